@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))  # for tests.kit
 STANDALONE = ("README.md", "docs/faq.md")
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"  # a folder of that name is taken before the hub
 BLOCK = re.compile(
@@ -216,7 +217,7 @@ def prepare(text: str) -> None:
 
             Path(ENCODER).symlink_to(Path(package.__path__[0]) / "model", target_is_directory=True)
         else:
-            from graphdep.testing.tiny_encoder import write_tiny_encoder
+            from tests.kit.tiny_encoder import write_tiny_encoder
 
             write_tiny_encoder(ENCODER, positions=128)
     if '"best.ckpt"' in text:
@@ -234,16 +235,16 @@ def has_weights() -> bool:
 @functools.cache
 def checkpoint(kind: str) -> Path:
     """``best.ckpt`` of the pages: a model that has learnt nothing."""
-    from graphdep.testing import tiny_corpus
     from graphdep.training import TrainConfig, train
+    from tests.kit import tiny_corpora
 
     folder = Path(tempfile.mkdtemp(prefix=f"graphdep-{kind}-"))
     settings: dict[str, Any] = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "max_epochs": 1}
     if kind == "dialogue":
-        settings |= tiny_corpus.write_tiny_dialogues(folder / "corpus")
+        settings |= tiny_corpora.write_tiny_dialogues(folder / "corpus")
         settings |= {"task": "dailydialog", "min_freq": 1, "limit_generate": 0}
     else:
-        settings |= tiny_corpus.write_tiny_sick(folder / "corpus")
+        settings |= tiny_corpora.write_tiny_sick(folder / "corpus")
         settings |= {"model": "dt", "num_layers": 1, "relation_dim": 4}
     train(TrainConfig.of(**settings | {"parser": "bundled", "accelerator": "cpu"}), folder)
     return folder / "best.ckpt"

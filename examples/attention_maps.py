@@ -15,7 +15,7 @@ import torch
 from graphdep import attention_map, to_data
 from graphdep.io import atomic_path
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.parser import parse_joined
 from graphdep.transforms import resolve
 from graphdep.visualization import plot_attention
 

@@ -20,8 +20,8 @@ from graphdep.datasets import DailyDialog
 from graphdep.decoding import DecodeConfig
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import ContextTransformer, DialogueModel, GraphTransformer, TransformerDecoder
-from graphdep.training.family.learning_task import LinearSchedule
-from graphdep.vocab.detokenize import detokenize
+from graphdep.training.learning_task import LinearSchedule
+from graphdep.vocab.vocab import detokenize
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--raw-from", help="folder with the raw files of DailyDialog")

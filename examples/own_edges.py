@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 
 from graphdep.training import parse_settings
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import write_report
+from graphdep.training.ablation import ablate
+from graphdep.training.table import write_report
 from graphdep.transforms import EdgeConstructor, EdgeSet, Nodes, RootEdges, SelfLoops, register_edges
 
 

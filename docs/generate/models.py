@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from graphdep.tasks import families
-from graphdep.training.family.model_preset import CONTROLS
+from graphdep.training.config import CONTROLS
 
 from .markdown import code, table
 
-HEADER = ("model", "what it is", "edges", "stands for")
+HEADER = ("model", "what it is", "edges")
 
 
 def row(name: str, preset: object) -> tuple[str, ...]:
     edges = f"`{preset.edges}`" if preset.edges else "none"
-    return f"`{name}`", preset.summary, edges, code(*filter(None, [preset.stands_for]))
+    return f"`{name}`", preset.summary, edges
 
 
 def page() -> str:

@@ -51,7 +51,7 @@ COMMANDS = {
     "DUA": ("ubuntu", "dua"),
     "IOI": ("ubuntu", "ioi"),
     "DeepAttentionMatching": ("ubuntu", "dam-2018"),
-    "TreeTransformer": ("sick-e", "tree-transformer"),
+    "DependencyTreeTransformer": ("sick-e", "tree-transformer-dt"),
 }
 
 

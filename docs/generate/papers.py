@@ -40,7 +40,7 @@ SLUGS = {
     "Sentiment Treebank": "rntn",
     "Head-Lexicalized": "bitree-lstm",
     "Dynamic Compositional": "dc-treelstm",
-    "via POS Tags": "taghypertreelstm",
+    "Tag-Aware Hypernetwork": "taghypertreelstm",
     "Universal Sentence Encoder": "use",
     "Conditional Random Fields": "crf",
     "Fine-grained Post-training": "bert-fp",

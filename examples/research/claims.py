@@ -50,6 +50,7 @@ def table(designs: Path, results: Path) -> str:
             where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
             seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"
             verdict = row.get("verdict", "not run") + (", claimed after the runs" if claim.posthoc else "")
+            verdict += _more_seeds(claim, design) if row.get("difference") else ""
             if verdict == "not run":
                 verdict += f" (needs {claim.needs})" if claim.needs else " (in the queue)"
             lines.append([claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, verdict])
@@ -64,6 +65,14 @@ def _row_of(claim: Claim, design: Design, found: Mapping[str, dict[str, str]]) -
     if any(row.get(name) != value for name, value in asked.items()):
         return {"planned": str(own.seeds), "verdict": "not run"}  # of a claim that said something else
     return row
+
+
+def _more_seeds(claim: Claim, design: Design) -> str:
+    """That its rows have more seeds than it was planned with, which were run after a look at these."""
+    own = next(own for own in design.tables if own.name == claim.table)
+    alike = [one for one in design.tables if one.digest == own.digest and {claim.a, claim.b} <= {*one.rows}]
+    most = max(one.seeds for one in alike)
+    return f", on the {own.seeds} planned seeds of {most}" if most > own.seeds else ""
 
 
 def open_table(folder: Path) -> str:

@@ -17,10 +17,10 @@ import torch
 from graphdep.datasets import GLUE, DailyDialogSelection, UbuntuIRC
 from graphdep.metrics import ACCURACY, F1, MCC, random_floor
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.selection.frozen import cosine_scores
-from graphdep.tasks.sentences.frozen import features, fit_probe
+from graphdep.tasks.selection.model import cosine_scores
+from graphdep.tasks.sentences.model import features, fit_probe
 from graphdep.training import TrainConfig
-from graphdep.training.family.frozen import frozen_vectors
+from graphdep.training.floors import frozen_vectors
 
 SELECTION = {
     "dailydialog-selection": (DailyDialogSelection, "datasets/dailydialog", {"overlap": "drop"}),

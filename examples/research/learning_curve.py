@@ -19,7 +19,7 @@ from evidence.ledger import Ledger
 from matplotlib.figure import Figure
 from PIL import Image
 
-from graphdep.visualization.style import COLOURS, INK, PALE
+from graphdep.visualization.scene import COLOURS, INK, PALE
 
 HERE = Path(__file__).parent
 BAND = "random trees, from scratch"

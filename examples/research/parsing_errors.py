@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from graphdep.io import atomic_path
 from graphdep.training import evaluate
-from graphdep.visualization.style import COLOURS, PALE
+from graphdep.visualization.scene import COLOURS, PALE
 
 METRICS = {"perplexity": "perplexity", "bleu2_method7": "BLEU-2 (method 7)", "dist2": "Dist-2"}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from graphdep.datasets.labels.probes.probe_sentences import RELATIONS
+from graphdep.datasets.labels.probe_corpus import RELATIONS
 from graphdep.sentence import Sentence
 
 

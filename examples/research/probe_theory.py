@@ -16,8 +16,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import to_data
-from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
-from graphdep.datasets.labels.probes.probe_sentences import ProbeSizes, probe_sentences
+from graphdep.datasets.labels.probe_corpus import PROBE_FUNCTIONS, ProbeSizes, probe_sentences
 from graphdep.nn.attention import AttentionLayout
 from graphdep.transforms import Nodes
 from graphdep.vocab import RelationVocab, Vocab
@@ -139,7 +138,7 @@ def ceilings(
 
     Args:
         sight: What the layers see.
-        functions: Names of :data:`~graphdep.datasets.labels.probes.probe_functions.PROBE_FUNCTIONS`.
+        functions: Names of :data:`~graphdep.datasets.labels.probe_corpus.PROBE_FUNCTIONS`.
         layers: Their number.
         sizes: Of the sentences. (default: those of :class:`ProbeSizes`)
         words: Words to look at, one a sentence. (default: :obj:`128`)

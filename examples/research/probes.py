@@ -20,7 +20,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab
 from graphdep.datasets import Probes
-from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
+from graphdep.datasets.labels.probe_corpus import PROBE_FUNCTIONS
 from graphdep.nn.attention import RelationKeyValue, edge_attention
 from graphdep.nn.conv import AttentionConv, GATEConv, GatedRelationConv, LISAConv
 from graphdep.nn.models import GraphTransformer, RelationEmbedding, TokenModel

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from torch_geometric import seed_everything
 
 from graphdep import Sentence, SentenceEncoder
-from graphdep.datasets.sentences.sick import FILES, read_sick
+from graphdep.datasets.sentences import SICK_FILES, read_sick
 from graphdep.io import read_conllu
 from graphdep.metrics import ACCURACY
 from graphdep.parsing import resolve_parser
@@ -53,7 +53,7 @@ def load(split: str) -> list[tuple[str, Sentence]]:
     path = args.train if split == "train" else args.test
     if path is not None:
         return [(tree.text, tree) for tree in read_conllu(path)[: args.limit]]
-    pairs = read_sick(Path(MINI, "raw", FILES[split]))
+    pairs = read_sick(Path(MINI, "raw", SICK_FILES[split]))
     texts = list(dict.fromkeys(text for pair in pairs for text in pair.sentences))[: args.limit]
     parses = resolve_parser(args.parser, cache=args.cache).parse(texts)
     return [(text, join_sentences(parse)) for text, parse in zip(texts, parses)]

@@ -7,8 +7,7 @@ from typing import Any
 from design_tables import asked_of_design, planned_scores, planned_seeds
 from table_text import spread, written
 
-from graphdep.training.family.by_task import family_of
-from graphdep.training.family.published import Published
+from graphdep.training.family import Published, family_of
 
 
 def published(said: str, results: Path, designs: Path) -> str:

@@ -21,8 +21,8 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep.io import atomic_path
-from graphdep.parsing.bundled_parser import BundledParser
-from graphdep.tasks.dialogues.responses import spread_over
+from graphdep.parsing.bundled import BundledParser
+from graphdep.tasks.dialogues.model import spread_over
 from graphdep.training import load_splits, load_task
 
 # Edges that are made of words alone.

@@ -26,10 +26,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphdep import Sentence
-from graphdep.datasets.labels.propbank.ewt_sentences import SKELETON, read_ewt
+from graphdep.datasets.labels.propbank import SKELETON, read_ewt
 from graphdep.io import read_ptb
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.bundled import BUNDLED
 from graphdep.parsing.constituency import SpanParser
 
 PUNCTUATION = (",", ":", "``", "''", ".")

@@ -10,8 +10,9 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
     <!-- table: sick-e.csv; trial accuracy = val_accuracy; PPL = val_perplexity .2; bert = head_lr=1e-2 -->
 
 Words after "=" are a file of `results/` (of its folder evidence with `digest=...`), a metric, `.2`
-(digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, or `-`: leave it as it is. Columns
-"seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
+(digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, `claim:NAME` (the difference that
+decides a claim of `claims/`, * over the seeds alone), or `-`: leave it as it is. Columns "seeds",
+"runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
 "references ..." those; "paper ..." and "**not trained** ..." are left. Five comments make a whole table, up
 to <!-- evidence:end --> and so on, of designs of `claims/`: one of its tables with its metrics, one metric
 over several tables, a row's differences to others over several tables, a metric over the parts of the test
@@ -39,6 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from design_tables import curve, evidence, gains, parts
+from evidence.verdicts import BOTH, CLAIMS, read_claims
 from published_table import published
 from table_text import chosen, difference_text, read, spread, written
 
@@ -152,6 +154,8 @@ def _parts(said: str) -> dict[str, dict[str, str]]:
         for word in shlex.split(words):
             if word.startswith("model:"):
                 asked["model"] = word.removeprefix("model:")
+            elif word.startswith("claim:"):
+                asked["claim"] = word.removeprefix("claim:")
             elif word in ("-", "floor"):
                 asked["kind"] = word
             elif word.endswith(".csv"):
@@ -173,6 +177,8 @@ def _cell(
     if asked.get("kind") == "-" or "file" not in asked or label.startswith(LEFT):
         return None, main
     rows, digits = read(results / asked["file"]), asked.get("digits", "4")
+    if "claim" in asked:
+        return _of_claim(asked["claim"], asked.get("=digest"), digits, results), main
     metric = _metric(column, rows)
     if metric not in KNOWN:
         metric = asked.get("metric", metric)
@@ -229,6 +235,14 @@ def _difference(row: Mapping[str, str] | None, name: str, digits: str) -> str | 
     if row is None or not row["against"]:
         return None
     return difference_text(row, digits) if name == "difference" else f"{float(row[name]):.{digits}f}"
+
+
+def _of_claim(name: str, digest: str | None, digits: str, results: Path) -> str:
+    """The difference that decided a claim, which must be of the runs of its row of the page."""
+    for row in read_claims(results / "evidence" / CLAIMS):
+        if (row["claim"], row["digest"]) == (name, digest) and row["difference"]:
+            return difference_text(row, digits) + ("" if row["over"] == BOTH else " \\*")
+    raise ValueError(f"no decided claim {name!r} with digest {digest!r}")
 
 
 def bench(said: str, results: Path, designs: Path) -> str:

@@ -1,38 +1,122 @@
-"""The application: the commands and what goes for all of them."""
+"""The program ``graphdep``."""
 
 from __future__ import annotations
 
 import io
 import logging
 import sys
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE
 from rich.logging import RichHandler
+from rich.table import Table
 
-from graphdep.cli.ablate import ablate
-from graphdep.cli.attention import attention
-from graphdep.cli.compare import compare
+from graphdep.cli import options as o
+from graphdep.cli.common import ErrorGroup, print_json
 from graphdep.cli.demo import demo
-from graphdep.cli.draw import draw
-from graphdep.cli.embed import embed
-from graphdep.cli.errors import ErrorGroup
-from graphdep.cli.evaluate import evaluate
-from graphdep.cli.explore import explore
-from graphdep.cli.export import export
-from graphdep.cli.generate import generate
-from graphdep.cli.human_eval import human_eval
-from graphdep.cli.models import models
-from graphdep.cli.needs_structure import needs_structure
-from graphdep.cli.parse import parse
-from graphdep.cli.predict import predict
-from graphdep.cli.rank import rank
-from graphdep.cli.settings import settings
-from graphdep.cli.submit import submit
-from graphdep.cli.task_help import TaskCommand
-from graphdep.cli.train import train
-from graphdep.io.plain_console import plain_console
+from graphdep.cli.look import attention, draw, explore, models, parse, settings
+from graphdep.cli.options import TaskCommand
+from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train
+from graphdep.cli.use import embed, export, generate, predict, rank, submit
+from graphdep.io.process import plain_console
 from graphdep.version import __version__
+
+GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
+
+human_eval = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Have people grade responses: write blinded sheets, and score them when they are filled in.",
+)
+
+
+@human_eval.command()
+def sheet(
+    system: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=FILE",
+            help="A system and its responses, JSON lines as `graphdep generate` writes them; once a system.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the sheets go.")],
+    n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Contexts to draw.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of contexts and orders.")] = 0,
+    raters: Annotated[int, typer.Option(min=1, metavar="N", help="Sheets to write.")] = 3,
+    json: o.Json = False,
+) -> None:
+    """Write blinded, shuffled sheets of the systems' responses to some random contexts.
+
+    Give the raters what is in `raters/` below the folder: a CSV sheet for each, or the page rate.html, which
+    needs no network. Keep key.json, which tells whose response is whose.
+
+    Example:
+        graphdep human-eval sheet --system transformer=a.jsonl --system dra=b.jsonl --output runs/human
+    """
+    from graphdep.human_eval.sheets import write_sheets
+
+    systems = _systems(system)
+    paths = write_sheets(systems, output, n=n, seed=seed, raters=raters)
+    if json:
+        sizes = {"contexts": n, "items": n * len(systems), "raters": raters, "seed": seed}
+        print_json({"systems": systems, **sizes, "files": [str(path) for path in paths]})
+        return
+    print(f"{n} contexts, {len(systems)} systems: {n * len(systems)} items for each of {raters} raters")
+    for path in paths:
+        print(path)
+    print(f"Grades: {GRADES}")
+
+
+@human_eval.command()
+def score(
+    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, one a rater.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="key.json, as it was written with the sheets.")],
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on without the grades that are missing; count them.")
+    ] = False,
+    json: o.Json = False,
+) -> None:
+    """Check filled sheets, and print the table of the systems and Fleiss' kappa.
+
+    Example:
+        graphdep human-eval score --key runs/human/key.json rater1.csv rater2.csv rater3.csv
+    """
+    from graphdep.human_eval.sheets import score_sheets
+
+    scores = score_sheets(key, sheets, allow_missing=allow_missing)
+    if json:
+        systems = {row.pop("system"): row for row in asdict(scores)["systems"]}
+        print_json({**asdict(scores), "systems": systems})
+        return
+    table = Table("system", "2 (%)", "1 (%)", "0 (%)", "mean", "n", box=SIMPLE)
+    for row in scores.systems:
+        shares = (f"{100 * share:.1f}" for share in (row.share_2, row.share_1, row.share_0))
+        table.add_row(row.system, *shares, f"{row.mean:.2f}", str(row.n))
+    console = plain_console()
+    console.print(table)
+    over = f"over {scores.kappa_items} items that all {len(scores.raters)} raters graded"
+    kappa = f"No Fleiss' kappa ({over}): it needs two raters and two different grades."
+    if scores.kappa is not None:
+        kappa = f"Fleiss' kappa {scores.kappa:.3f}, {over}."
+    missing = [f"{path}: {count} items without a grade" for path, count in scores.missing.items() if count]
+    for line in (f"{GRADES}; n counts grades of all raters.", kappa, *missing):
+        console.print(line, soft_wrap=True)
+
+
+def _systems(texts: list[str]) -> dict[str, str]:
+    systems: dict[str, str] = {}
+    for text in texts:
+        name, _, path = text.partition("=")
+        if not (name.strip() and path):
+            raise ValueError(f"'--system' must be NAME=FILE (got {text!r})")
+        if name.strip() in systems:
+            raise ValueError(f"'--system' names {name.strip()!r} twice")
+        systems[name.strip()] = path
+    return systems
+
 
 app = typer.Typer(
     cls=ErrorGroup,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from graphdep.cli.output import print_json
+from graphdep.cli.common import print_json
 from graphdep.io.limits import check_limit
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -30,7 +30,7 @@ AGREEMENT_SETTINGS: dict[str, Any] = {
     "min_freq": 1,
     "max_epochs": 5,
 }
-MODELS = ("transformer", "dt-random", "dt")
+MODELS = ("transformer", "dt@random", "dt")
 DIALOGUE = "transformer-dra"
 # Small enough for two cores and three minutes, large enough to learn who takes part; who did it to whom takes
 # 10 to 20 epochs.
@@ -185,7 +185,7 @@ def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> di
     """Trains on sentences in which the last noun before a verb agrees with it as its subject does, and tests
     on those in which it does not; returns the summary, and under ``seen`` what can be seen in it.
     """
-    from graphdep.training.table.ablation import ablate
+    from graphdep.training.ablation import ablate
 
     settings = {**AGREEMENT_SETTINGS, "root": str(root / "agreement")}
     settings["max_epochs"] = min(max_epochs, settings["max_epochs"])
@@ -205,7 +205,7 @@ def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> di
 
 def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[str, Any]:
     """Trains on pairs of sentences; returns the summary, and under ``seen`` what can be seen in it."""
-    from graphdep.training.table.ablation import ablate
+    from graphdep.training.ablation import ablate
 
     settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(root)}
     summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
@@ -220,7 +220,7 @@ def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[s
 
 def show(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
     """Writes the files of a table, and prints it with what its rows are and what can be seen in it."""
-    from graphdep.training.table.report import rich_table, write_report
+    from graphdep.training.table import rich_table, write_report
 
     paths = write_report(summary, folder)
     console.print(rich_table(summary))
@@ -254,7 +254,7 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
 
 def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
     """A page of what the trees have taught: the last model of the table beside the first, which has none."""
-    from graphdep.training.runner.explore import explore
+    from graphdep.visualization.attention import explore
 
     rows = [row["checkpoints"] for row in summary["rows"]]
     if not rows[0] or not rows[-1]:
@@ -268,8 +268,8 @@ def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
 
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
-    from graphdep.tasks.dialogues.responses import read_responses
-    from graphdep.tasks.dialogues.responses_name import responses_name
+    from graphdep.tasks.dialogues.model import read_responses
+    from graphdep.tasks.dialogues.settings import responses_name
     from graphdep.training import TrainConfig, load_splits, run_folder, train
 
     settings = DIALOGUE_SETTINGS | {"max_epochs": min(max_epochs, DIALOGUE_SETTINGS["max_epochs"])}

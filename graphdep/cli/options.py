@@ -1,17 +1,171 @@
-"""Options that several commands share."""
+"""Options that commands share, and their help."""
 
 from __future__ import annotations
 
+import difflib
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from graphdep.cli.own_edges import import_edges
-from graphdep.cli.task_help import OWN_TASKS, TASKS
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
+    from graphdep.training.family import TaskFamily
+
+
+TASKS, MODELS, ROWS, OWN_TASKS, PREDICTED = "{tasks}", "{models}", "{rows}", "{own_tasks}", "{predicted}"
+"""What a help text may have in place of a list: the tasks, the models, the rows of tables, the tasks on files
+of one's own, what can be predicted.
+"""
+
+
+class TaskCommand(TyperCommand):
+    """A command whose help has lists from the registry, which is imported when somebody asks for the help,
+    and which knows a setting that is typed as an option.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # By its name: Typer has had Click as a package, and as a part of its own.
+            if type(error).__name__ == "NoSuchOption":
+                _add_hint(error, [option for param in self.params for option in param.opts])
+            if getattr(getattr(error, "param", None), "name", None) == "seeds" and "integer" in str(error):
+                error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
+            raise
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        said = str([self.help, *map(vars, self.params)])
+        if any(place in said for place in (TASKS, MODELS, ROWS, OWN_TASKS, PREDICTED)):
+            lists = task_lists()
+            self.help = _filled(self.help, lists)
+            for param in self.params:
+                for name in ("help", "rich_help_panel"):
+                    if hasattr(param, name):
+                        setattr(param, name, _filled(getattr(param, name), lists))
+        super().format_help(ctx, formatter)
+
+
+def _add_hint(error: Any, options: list[str]) -> None:
+    """Says how a setting is given that was typed as an option."""
+    if "--set" not in options:
+        return
+    from graphdep.tasks.registry import families
+    from graphdep.training.settings import USUAL_WORDS
+
+    typed = error.option_name.lstrip("-").replace("-", "_")
+    name = USUAL_WORDS.get(typed, typed)
+    option = f"--{name.removeprefix('max_') if name == 'max_epochs' else name}".replace("_", "-")
+    if option in options:
+        error.message += f" (did you mean {option}?)"
+    elif any(name in config.field_types() for family in families() for config in family.configs.values()):
+        error.message += f" (settings go through --set: --set {name}=VALUE)"
+    else:
+        return
+    error.possibilities = None
+
+
+def task_lists() -> dict[str, str]:
+    """The texts that stand for the lists, by what is in their place."""
+    from graphdep.tasks.registry import families
+
+    known = families()
+    return {
+        TASKS: "; ".join(f"of {family.of}: {_tasks(family)}" for family in known),
+        MODELS: "; ".join(f"of {family.of} {_models(family)}" for family in known),
+        ROWS: "; ".join(f"of {family.of} {','.join(family.default_models)}" for family in known),
+        OWN_TASKS: ", ".join(name for family in known for name in family.tasks if takes_files(family, name)),
+        PREDICTED: "; ".join(family.predicted for family in known if family.predicted),
+    }
+
+
+def takes_files(family: TaskFamily, task: str) -> bool:
+    """Whether a task is one on files of one's own."""
+    return "train" in family.config(task).field_types()
+
+
+def _tasks(family: TaskFamily) -> str:
+    """The tasks of a family, with titles that say more than their names."""
+    return ", ".join(
+        name if _same(name, task.title) else f"{name} ({task.title})" for name, task in family.tasks.items()
+    )
+
+
+def _same(name: str, title: str) -> bool:
+    return re.sub(r"\W", "", name) == re.sub(r"\W", "", title.lower())
+
+
+def _models(family: TaskFamily) -> str:
+    """The models of a family that one looks for first, and its own one."""
+    config = family.config(next(iter(family.tasks)))
+    return f"{_joined(family.default_models, config.models)} [default: {config.default_model()}]"
+
+
+def _joined(names: Iterable[str], known: Mapping[str, Any]) -> str:
+    shown = list(names)
+    others = len([name for name in known if name not in shown])
+    return ", ".join(shown) + (f" and {others} more" if others > 0 else "")
+
+
+def _filled(text: str | None, lists: Mapping[str, str]) -> str | None:
+    for place, words in lists.items() if text else ():
+        text = (text or "").replace(place, words)
+    return text
+
+
+def import_edges(name: str) -> str:
+    """Makes edges known by the name ``package.module:Name``; any other name is left as it is.
+
+    The current folder can be imported from, as with ``python -m``.
+
+    Returns:
+        The name.
+
+    Raises:
+        ValueError: If there is no such module or object, or it makes no transform.
+    """
+    if ":" not in name:
+        return name
+    from graphdep.transforms.presets import OBJECT, is_known, register_edges
+
+    if is_known(name):
+        return name
+    if not OBJECT.fullmatch(name):
+        raise ValueError(f"'edges' of your own are named package.module:Name (got {name!r})")
+    module, _, path = name.partition(":")
+    try:
+        register_edges(name, _object(module, path))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"'edges' {name!r}: {error}") from None
+    return name
+
+
+def _object(module: str, path: str) -> object:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # something that the module needs
+        hint = " (a module is named without .py)" if module.endswith(".py") else ""
+        raise ValueError(f"no module {module!r} in {here} or among the installed ones{hint}") from None
+    try:
+        return reduce(getattr, path.split("."), found)
+    except AttributeError:
+        near = difflib.get_close_matches(path, dir(found), n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
+
 
 _DATA, _OWN, _RUN = "Data", f"Files of your own (--task {OWN_TASKS})", "Training"
 
@@ -294,7 +448,8 @@ def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
     Raises:
         ValueError: If a setting is wrong, or given both ways with different values.
     """
-    from graphdep.training import TrainConfig, parse_settings
+    from graphdep.training.config import TrainConfig
+    from graphdep.training.settings import parse_settings
 
     given = {key: value for key, value in options.items() if value is not None}
     by_set = parse_settings(texts or [], given.get("task"))
@@ -320,10 +475,10 @@ def task_of(
     Raises:
         ValueError: If the training file may be for several, or something is wrong in that of settings.
     """
-    from graphdep.training.family.lookup import DEFAULT_TASK
+    from graphdep.training.task import DEFAULT_TASK
 
     if task is None and config_file is not None:
-        from graphdep.training.runner.run_file import read_mapping
+        from graphdep.training.config import read_mapping
 
         named = read_mapping(config_file).get("task")
         task = named if isinstance(named, str) else None
@@ -348,8 +503,8 @@ def own_files(
     Raises:
         ValueError: If the task takes none of that name; the message lists those that do.
     """
-    from graphdep.tasks import TASKS
-    from graphdep.training import TrainConfig
+    from graphdep.tasks.registry import TASKS
+    from graphdep.training.config import TrainConfig
 
     columns = ",".join(text_columns) if text_columns else None
     own = {"train": train, "val": val, "test": test, "text_columns": columns, "label_column": label_column}
@@ -370,7 +525,7 @@ def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:
     """
     if path is None:
         return given
-    from graphdep.training.runner.run_file import read_run
+    from graphdep.training.config import read_run
 
     found = read_run(path)
     for name in ("task", "model"):
@@ -384,6 +539,6 @@ def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:
 
 def config_of(model: str | None, settings: dict[str, Any]) -> TrainConfig:
     """The configuration of a model preset with these settings over it; the task must exist."""
-    from graphdep.training import TrainConfig
+    from graphdep.training.config import TrainConfig
 
     return TrainConfig.of(**{"model": model, **settings})

@@ -1,17 +1,23 @@
-"""``graphdep train``."""
+"""``graphdep train``, ``evaluate``, ``ablate``, ``compare`` and ``needs-structure``."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
 
 from graphdep.cli import options as o
-from graphdep.cli.output import print_json, print_scores, say_loading
-from graphdep.cli.task_help import MODELS
-from graphdep.io.extras import check_logger
+from graphdep.cli.common import print_json, print_scores, say_loading
+from graphdep.cli.options import MODELS, ROWS, import_edges
+from graphdep.io.files import find_checkpoint
+from graphdep.io.limits import check_limit, check_logger
+from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -94,9 +100,10 @@ def train(
     config = o.config_of(None, o.over_file(config_file, shared))
     config.check_sources()
 
-    from graphdep.training import load_splits, run_folder
-    from graphdep.training import train as run
-    from graphdep.training.runner.processes import Processes
+    from graphdep.training.family import load_splits
+    from graphdep.training.run import run_folder
+    from graphdep.training.run import train as run
+    from graphdep.training.trainer import Processes
 
     processes = Processes(devices, nodes, strategy)
     processes.check_precision(config.precision)  # before hours of parsing
@@ -117,9 +124,416 @@ def train(
 
 def _say_unfinished(config: TrainConfig, folder: Path) -> None:
     """Says on stderr that nothing can be resumed, and names unfinished runs of other settings."""
-    from graphdep.training.runner.run_file import RESULT
+    from graphdep.training.config import RESULT
 
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
     others = f"; with other settings or data: {', '.join(unfinished)}" if unfinished else ""
     print(f"--resume: no unfinished run with these settings, a new one starts{others}", file=sys.stderr)
+
+
+def evaluate(
+    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
+    split: Annotated[str, typer.Option(help="train, val or test; of MNLI also test-mismatched.")] = "test",
+    root: o.TrainedRoot = None,
+    raw_from: o.RawFrom = None,
+    parser: o.TrainedParser = None,
+    train_file: o.TrainFile = None,
+    val_file: o.ValFile = None,
+    test_file: o.TestFile = None,
+    text_columns: o.TextColumns = None,
+    label_column: o.LabelColumn = None,
+    edges: o.Edges = None,
+    accelerator: Annotated[
+        str | None, typer.Option(help="auto, cpu or gpu. [default: as in training]")
+    ] = None,
+    settings: o.Settings = None,
+    json: o.Json = False,
+) -> None:
+    """Score a trained model on a split, exactly as its training did, unless a setting is given.
+
+    A checkpoint chooses no file, folder, edges of your own or parser but "bundled": where it was trained with
+    others than the defaults, repeat or replace them. The error says how.
+
+    Examples:
+        graphdep evaluate --checkpoint runs/.../best.ckpt --split test
+
+        graphdep evaluate --checkpoint runs/.../best.ckpt --set strategy=beam --set beams=4
+
+        graphdep evaluate --checkpoint runs/.../best.ckpt --root DIR --parser stanza:de
+
+        graphdep evaluate --checkpoint runs/.../best.ckpt --train FILE --test OTHER
+    """
+    checkpoint = find_checkpoint(checkpoint)
+    from graphdep.training.checkpoint import read_task
+    from graphdep.training.evaluation import evaluate as run
+
+    given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
+    given |= {"edges": edges}
+    task = read_task(checkpoint)
+    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
+    shared = o.gather({**given, **own, "task": task}, settings)
+    del shared["task"]
+    result = run(checkpoint, split, settings=shared)
+    if json:
+        print_json(result)
+    else:
+        print_scores(result)
+
+
+def ablate(
+    ctx: typer.Context,
+    task: o.Task = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Models, separated by commas or each behind an option of its own; a wrong name lists all. "
+            f"Controls: dt@random, dt@chain, dt@reversed. [default: {ROWS}]",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed. [default: 3]"),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model, or the edges, that the others are tested against. [default: transformer, else "
+            "the first]",
+        ),
+    ] = None,
+    bound: o.Bound = None,
+    edges: o.RowEdges = None,
+    root: o.Root = None,
+    raw_from: o.RawFrom = None,
+    parser: o.Parser = None,
+    train_file: o.TrainFile = None,
+    val_file: o.ValFile = None,
+    test_file: o.TestFile = None,
+    text_columns: o.TextColumns = None,
+    label_column: o.LabelColumn = None,
+    encoder: o.Encoder = None,
+    max_epochs: o.MaxEpochs = None,
+    batch_size: o.BatchSize = None,
+    lr: o.LearningRate = None,
+    limit_train: o.LimitTrain = None,
+    limit_eval: o.LimitEval = None,
+    seed: o.Seed = None,
+    config_file: o.RowsConfig = None,
+    logger: o.LoggerName = "none",
+    log_every: o.LogEvery = None,
+    devices: o.Devices = 1,
+    nodes: o.Nodes = 1,
+    strategy: o.Strategy = "auto",
+    settings: o.Settings = None,
+    output: o.Output = None,
+    json: o.Json = False,
+) -> None:
+    """Compare models, or edges in one model: train each with several seeds and make the table.
+
+    The table has mean ± standard deviation, the difference to a reference with an interval over seeds and
+    test examples, the paper's number beside ours and the no-skill floor. It is written as Markdown and CSV,
+    with a plot. Interrupted, the same command goes on where it stopped; finished runs are kept.
+
+    Examples:
+        graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
+        ~/Downloads/SICK
+
+        graphdep ablate --models dt,dt@random,dt@chain --epochs 10 --lr 0.01 --output runs/controls
+
+        graphdep ablate --models dt --edges transformer,dra,my_edges:Window
+
+        graphdep ablate --config rows.yaml --seeds 5
+
+        graphdep ablate --task labels --train roles.jsonl --test new.jsonl --models transformer,dt,bilstm
+    """
+    check_logger(logger)
+    say_loading()
+    from graphdep.training.rows import RowsFile, read_rows_file
+
+    file = RowsFile() if config_file is None else read_rows_file(config_file)
+    seeds = seeds or file.table.get("seeds", 3)
+    check_limit("seeds", seeds)
+    task = o.task_of(task or file.settings.get("task"), train_file, text_columns)
+    rows = _names(edges)
+    one, rows = (rows[0], []) if len(rows) == 1 else (None, rows)
+    given: dict[str, Any] = {
+        "edges": one,
+        "root": root,
+        "raw_from": raw_from,
+        "parser": parser,
+    }
+    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
+    given |= {"limit_train": limit_train, "limit_eval": limit_eval, "seed": seed}
+    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
+    shared = file.settings | o.gather({**given, **own, "task": task}, settings)
+    del shared["task"]
+    first = shared.pop("seed", 0)
+    if "model" in shared:
+        raise ValueError("'model' is not a setting of all runs: use --models")
+    from graphdep.tasks.registry import family_of
+    from graphdep.training.config import TrainConfig
+    from graphdep.training.rows import row_settings
+
+    if file.rows and (models or rows):
+        raise ValueError(f"{config_file} has rows: --models, or --edges with several, would be others")
+    family = family_of(task)
+    names = [*family.default_models] or [family.config(task).default_model()]
+    if models:
+        names = _names(models)
+    elif rows:
+        names = [TrainConfig.of_task(task).default_model()]
+    own_rows = file.rows or {name: {"model": name} for name in names}
+    for settings_of_row in row_settings(task, own_rows, shared).values():
+        o.config_of(None, {"task": task, **settings_of_row}).check_sources()
+    for edge in rows:
+        import_edges(edge)
+    folder = output or Path("runs", f"ablation_{task}")
+
+    from graphdep.training.ablation import ablate as run
+    from graphdep.training.trainer import Processes
+
+    summary = run(
+        task,
+        [] if file.rows else names,
+        range(first, first + seeds),
+        folder,
+        edges=rows,
+        rows=file.rows or None,
+        settings=shared,
+        reference=reference or file.table.get("reference"),
+        bound=file.table.get("bound") if bound is None else bound,
+        command=command_line(ctx),
+        logger=logger,
+        log_every=log_every,
+        devices=devices,
+        nodes=nodes,
+        strategy=strategy,
+    )
+    if not Processes(devices, nodes, strategy).first:
+        return
+    paths = report(summary, folder, plain_console(stderr=json))
+    if json:
+        print_json(summary | {"files": paths})
+    if any(row["failed"] for row in summary["rows"]):
+        raise typer.Exit(1)
+
+
+def _names(texts: list[str] | None) -> list[str]:
+    return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
+
+
+def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
+    """Writes the files, prints the table and says where they are."""
+    from graphdep.training.table import notes, rich_table, write_report
+
+    paths = write_report(summary, folder)
+    console.print(rich_table(summary))
+    for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
+        console.print(line, soft_wrap=True)
+    return paths
+
+
+def command_line(ctx: typer.Context) -> str:
+    """The command as one would type it, with the options that were given."""
+    parts = ["graphdep", str(ctx.info_name)]
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        if value in (None, False, [], ()) or value == parameter.get_default(ctx) or parameter.name == "json":
+            continue
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            parts += [parameter.opts[0], *([] if item is True else [str(item)])]
+    return shlex.join(parts)
+
+
+_SIDE = "Runs' folders or predictions.csv files, separated by commas, or a pattern in quotes."
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help=_SIDE, show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same for the other system.", show_default=False)],
+    more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One metric. [default: all of the task's]")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Task of predictions without a result.json, e.g. sick-e.")
+    ] = None,
+    bound: o.Bound = None,
+    samples: Annotated[int, typer.Option(min=2, metavar="N", help="Resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
+    json: o.Json = False,
+) -> None:
+    """Say how much two systems differ, with an interval over seeds and test examples at once.
+
+    Several runs of a system, such as its seeds, count with their mean score; runs of the same seeds are
+    paired. The table has the smallest difference that would have been seen, and with --bound a verdict;
+    --json has p values, too.
+
+    Examples:
+        graphdep compare runs/.../sick-e_dt_seed0_1a2b runs/.../sick-e_transformer_seed0_3c4d
+
+        graphdep compare "runs/table3/sick-e_dt_seed*" "runs/table3/sick-e_transformer_seed*" --bound 0.01
+    """
+    if more:
+        raise ValueError(
+            f"two systems are compared (got {2 + len(more)} names, the third {more[0]!r}): put a pattern in "
+            "quotes, and commas between the runs of a system"
+        )
+    from graphdep.training.table import compare_runs
+
+    summary = compare_runs(a, b, metric=metric, task=task, bound=bound, samples=samples, seed=seed)
+    if json:
+        print_json(summary)
+    else:
+        _print(summary)
+
+
+def _print(summary: dict[str, Any]) -> None:
+    verdict = ["verdict"] if summary["bound"] is not None else []
+    table = Table(
+        *("metric", "A", "B", "A - B", "95% interval", "smallest\nvisible", *verdict),
+        box=SIMPLE,  # fits a terminal of 80 columns
+        title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
+    )
+    for name, row in summary["metrics"].items():
+        low, high = row["interval"]
+        scores = (f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", f"{row['difference']:+.4f}")
+        seen = f"{row['smallest_visible']:.4f}"
+        table.add_row(name, *scores, f"{low:+.4f} {high:+.4f}", seen, *(row[key] for key in verdict))
+    console = plain_console()
+    console.print(table)
+    for line in _notes(summary):
+        console.print(line, soft_wrap=True)
+
+
+def _notes(summary: dict[str, Any]) -> list[str]:
+    from graphdep.metrics.significance import SAME_PREDICTIONS
+
+    lines, counts = [], [len(summary[side]["runs"]) for side in "ab"]
+    for side, count in zip("ab", counts):
+        models = ", ".join(summary[side]["models"]) or "unknown model"
+        runs = "1 run" if count == 1 else f"mean of {count} runs"
+        lines.append(f"{side.upper()}: {models}, {runs}: {', '.join(summary[side]['runs'])}")
+    if differing := [f"{name} {_values(values)}" for name, values in summary["differing"].items()]:
+        lines.append(f"Settings that differ, A / B: {', '.join(differing)}.")
+    lines.append(f"The interval is over {_over(summary, counts)}.")
+    lines.append(
+        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
+        "five."
+    )
+    if summary["bound"] is not None:
+        lines.append(
+            "Verdict: better or worse where the interval leaves out 0, else no effect larger than "
+            f"{summary['bound']:g} where the 90% interval is inside of it."
+        )
+    if any(row["identical"] for row in summary["metrics"].values()):
+        lines.append(f"{SAME_PREDICTIONS[0].upper()}{SAME_PREDICTIONS[1:]}.")
+    return lines
+
+
+def _values(sides: list[list[Any]]) -> str:
+    """Of a setting: what both sides have."""
+    return " / ".join(" and ".join(map(str, values)) for values in sides)
+
+
+def _over(summary: dict[str, Any], counts: list[int]) -> str:
+    drawn = f"the {summary['units']} {summary['drawn']}"
+    if max(counts) == 1:
+        return f"{drawn}, and not over seeds, unless several runs of each are given"
+    if min(counts) == 1:
+        which = "AB"[counts[0] == 1]
+        return f"the seeds of {which} and {drawn}; the other side has one run, which is taken as it is"
+    pairs = "which are paired" if summary["paired"] else "which are not paired"
+    return f"seeds, {pairs}, and {drawn}"
+
+
+def needs_structure(
+    task: o.Task = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The row with trees, e.g. bert-dt. [default: dt; of dialogues transformer-dra]",
+        ),
+    ] = None,
+    trees: Annotated[
+        str, typer.Option(help="parser, or gold for the corpus' own: what a perfect parser would bring.")
+    ] = "parser",
+    minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="Time for all of it.")] = 20.0,
+    seeds: Annotated[int, typer.Option(min=2, metavar="N", help="Runs a row.")] = 3,
+    bound: Annotated[
+        float,
+        typer.Option(
+            min=1e-9, metavar="X", help="The smallest gain that would matter, in units of the metric."
+        ),
+    ] = 0.02,
+    root: o.Root = None,
+    raw_from: o.RawFrom = None,
+    parser: o.Parser = None,
+    train_file: o.TrainFile = None,
+    val_file: o.ValFile = None,
+    test_file: o.TestFile = None,
+    text_columns: o.TextColumns = None,
+    label_column: o.LabelColumn = None,
+    encoder: o.Encoder = None,
+    max_epochs: o.MaxEpochs = None,
+    batch_size: o.BatchSize = None,
+    lr: o.LearningRate = None,
+    limit_train: o.LimitTrain = None,
+    settings: o.Settings = None,
+    output: o.Output = None,
+    json: o.Json = False,
+) -> None:
+    """Is a parser worth having for a task? Models that differ in what they are told of structure.
+
+    Words in random order, words without positions, a plain Transformer, a parser's trees, random trees: a
+    trial says how many examples fit into the time, then all are trained on them. Trees help if they beat the
+    plain model and the random trees by more than noise. Interrupted, the same command goes on.
+
+    Examples:
+        graphdep needs-structure --task labels --train roles.jsonl --test new.jsonl --minutes 20
+
+        graphdep needs-structure --task csv --train reviews.csv --test new.csv --text-columns text
+    """
+    check_limit("seeds", seeds)
+    say_loading()
+    task = o.task_of(task, train_file, text_columns)
+    given: dict[str, Any] = {"root": root, "raw_from": raw_from, "parser": parser}
+    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
+    given |= {"limit_train": limit_train}
+    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
+    shared = o.gather({**given, **own, "task": task}, settings)
+    for name in ("task", "seed", "model"):
+        if shared.pop(name, None) is not None and name != "task":
+            raise ValueError(f"{name!r} is not a setting of all runs here")
+    from graphdep.training.structure import needs_structure as run
+
+    found = run(
+        task,
+        output or Path("runs", f"needs-structure_{task}"),
+        model=model,
+        trees=trees,
+        settings=shared,
+        seeds=seeds,
+        minutes=minutes,
+        bound=bound,
+        console=plain_console(stderr=True),
+    )
+    if json:
+        print_json(found)
+        return
+    console = plain_console()
+    for row in found["rows"]:
+        shown = f"{row['mean']:.4f}"
+        if row["interval"] is not None:
+            low, high = row["interval"]
+            shown += f"  {row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        console.print(f"{row['name']:<24} {shown}", soft_wrap=True)
+    if found["no_skill"] is not None:
+        console.print(f"{'(no skill)':<24} {found['no_skill']:.4f}")
+    for sentence in filter(None, found["sentences"]):
+        console.print(sentence, soft_wrap=True)
+    console.print(f"verdict: {found['verdict']}; {found['files']['plot']}", soft_wrap=True)

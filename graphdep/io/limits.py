@@ -1,14 +1,16 @@
-"""The least and the most of every number that a user or a file can give.
-
-More would take memory or time that no machine has, and end without a line that says which number it was.
-"""
+"""Limits of numbers that a user or a file gives, and checks of names."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
+
+from graphdep.io.files import has_half_character
 
 MAX_WORDS = 10_000
 """Words of a text unless others are asked for: without syntax every word sees every other."""
@@ -127,3 +129,92 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name!r} must be a whole number (got {value!r})")
     check_limit(name, value, least)
+
+
+def check_name(place: str, name: str) -> None:
+    """Raises :class:`ValueError` if the name of a class has a character that arrays and tables may lose:
+    NumPy drops a NUL at the end, and two classes would be one.
+    """
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise ValueError(f"{place!r} has a control character or half a character (got {shown(name)})")
+
+
+def check_list(name: str, value: Any) -> None:
+    """Raises :class:`TypeError` if it is a text or no sequence."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise TypeError(f"{name!r} must be a list (got {shown(value)})")
+
+
+def check_texts(name: str, texts: Any, what: str) -> None:
+    """Raises an error that has the position of what is no text with a word; ``what`` is what a text is."""
+    check_list(name, texts)
+    for number, text in enumerate(texts):
+        check_text(f"{name}[{number}]", text, what)
+
+
+def check_text(place: str, text: Any, what: str) -> None:
+    """Raises an error that has the ``place`` if it is no text with a word; ``what`` is what a text is."""
+    if not isinstance(text, str):
+        raise TypeError(f"{place!r} must be a string (got {shown(text)})")
+    if not text.strip():
+        raise ValueError(f"{place!r} is blank: a {what} has at least one word")
+    if has_half_character(text):
+        raise ValueError(f"{place!r} has half a character (got {shown(text)})")
+
+
+def shown(value: object) -> str:
+    """A value for a message, cut short."""
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def check_encoder_name(name: str) -> None:
+    """Finds out what can be no encoder, without a look at the Hugging Face hub.
+
+    Raises:
+        ValueError: If it is neither a folder nor a name that the hub can have, or is a placeholder such as
+            ``ENCODER``.
+    """
+    if os.path.exists(name):
+        return
+    if re.fullmatch(r"[A-Z_]+", name):
+        raise ValueError(
+            f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
+            f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
+        )
+    if re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII) is None:
+        raise ValueError(f"no folder {name!r}")
+
+
+def check_transformers() -> None:
+    """Raises :class:`ImportError`, which says how to get it, if transformers is not installed."""
+    if find_spec("transformers") is None:
+        raise ImportError("pretrained encoders need transformers: install graphdep[pretrained]")
+
+
+LOGGERS = ("none", "tensorboard", "wandb")
+"""Where the values of a run can go, besides its folder."""
+
+
+def check_logger(name: str) -> None:
+    """Finds out whether there is a logger of that name.
+
+    Raises:
+        ValueError: If it is none of :data:`LOGGERS`.
+        ImportError: If its package is not installed; says how to get it.
+    """
+    if name not in LOGGERS:
+        raise ValueError(f"'logger' must be one of {', '.join(LOGGERS)} (got {name!r})")
+    if name != "none" and find_spec(name) is None:
+        raise ImportError(f"the logger {name!r} needs its package: pip install {name}")
+
+
+def plural(count: int, name: str) -> str:
+    """A number and what it is of, in the plural unless it is one.
+
+    Example:
+        >>> from graphdep.io.limits import plural
+        >>> plural(1, "row"), plural(0, "row"), plural(1200, "sentence")
+        ('1 row', '0 rows', '1200 sentences')
+    """
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"

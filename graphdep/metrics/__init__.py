@@ -2,18 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face
+from graphdep.io.lazy_imports import lazy_face
 
 if TYPE_CHECKING:
-    from graphdep.metrics._standard_error import visible_effect
-    from graphdep.metrics.bleu import BLEU, resolve_bleu
-    from graphdep.metrics.classification import ACCURACY, F1, MACRO_F1, MCC
-    from graphdep.metrics.combined import ACCURACY_F1, PEARSON_SPEARMAN, mean_metric
-    from graphdep.metrics.comparison import Comparison
-    from graphdep.metrics.distinct import DISTINCT, resolve_distinct
-    from graphdep.metrics.generation import GENERATION_METRICS, generation_floors, generation_metrics
-    from graphdep.metrics.metric import Metric
-    from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
+    from graphdep.metrics.generation import (
+        BLEU,
+        DISTINCT,
+        GENERATION_METRICS,
+        generation_floors,
+        generation_metrics,
+        resolve_bleu,
+        resolve_distinct,
+    )
+    from graphdep.metrics.metric import Metric, TextMetric
     from graphdep.metrics.ranking import (
         RANKING,
         pool_counts,
@@ -23,10 +24,24 @@ if TYPE_CHECKING:
         ranking_metrics,
         ranking_signature,
     )
-    from graphdep.metrics.relatedness import MSE, MSE_OF_NUMBERS, PEARSON, SPEARMAN
-    from graphdep.metrics.semeval2010 import semeval2010_macro_f1
-    from graphdep.metrics.significance import compare
-    from graphdep.metrics.text_metric import TextMetric
+    from graphdep.metrics.scores import (
+        ACCURACY,
+        ACCURACY_F1,
+        F1,
+        MACRO_F1,
+        MCC,
+        MSE,
+        MSE_OF_NUMBERS,
+        PEARSON,
+        PEARSON_SPEARMAN,
+        PERPLEXITY,
+        PERPLEXITY_RESPONSES,
+        PERPLEXITY_WORDS,
+        SPEARMAN,
+        mean_metric,
+        semeval2010_macro_f1,
+    )
+    from graphdep.metrics.significance import Comparison, compare, visible_effect
 
 __all__ = [
     "ACCURACY",

@@ -1,14 +1,179 @@
-"""The metrics of a table of generated responses, and what references and shuffled replies get."""
+"""BLEU, distinct n-grams, and the metrics of generated responses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import version
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from graphdep.metrics.bleu import resolve_bleu
-from graphdep.metrics.distinct import resolve_distinct
-from graphdep.metrics.text_metric import TextMetric, Texts
+from graphdep.metrics.metric import ComputeText, TextMetric, Texts
+
+# NLTK and sacreBLEU take seconds to import: that is left to the functions that need them.
+_WEIGHTS = (0.5, 0.5)
+
+
+def _method0(p_n: list[Any], **_: Any) -> list[Any]:
+    # NLTK's method0, without its warning for every hypothesis that shares no bigram with its reference.
+    return [p if p.numerator else sys.float_info.min for p in p_n]
+
+
+def _sentence_mean(method: str) -> ComputeText:
+    def compute(hypotheses: Texts, references: Texts) -> float:
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+        smoothing = _method0 if method == "method0" else getattr(SmoothingFunction(), method)
+        scores = (
+            sentence_bleu([reference], hypothesis, _WEIGHTS, smoothing)
+            for hypothesis, reference in zip(hypotheses, references)
+        )
+        return sum(scores) / len(hypotheses)
+
+    return compute
+
+
+def _corpus(hypotheses: Texts, references: Texts) -> float:
+    from nltk.translate.bleu_score import corpus_bleu
+
+    return corpus_bleu([[reference] for reference in references], hypotheses, _WEIGHTS, _method0)
+
+
+def _sacrebleu(hypotheses: Texts, references: Texts) -> float:
+    import sacrebleu
+
+    # Lower-cased already; told so for its signature. force: it may not complain of tokenised text.
+    bleu = sacrebleu.BLEU(tokenize="none", lowercase=True, force=True)
+    joined = [[" ".join(text) for text in texts] for texts in (hypotheses, references)]
+    return bleu.corpus_score(joined[0], [joined[1]]).score / 100
+
+
+def _bleu2(name: str, compute: ComputeText, over: str, method: str) -> TextMetric:
+    signature = f"BLEU-2|{over}|NLTK {version('nltk')} {method}|weights .5 .5|lower-cased words|1 reference"
+    return TextMetric(name, compute, signature)
+
+
+_BLEU_METRICS = (
+    _bleu2("bleu2_none", _sentence_mean("method0"), "sentence mean", "method0 (no smoothing)"),
+    _bleu2("bleu2_method1", _sentence_mean("method1"), "sentence mean", "method1"),
+    _bleu2("bleu2_method3", _sentence_mean("method3"), "sentence mean", "method3"),
+    _bleu2("bleu2_method4", _sentence_mean("method4"), "sentence mean", "method4"),
+    _bleu2(
+        "bleu2_method7",
+        _sentence_mean("method7"),
+        "sentence mean",
+        "method7 (copies exceed 1)",
+    ),
+    _bleu2("bleu2_corpus", _corpus, "corpus", "method0 (no smoothing)"),
+    TextMetric(
+        "sacrebleu",
+        _sacrebleu,
+        f"BLEU-4|corpus|sacrebleu nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:{version('sacrebleu')}|"
+        "divided by 100",
+    ),
+)
+BLEU: dict[str, TextMetric] = {metric.name: metric for metric in _BLEU_METRICS}
+
+
+def resolve_bleu(name: str) -> TextMetric:
+    r"""A member of the BLEU family, from "BLEU: a Method for Automatic Evaluation of Machine Translation".
+
+    .. math::
+        \mathrm{BLEU} = \min(1, e^{1 - r / c}) \cdot \exp \sum_{n} w_n \log p_n
+
+    with the lengths :math:`c` of the hypothesis and :math:`r` of the reference, and the share :math:`p_n` of
+    the hypothesis' n-grams that the reference has. All are fractions and take one reference a hypothesis. An
+    empty hypothesis scores 0.
+
+    - ``bleu2_none``, ``bleu2_method1``, ``bleu2_method3``, ``bleu2_method4``, ``bleu2_method7``:
+      :math:`w = (.5, .5)`, the mean over hypotheses, with NLTK's smoothing methods, from "A Systematic
+      Comparison of Smoothing Techniques for Sentence-Level BLEU". ``bleu2_method7`` is what papers on
+      dialogues often use: it averages each :math:`p_n` with its neighbours, gives credit where nothing but a
+      word fits, and **exceeds 1 on perfect copies**.
+    - ``bleu2_corpus``: :math:`p_n, c, r` from sums over all hypotheses, not smoothed. NLTK counts one n-gram
+      where a hypothesis has none.
+    - ``sacrebleu``: BLEU-4 over the corpus by sacreBLEU, on words joined by spaces.
+
+    Words shared by all are enough for a score: print that of shuffled replies beside it
+    (:func:`graphdep.metrics.generation_floors`).
+
+    Raises:
+        ValueError: If there is no such member; lists all.
+    """
+    if name not in BLEU:
+        raise ValueError(f"no BLEU {name!r}; choose one of {', '.join(BLEU)}")
+    return BLEU[name]
+
+
+NGram = tuple[str, ...]
+
+
+def _ngrams(words: list[str], n: int) -> Iterator[NGram]:
+    return zip(*(words[i:] for i in range(n)))
+
+
+def _ratio(ngrams: list[NGram], total: int) -> float:
+    return len(set(ngrams)) / total if total else 0.0
+
+
+def _inter(hypotheses: Texts, references: Texts, *, n: int) -> float:
+    ngrams = [ngram for words in hypotheses for ngram in _ngrams(words, n)]
+    return _ratio(ngrams, len(ngrams))
+
+
+def _over_words(hypotheses: Texts, references: Texts, *, n: int) -> float:
+    ngrams = [ngram for words in hypotheses for ngram in _ngrams(words, n)]
+    return _ratio(ngrams, sum(map(len, hypotheses)))
+
+
+def _crossing(hypotheses: Texts, references: Texts, *, n: int) -> float:
+    return _inter([list(chain.from_iterable(hypotheses))], references, n=n)
+
+
+def _intra(hypotheses: Texts, references: Texts, *, n: int) -> float:
+    return sum(_inter([words], references, n=n) for words in hypotheses) / len(hypotheses)
+
+
+def _distinct(name: str, compute: Callable[..., float], n: int, definition: str) -> TextMetric:
+    return TextMetric(name, partial(compute, n=n), f"Dist-{n}|{definition}|lower-cased words")
+
+
+_INTER = "types / {}s over all outputs"
+_INTRA = "types / {}s of each output, 0 where it has none, then the mean over outputs"
+
+_DISTINCT_METRICS = (
+    _distinct("dist1", _inter, 1, _INTER.format("word")),
+    _distinct("dist2", _inter, 2, _INTER.format("bigram")),
+    _distinct("dist2_words", _over_words, 2, "bigram types / words over all outputs"),
+    _distinct("dist2_crossing", _crossing, 2, "types / bigrams of all outputs in a row, across their ends"),
+    _distinct("dist1_intra", _intra, 1, _INTRA.format("word")),
+    _distinct("dist2_intra", _intra, 2, _INTRA.format("bigram")),
+)
+DISTINCT: dict[str, TextMetric] = {metric.name: metric for metric in _DISTINCT_METRICS}
+
+
+def resolve_distinct(name: str) -> TextMetric:
+    """A variant of Distinct, from "A Diversity-Promoting Objective Function for Neural Conversation Models".
+
+    All are fractions and look at the hypotheses alone. Those over all outputs fall as outputs get more:
+    compare only what was computed over the same examples and with the same kind of words.
+
+    - ``dist1``, ``dist2``: different words (bigrams) by all words (bigrams) of all outputs. The default.
+    - ``dist2_words``: different bigrams by all words, as the paper has it.
+    - ``dist2_crossing``: ``dist2`` of all outputs in a row, with bigrams from one output to the next.
+    - ``dist1_intra``, ``dist2_intra``: ``dist1`` or ``dist2`` of each output alone, then their mean.
+
+    With single words, the paper's definition and the one across ends are ``dist1``.
+
+    Raises:
+        ValueError: If there is no such variant; lists all.
+    """
+    if name not in DISTINCT:
+        raise ValueError(f"no Distinct {name!r}; choose one of {', '.join(DISTINCT)}")
+    return DISTINCT[name]
 
 
 def _mean_length(hypotheses: Texts, references: Texts) -> float:

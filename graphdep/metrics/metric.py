@@ -1,8 +1,8 @@
-"""What a metric is: a number over a whole split, how it is computed, and what no skill would get."""
+"""What a metric is, for numbers and for texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,3 +69,53 @@ class Metric:
     def is_better(self, value: float, best: float | None, *, by: float = 0.0) -> bool:
         """Whether a score is better than another one by more than so much; than none, any is."""
         return best is None or (value > best + by if self.maximize else value < best - by)
+
+
+Texts = list[list[str]]
+ComputeText = Callable[[Texts, Texts], float]
+
+
+@dataclass(frozen=True)
+class TextMetric:
+    """A number about generated texts, computed once over a whole split.
+
+    Args:
+        name: Its key in results, after the split: ``test_<name>``.
+        compute: Takes hypotheses and references, lists of lower-cased words.
+        signature: What exactly is computed, and by what: goes under every table.
+        maximize: Whether more is better. (default: :obj:`True`)
+
+    Example:
+        >>> from graphdep.metrics import TextMetric
+        >>> length = TextMetric("length", lambda texts, _: sum(map(len, texts)) / len(texts), "mean of words")
+        >>> length([["She", "sings"], ["Yes"]], references=[["She", "does"], ["No"]])
+        1.5
+    """
+
+    name: str
+    compute: ComputeText
+    signature: str
+    maximize: bool = True
+
+    def __call__(self, hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
+        """The metric of hypotheses, each a list of words, with one reference each.
+
+        Words are lower-cased first, in all metrics alike. A hypothesis may be empty.
+
+        Raises:
+            ValueError: If there are none, their numbers differ, or one is a string, no list of words.
+        """
+        if not hypotheses or len(hypotheses) != len(references):
+            raise ValueError(
+                f"{self.name}: 'hypotheses' and 'references' must be lists of one length > 0 "
+                f"(got {len(hypotheses)} and {len(references)})"
+            )
+        return float(
+            self.compute(self._lower("hypotheses", hypotheses), self._lower("references", references))
+        )
+
+    def _lower(self, name: str, texts: Sequence[Sequence[str]]) -> Texts:
+        for i, text in enumerate(texts):
+            if isinstance(text, str):  # its characters would pass for words
+                raise ValueError(f"{self.name}: '{name}[{i}]' must be a list of words (got {text!r})")
+        return [[word.lower() for word in text] for text in texts]

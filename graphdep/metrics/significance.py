@@ -1,16 +1,293 @@
-"""How much two systems differ, over seeds and examples, and whether the difference may be chance."""
+"""Intervals and tests between two systems."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import optimize, stats
 
 from graphdep.io.limits import check_limit
-from graphdep.metrics._resamples import Resamples, units_of
-from graphdep.metrics._standard_error import Spread, both, run_spread, standard_error, visible_effect
-from graphdep.metrics.comparison import Comparison
 from graphdep.metrics.metric import Metric
+
+# Numbers of a matrix that is held at a time: 16 MiB, of which a few copies are made.
+_CHUNK = 2**21
+
+
+# SciPy's bootstrap and permutation_test give a metric the resampled examples. As weights over the examples
+# that there are, most metrics need no more than a matrix product.
+class Resamples:
+    """Resamples of the examples of two systems.
+
+    Args:
+        metric: The metric.
+        target: Targets ``[N]``.
+        a, b: Predictions of the systems' runs ``[runs, N]``.
+        unit: The group of each example, counted from 0 in the order of the examples, ``[N]``; :obj:`None`
+            where each stands for itself.
+        samples: How many resamples.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        target: np.ndarray,
+        a: np.ndarray,
+        b: np.ndarray,
+        unit: np.ndarray | None,
+        samples: int,
+    ) -> None:
+        self.metric, self.target, self.a, self.b, self.unit = metric, target, a, b, unit
+        self.samples, self.units = samples, target.size if unit is None else int(unit.max()) + 1
+
+    def bootstrap(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the runs, ``[runs_a, samples]`` and ``[runs_b, samples]``, over units drawn with
+        replacement, the same for all runs.
+        """
+        n, scores = self.units, []
+        for rows in self._chunks(self.target.size):
+            places = rng.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
+            weight = self._of_examples(np.bincount(places.ravel(), minlength=rows * n).reshape(rows, n))
+            scores.append(
+                [self.metric.resampled(run, self.target, weight) for runs in (self.a, self.b) for run in runs]
+            )
+        joined = np.concatenate(scores, axis=1)
+        return joined[: len(self.a)], joined[len(self.a) :]
+
+    def randomisation(self, rng: np.random.Generator) -> np.ndarray:
+        """Differences ``[samples]`` after swapping the systems' predictions of random units."""
+        both, pooled = np.tile(self.target, 2), np.concatenate([self.a, self.b], axis=1)
+        differences = []
+        for rows in self._chunks(both.size):
+            swap = self._of_examples(rng.integers(2, size=(rows, self.units)))
+            first, second = np.hstack([1 - swap, swap]), np.hstack([swap, 1 - swap])
+            found = [
+                self.metric.resampled(run, both, first) - self.metric.resampled(run, both, second)
+                for run in pooled
+            ]
+            differences.append(np.mean(found, axis=0))
+        return np.concatenate(differences)
+
+    def _of_examples(self, weight: np.ndarray) -> np.ndarray:
+        # As floats, which a matrix product needs: once, and not for every run.
+        weight = weight.astype(np.float64)
+        return weight if self.unit is None else weight[:, self.unit]
+
+    def _chunks(self, size: int) -> Iterator[int]:
+        rows = max(1, _CHUNK // size)
+        return (min(rows, self.samples - start) for start in range(0, self.samples, rows))
+
+
+def units_of(groups: np.ndarray) -> np.ndarray:
+    """The number of each group ``[N]``, counted from 0 by where it stands first."""
+    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[first.argsort()] = np.arange(len(first))
+    return number[place]
+
+
+class Spread(NamedTuple):
+    """What makes up the variance of a mean over runs; numbers, or arrays of many comparisons at once."""
+
+    seeds: np.ndarray
+    """Variance of the mean over the runs that the runs show."""
+    df: np.ndarray
+    """Its degrees of freedom; 0 for a single run."""
+    shared: np.ndarray
+    """The part of it that the variance over the examples has, too: what single runs do on single examples."""
+
+
+def run_spread(scores: np.ndarray, each: np.ndarray, mean: np.ndarray) -> Spread:
+    """The spread of a system's runs, or of paired differences.
+
+    Shapes:
+        - scores: :math:`(R, ...)`
+        - each: :math:`(R, ...)`, the variance of each score over the examples
+        - mean: :math:`(...)`, the variance of their mean over the examples
+    """
+    runs, zero = len(scores), np.zeros(scores.shape[1:])
+    if runs == 1:
+        return Spread(zero, zero, zero)
+    shared = (each.mean(axis=0) - mean) / (runs - 1)
+    return Spread(scores.var(axis=0, ddof=1) / runs, zero + runs - 1, shared)
+
+
+def both(a: Spread, b: Spread) -> Spread:
+    """The spread of a difference of systems whose runs are not paired; the degrees of freedom are Welch's."""
+    seeds, weight = a.seeds + b.seeds, _share(a.seeds**2, a.df) + _share(b.seeds**2, b.df)
+    return Spread(seeds, _share(seeds**2, weight, np.maximum(a.df, b.df)), a.shared + b.shared)
+
+
+def standard_error(spread: Spread, examples: np.ndarray, units: int) -> tuple[np.ndarray, np.ndarray]:
+    """The standard error over seeds and examples, and its degrees of freedom: Eqs. 2-3 of :func:`compare`.
+
+    Args:
+        spread: That of the runs.
+        examples: Variance of the difference of the means over runs, over the choice of the examples.
+        units: How many examples, or groups of them, there are.
+    """
+    a, df, shared = spread
+    variance = np.maximum(a + examples - shared, np.maximum(a, examples))
+    large = a * np.divide(df + 2, df, out=np.ones_like(df), where=df > 0)
+    total = np.maximum(large + examples - shared, np.maximum(large, examples))
+    weight = _share(large**2, df) + examples**2 / (units - 1)
+    found = _share(total**2, weight, np.full_like(weight, units - 1))
+    seen = (df > 0) & (a > shared)
+    lowest, highest = np.minimum(df, units - 1), df + units - 1
+    return np.sqrt(variance), np.where(seen, np.clip(found, lowest, highest), units - 1.0)
+
+
+def visible_effect(standard_error: float, df: float, power: float = 0.8, level: float = 0.05) -> float:
+    """The smallest difference that a two-sided t-test finds with this power, by the noncentral t: infinite
+    for an infinite error.
+
+    Args:
+        standard_error: Of the difference.
+        df: Its degrees of freedom, above 0.
+        power: The share of cases in which it is found. (default: :obj:`0.8`)
+        level: Of the test. (default: :obj:`0.05`)
+
+    Raises:
+        ValueError: If :obj:`df` is not above 0.
+    """
+    if not df > 0:
+        raise ValueError(f"'df' must be above 0 (got {df})")
+    critical = float(stats.t.ppf(1 - level / 2, df))
+    start = critical + float(stats.t.ppf(power, df))
+
+    def missing(shift: float) -> float:
+        return float(stats.nct.sf(critical, df, shift)) - power
+
+    return standard_error * float(optimize.brentq(missing, start / 2, 2 * start))
+
+
+def _share(part: np.ndarray, whole: np.ndarray, default: np.ndarray | float = 0.0) -> np.ndarray:
+    """``part / whole``, and ``default`` where the whole is 0."""
+    part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
+    return np.divide(part, whole, out=np.array(np.broadcast_to(default, part.shape)), where=whole > 0)
+
+
+SAME_PREDICTIONS = (
+    "the same predictions: two systems that compute the same, as with edges that do not reach what is read "
+    "(with one layer, all but those to the node that is read), are not shown to be equal in anything else"
+)
+"""What a verdict of this name means."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    r"""Two systems on the same examples, as :func:`compare` gives it.
+
+    Args:
+        metric: Name of the metric.
+        score_a: Score of the first system, the mean over its runs.
+        score_b: Score of the second one.
+        difference: First minus second; with a metric like MSE, less than zero is in favour of the first.
+        interval: 95% interval of the difference.
+        smallest_visible: The smallest true difference that comparisons of this size, with the spread that was
+            found, see in four cases of five (power 80%, two-sided 5%), by the noncentral t distribution:
+            :math:`(t_{.975, \nu} + t_{.8, \nu}) \cdot \mathrm{SE}`, and 5% more where :math:`\nu = 2`. Of
+            three seeds it is a rough estimate.
+        p: Two-sided p of no difference, by the same t distribution as the interval.
+        standard_error: Standard error of the difference.
+        df: Degrees of freedom of its t distribution.
+        over: What might have been others: ``"seeds and examples"``, ``"examples"`` where each system has one
+            run, or ``"seeds of a and examples"`` (or ``b``) where the other one has one.
+        paired: Whether run r of the one belongs to run r of the other.
+        p_bootstrap: Two-sided p of the paired bootstrap over the examples, given these runs.
+        p_randomisation: Two-sided p of approximate randomisation over the examples, given these runs;
+            :obj:`None` if one system has more runs.
+        p_seeds: Two-sided p of Welch's t-test over the scores of the runs, given these examples; :obj:`None`
+            if a system has one.
+        samples: Resamples.
+        n: Examples.
+        units: What is drawn: examples, or groups of them.
+        maximize: Whether more is better. (default: :obj:`True`)
+        identical: Whether every run of the one predicts what that of the other does.
+            (default: :obj:`False`)
+
+    Example:
+        >>> from graphdep.metrics import ACCURACY, compare
+        >>> target = [0, 1] * 100
+        >>> comparison = compare(ACCURACY, target, a=target, b=[0] * 200, samples=1000)
+        >>> comparison.difference, comparison.p < 0.001, comparison.over
+        (0.5, True, 'examples')
+        >>> comparison.verdict(), comparison.equivalent(0.6), comparison.equivalent(0.5)
+        ('better', True, False)
+    """
+
+    metric: str
+    score_a: float
+    score_b: float
+    difference: float
+    interval: tuple[float, float]
+    smallest_visible: float
+    p: float
+    standard_error: float
+    df: float
+    over: str
+    paired: bool
+    p_bootstrap: float
+    p_randomisation: float | None
+    p_seeds: float | None
+    samples: int
+    n: int
+    units: int
+    maximize: bool = True
+    identical: bool = False
+
+    def equivalent(self, bound: float) -> bool:
+        r"""Whether there is no effect larger than a bound that was named before the runs.
+
+        Two one-sided tests at 5%, from "A Comparison of the Two One-Sided Tests Procedure and the Power
+        Approach for Assessing the Equivalence of Average Bioavailability": the 90% interval is inside of the
+        bound,
+
+        .. math::
+            |d| + t_{.95, \nu} \cdot \mathrm{SE} < \mathrm{bound}
+
+        Args:
+            bound: The smallest effect of interest, in units of the metric, more than 0.
+
+        Raises:
+            ValueError: If the bound is no finite number above 0.
+        """
+        check_bound(bound)
+        return abs(self.difference) + float(stats.t.ppf(0.95, self.df)) * self.standard_error < bound
+
+    def verdict(self, bound: float | None = None) -> str:
+        """What may be said of the first system.
+
+        ``"better"`` or ``"worse"`` where the 95% interval leaves out 0, whatever the bound; else ``"no effect
+        larger than BOUND"`` where :meth:`equivalent` says so; else ``"undecided (smallest visible effect
+        X)"``. Where all predictions are the same, as those of two models that compute the same are, it is
+        ``"the same predictions"``, and no effect is denied.
+
+        Args:
+            bound: See :meth:`equivalent`. (default: :obj:`None`, no equivalence is asked for)
+        """
+        if bound is not None:
+            check_bound(bound)
+        if self.identical:
+            return SAME_PREDICTIONS.partition(":")[0]
+        low, high = self.interval
+        if low > 0 or high < 0:
+            return "better" if (low > 0) == self.maximize else "worse"
+        if bound is not None and self.equivalent(bound):
+            return f"no effect larger than {bound:g}"
+        return f"undecided (smallest visible effect {self.smallest_visible:.3g})"
+
+
+def check_bound(bound: float) -> None:
+    """Raises :class:`ValueError` unless ``bound`` is a finite number above 0."""
+    number = isinstance(bound, (int, float)) and not isinstance(bound, bool)
+    if not number or not math.isfinite(bound) or bound <= 0:
+        raise ValueError(f"'bound' must be a finite number above 0 (got {bound!r})")
+
 
 INTERVALS = ("t", "percentile")
 
@@ -137,7 +414,9 @@ def compare(
     if len(runs_a) == len(runs_b):
         swapped = resamples.randomisation(rng)
         _check_scores(metric, "of a resample", swapped)
-        p_randomisation = _share(np.count_nonzero(np.abs(swapped) >= abs(difference) - slack), samples)
+        p_randomisation = _share_of_samples(
+            np.count_nonzero(np.abs(swapped) >= abs(difference) - slack), samples
+        )
     error, df = _error(scores_a, scores_b, drawn_a, drawn_b, resamples.units, paired)
     spread = error > slack
     if not spread:
@@ -158,7 +437,7 @@ def compare(
         df=df,
         over=_over(len(runs_a), len(runs_b)),
         paired=paired,
-        p_bootstrap=min(1.0, 2 * _share(tail, samples)),
+        p_bootstrap=min(1.0, 2 * _share_of_samples(tail, samples)),
         p_randomisation=p_randomisation,
         p_seeds=_welch(scores_a, scores_b),
         samples=samples,
@@ -271,6 +550,6 @@ def _welch(a: np.ndarray, b: np.ndarray) -> float | None:
     return float(stats.ttest_ind_from_stats(*moments, equal_var=False).pvalue)
 
 
-def _share(count: int | np.integer, samples: int) -> float:
+def _share_of_samples(count: int | np.integer, samples: int) -> float:
     # What was observed counts as one more sample, so that p is never zero.
     return (int(count) + 1) / (samples + 1)

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.conv import MessagePassing
 
-from graphdep.nn.conv._message_sender import MessageSender
-from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.nn.pretrained._edge_sender import EdgeSender
-from graphdep.nn.pretrained.pretrained_encoder import PretrainedEncoder
+from graphdep.nn.conv.attention_conv import MessageSender
+from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.pretrained.anatomy import EdgeSender
+from graphdep.nn.pretrained.encoder import PretrainedEncoder
 
 
 class ExplainableModel(nn.Module):

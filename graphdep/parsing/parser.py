@@ -1,23 +1,332 @@
-"""What every parser shares: one call for many texts, nothing lost, a count of what failed."""
+"""The base class of parsers, its errors, and how texts become chunks."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+import pickle
+import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, count
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING
+from unicodedata import name
 
-from graphdep.parsing.errors import ParserUnavailableError
-from graphdep.parsing.foreign_texts import foreign_texts
-from graphdep.parsing.items import Chunk, Item, Words, chunks
-from graphdep.parsing.parsed import Parsed, chain_sentence, flat_sentence
-from graphdep.parsing.shards import Shards
-from graphdep.sentence import Sentence
+from graphdep.io.limits import MAX_WORDS, check_whole
+from graphdep.sentence.sentence import Sentence, join_sentences, truncate
+from graphdep.sentence.tree import FLAT
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+
+class ParserUnavailableError(RuntimeError):
+    """A parser's library, model or server is not there; the message says what to do about it."""
+
+
+Words = tuple[str, ...]
+# A raw text, or a sentence whose words are given.
+Item = str | Words
+Chunk = list[Item]
+
+# A chunk is what is parsed, and stored in the cache, in one go.
+_CHUNK_ITEMS = 256
+_CHUNK_CHARACTERS = 100_000
+
+
+def chunks(items: Iterable[Item]) -> Iterator[Chunk]:
+    """Cuts into chunks of bounded size; a single huge input is a chunk of its own."""
+    chunk: Chunk = []
+    size = 0
+    for item in items:
+        length = len(item) if isinstance(item, str) else sum(len(word) + 1 for word in item)
+        if chunk and (len(chunk) == _CHUNK_ITEMS or size + length > _CHUNK_CHARACTERS):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(item)
+        size += length
+    if chunk:
+        yield chunk
+
+
+_CHAIN_TREE = "# chain_tree ="
+_FLAT_TREE = "# flat_tree ="
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The sentences of one text, and why some of them are chains, if they are.
+
+    Args:
+        sentences: The sentences, in order.
+        failure: Why at least one sentence got a chain tree. (default: :obj:`None`)
+        final: Whether parsing again would give the same; not so after an error such as a time-out, so
+            that the result is not kept in a cache. (default: :obj:`True`)
+    """
+
+    sentences: list[Sentence]
+    failure: str | None = None
+    final: bool = True
+
+
+def column(values: Sequence[str | None]) -> list[str] | None:
+    """A column as :func:`~graphdep.io.read_conllu` gives it: :obj:`None` if it says nothing."""
+    return (
+        [value or "_" for value in values] if any(value not in (None, "", "_") for value in values) else None
+    )
+
+
+def is_chain_tree(sentence: Sentence) -> bool:
+    """Whether a parser failed on the sentence (:func:`chain_sentence`)."""
+    return any(comment.startswith(_CHAIN_TREE) for comment in sentence.comments)
+
+
+def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = None) -> Sentence:
+    """:meth:`Sentence.chain` with the reason as a comment, and the other columns of ``like`` if given."""
+    chain = Sentence.chain(form)
+    comments = [*(like.comments if like else []), f"{_CHAIN_TREE} {' '.join(reason.split())}"]
+    if like is None:
+        return dataclasses.replace(chain, comments=comments)
+    return dataclasses.replace(like, head=chain.head, deprel=chain.deprel, comments=comments)
+
+
+def flat_sentence(sentence: Sentence, reason: str) -> Sentence:
+    """The sentence with one constituent ``X`` over all of its words, and the reason as a comment."""
+    comments = [*sentence.comments, f"{_FLAT_TREE} {' '.join(reason.split())}"]
+    return dataclasses.replace(sentence, comments=comments, constituents=[(FLAT, 0, len(sentence))])
+
+
+# A word is a run of letters and digits, of which a hundred are looked at (StanzaEngine sees no more); Chinese
+# characters and kana, which have no spaces between words, and all else that can be seen count one by one.
+ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]{{1,100}}|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class WordLimit:
+    """How many words of a text are read, and what becomes of a text with more.
+
+    Memory grows with the square of the words, since without syntax every word sees every other. Nobody has
+    split a raw text into words before it is parsed: what counts is runs of letters or digits, each hundred
+    characters of one, and every other visible character. So a text with much punctuation may count as a
+    little longer than its parse is.
+
+    Args:
+        max_words: Words of a text at most. (default: :obj:`10_000`)
+        truncate: Read the first words of a longer text, instead of an error. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If :obj:`max_words` is no whole number from 1 to 1,000,000, or :obj:`truncate` is no truth
+            value.
+    """
+
+    max_words: int = MAX_WORDS
+    truncate: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("max_words", self.max_words)
+        if not isinstance(self.truncate, bool):
+            raise ValueError(f"'truncate' must be True or False (got {self.truncate!r})")
+
+    def holds(self, text: str) -> bool:
+        """Whether a text has no more words."""
+        return self._end(text) is None
+
+    def check(self, text: str, place: str) -> None:
+        """Raises :class:`ValueError` that begins with ``place`` if a text has more words and is not cut."""
+        if not self.truncate and not self.holds(text):
+            raise self._error(place)
+
+    def text(self, text: str, place: str) -> str:
+        """A text that has no more words: as it is, or cut after the last one that is read.
+
+        Raises:
+            ValueError: As :meth:`check`.
+        """
+        end = self._end(text)
+        if end is not None and not self.truncate:
+            raise self._error(place)
+        return text[:end]
+
+    def tree(self, tree: Sentence, place: str) -> Sentence:
+        """As :meth:`text`, of a parse, which may have more words than its text counts."""
+        if len(tree) > self.max_words and not self.truncate:
+            raise self._error(place)
+        return truncate(tree, self.max_words)
+
+    def _end(self, text: str) -> int | None:
+        """Where the last word that is read ends; :obj:`None` if there is none after it."""
+        if len(text) <= self.max_words:
+            return None
+        last_two = list(islice(_WORD.finditer(text), self.max_words - 1, self.max_words + 1))
+        return last_two[0].end() if len(last_two) == 2 else None
+
+    def _error(self, place: str) -> ValueError:
+        return ValueError(
+            f"{place} has more than max_words={self.max_words} words: allow more, or read the first ones "
+            "with truncate"
+        )
+
+
+_MOST, _CHARACTERS = 1_000, 1_000
+
+
+class TextSample:
+    """Evenly spread texts of a stream, at most a thousand, and of each its first thousand characters.
+
+    Every :math:`2^k`-th text is kept, with the least :math:`k` by which they are no more.
+
+    Example:
+        >>> from graphdep.parsing.parser import TextSample
+        >>> sample = TextSample()
+        >>> sample.add(map(str, range(5000)))
+        >>> sample.texts[:3], len(sample.texts)
+        (['0', '8', '16'], 625)
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._seen, self._step = 0, 1
+
+    def add(self, items: Iterable[Item]) -> None:
+        """Goes on with the next texts, or sentences in words."""
+        for item in items:
+            if self._seen % self._step == 0:
+                text = item if isinstance(item, str) else " ".join(item)
+                self.texts.append(text[:_CHARACTERS])
+            self._seen += 1
+            if len(self.texts) > _MOST:
+                self.texts, self._step = self.texts[::2], 2 * self._step
+
+
+# Frequent function words of languages with Latin letters. Left out is what is an English word or abbreviation
+# as well (die, hat, was, est, un) and what stands in names (de, la, van, der, da): names are no evidence.
+_FOREIGN = frozenset(
+    """
+    das dem eine einen einem einer ich ist sind nicht und auf für wir ihr auch nur wenn weil dass oder aber
+    sich werden wurde haben habe hatte kann noch nach bei über wie diese dieser dieses zum zur wird
+    het een niet zijn ik je wij jullie voor naar ook maar deze dit heeft hebben wordt werden bij uit zich nog
+    och att jag inte som för ett på också eller jeg ikke og har det blev från sig efter
+    ekki ég sem við það eru þetta
+    une dans pas qui que avec sont nous vous ils elles je cette mais où être avoir leur leurs aux
+    c'est j'ai n'est qu'il d'un d'une s'est
+    una por para como más pero está están muy esto esta este todo también porque cuando
+    és amb perquè els dels però
+    é não mais muito você ele ela isso são também foi uma
+    è che gli sono questo questa anche più perché della delle nel alla
+    este sunt și pentru în această
+    jest nie się że jak czy są przez dla tego który która
+    je jsem není že jsou jako tak která jsme sú som aj ktorý
+    nije što kao samo koji koja jer tudi ampak
+    egy és hogy nem volt csak
+    ja ei että oli hän minä mutta kuin myös olen ovat
+    kui mis olen
+    bir bu için ile çok değil ama daha gibi olarak
+    yra kad kaip iš kas
+    untuk dengan tidak itu adalah saya akan pada juga bisa dari
+    mga ng ako
+    của và là không một các những được trong người tôi này
+    kwa katika hii lakini
+    dhe të në një është nuk
+    agus tá yn oedd
+    """.split()
+)
+# Without those that other languages have as well (a, in, is, was, for, to).
+_ENGLISH = frozenset(
+    """
+    the of and that it with his they this have from were when your can there which their said if will each
+    about how them then she many some these would into more her him see could been its who now did get you my
+    our not what but be don't i'm it's that's didn't can't
+    """.split()
+)
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SAMPLE, _SAMPLE_CHARACTERS = 1_000, 1_000  # texts that are looked at, and of each
+_LEAST_WORDS = 0.03  # of a text that are function words of another language
+_LEAST_SHARE = 0.1  # of them that look foreign, for a warning
+
+
+def looks_foreign(text: str) -> bool:
+    """Whether a text looks like one that is not English.
+
+    It does if more than a fifth of its letters, and at least two, are not Latin; or if it has at least two
+    different function words of other languages, and they are three in a hundred of its words or more, and
+    more than twice as many as those of English. What has neither, such as a short text, a list of names or of
+    numbers, does not.
+
+    Example:
+        >>> from graphdep.parsing.parser import looks_foreign
+        >>> looks_foreign("Das ist nicht gut."), looks_foreign("Das Boot"), looks_foreign("很好")
+        (True, False, True)
+    """
+    letters = [character for character in text if character.isalpha()]
+    other = sum(not _is_latin(character) for character in letters)
+    if other >= 2 and other > len(letters) / 5:
+        return True
+    words = [word.lower().replace("’", "'") for word in _LETTERS.findall(text)]
+    foreign = [word for word in words if word in _FOREIGN]
+    if len(set(foreign)) < 2 or len(foreign) < _LEAST_WORDS * len(words):
+        return False
+    return len(foreign) > 2 * sum(word in _ENGLISH for word in words)
+
+
+def foreign_texts(texts: Sequence[str | Sequence[str]]) -> list[str]:
+    """Texts, or sentences in words, that look foreign, of at most a thousand, evenly spread, and of each the
+    first thousand characters: none if they are fewer than a tenth, and all if they look so together, as
+    headlines do, which have few function words each.
+    """
+    looked = texts[:: -(-len(texts) // _SAMPLE)] if texts else []
+    starts = [(text if isinstance(text, str) else " ".join(text))[:_SAMPLE_CHARACTERS] for text in looked]
+    found = [text for text in starts if looks_foreign(text)]
+    if len(found) >= _LEAST_SHARE * len(starts):
+        return found
+    return starts if looks_foreign(" ".join(starts)) else []
+
+
+def _is_latin(character: str) -> bool:
+    return character < "\u0250" or name(character, "").startswith(("LATIN", "MODIFIER", "FULLWIDTH LATIN"))
+
+
+class Shards:
+    """Cuts a stream into shards, and gives the parses of each when they are there.
+
+    Args:
+        texts: The stream. Of it a shard is read when it is asked for.
+        known: Which texts of a shard need no parsing.
+
+    Attributes:
+        sample: Texts of the stream.
+        given: Texts whose parses have been given.
+        failed: How many of them the parser failed on.
+        reason: Why it failed on the first.
+    """
+
+    def __init__(self, texts: Iterable[str], known: Callable[[Sequence[Item]], dict[Item, Parsed]]) -> None:
+        self.sample, self.given, self.failed, self.reason = TextSample(), 0, 0, ""
+        self._texts, self._known = texts, known
+        self._waiting: deque[tuple[Chunk, dict[Item, Parsed]]] = deque()
+
+    def todo(self) -> Iterator[Chunk]:
+        """What is to be parsed of each shard, each text once; nothing of one that is known."""
+        for shard in chunks(self._texts):
+            unique = list(dict.fromkeys(shard))
+            self.sample.add(unique)
+            known = self._known(unique)
+            self._waiting.append((shard, known))
+            yield [item for item in unique if item not in known]
+
+    def finish(self, parses: dict[Item, Parsed]) -> list[Parsed]:
+        """The parses of the first shard that is under way, with those of what was to be parsed of it."""
+        shard, done = self._waiting.popleft()
+        done.update(parses)
+        results = [done[item] for item in shard]
+        reasons = [parsed.failure for parsed in results if parsed.failure]
+        self.reason = self.reason or (reasons[0] if reasons else "")
+        self.given, self.failed = self.given + len(results), self.failed + len(reasons)
+        return results
+
 
 logger = logging.getLogger("graphdep.parsing")
 
@@ -31,7 +340,7 @@ class Parser(ABC):
     progress bar, and gives an input that the parser fails on a chain tree (:meth:`Sentence.chain`), with
     the reason in a ``# chain_tree =`` comment. Such inputs are counted in :attr:`failures`, and each call
     ends with a log line that says how many there were. Where the parser is one of English, a log line says
-    so of texts that do not look English (:mod:`graphdep.parsing.foreign_texts`).
+    so of texts that do not look English (:mod:`graphdep.parsing.parser`).
 
     Args:
         progress: Show progress on stderr (a bar on a terminal, else lines); :obj:`None` for it if there is
@@ -206,7 +515,7 @@ class Parser(ABC):
         # Here, since models and edges import this module, also where nothing is parsed and rich is not there.
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        from graphdep.io.plain_console import plain_console
+        from graphdep.io.process import plain_console
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         return Progress(*columns, console=plain_console(stderr=True), disable=not shown)
@@ -280,3 +589,91 @@ def _check_words(words: Sequence[Sequence[str]]) -> None:
 def _shown(value: object) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+class AroundParser(Parser):
+    """A parser that gives what another one gives, in a way of its own.
+
+    Args:
+        parser: The other one.
+    """
+
+    def __init__(self, parser: Parser) -> None:
+        super().__init__(progress=parser.progress)
+        self.parser, self.language, self.gives_graphs = parser, parser.language, parser.gives_graphs
+        self.gives_constituents = parser.gives_constituents
+
+    @property
+    def fingerprint(self) -> str:
+        """The parser's fingerprint."""
+        return self.parser.fingerprint
+
+    @property
+    def fallback(self) -> str:
+        """What the parser gives an input that it fails on."""
+        return self.parser.fallback
+
+    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """What the parser knows."""
+        return self.parser.known(items)
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses a chunk of texts."""
+        return self.parser.parse_texts(texts)
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Parses a chunk of sentences whose words are given."""
+        return self.parser.parse_sentences(sentences)
+
+    def _pickled(self) -> bytes:
+        """The parser, to be sent to other processes."""
+        try:
+            return pickle.dumps(self.parser)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            name = type(self.parser).__name__
+            raise ValueError(f"'parser' cannot be copied to other processes: {name} ({error})") from error
+
+
+class ChainParser(Parser):
+    """Cuts a text at white space and makes each word depend on the one before it.
+
+    For what does not look at trees, and for controls. Its chains are what was asked for, and are not counted
+    as failures.
+    """
+
+    gives_graphs = False
+
+    @property
+    def fingerprint(self) -> str:
+        """The same always: there is nothing to choose."""
+        return "chain/1"
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """A chain a text; none for a text of white space."""
+        return [Parsed([Sentence.chain(words)] if (words := text.split()) else []) for text in texts]
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """A chain for each list of words."""
+        return [Parsed([Sentence.chain(list(words))]) for words in sentences]
+
+
+def parse_joined(parser: Parser, texts: Sequence[str], *, roots: str = "first") -> tuple[list[Sentence], int]:
+    """One tree a text, also where the parser sees several sentences (:func:`join_sentences`).
+
+    A text that the parser finds no word in has a chain for a tree, cut at white space.
+
+    Args:
+        parser: The parser.
+        texts: The texts, none of them blank.
+        roots: As in :func:`join_sentences`. (default: ``"first"``)
+
+    Returns:
+        The trees, and how many are chains instead of parses.
+    """
+    before = parser.failures
+    parses = parser.parse(texts)
+    trees = [
+        join_sentences(parse, roots=roots) if parse else chain_sentence(text.split(), "no sentence in it")
+        for text, parse in zip(texts, parses)
+    ]
+    return trees, parser.failures - before + sum(not parse for parse in parses)

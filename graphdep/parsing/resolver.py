@@ -4,24 +4,56 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from graphdep.parsing.bundled_parser import BundledParser
-from graphdep.parsing.cached_parser import CachedParser
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.parsing.cluster_parser import ClusterParser
-from graphdep.parsing.conllu_parser import ConlluParser
-from graphdep.parsing.corenlp_parser import CoreNLPParser
-from graphdep.parsing.enhance import check_arcs, check_enhancer
-from graphdep.parsing.parallel_parser import ParallelParser
-from graphdep.parsing.parser import Parser
-from graphdep.parsing.ptb_parser import PtbParser
-from graphdep.parsing.resolving import resolving_now
-from graphdep.parsing.spacy_parser import SpacyParser
-from graphdep.parsing.stanza_parser import StanzaParser
+from graphdep.parsing.bundled import BundledParser
+from graphdep.parsing.cached import CachedParser
+from graphdep.parsing.cluster import ClusterParser
+from graphdep.parsing.enhanced import check_arcs, check_enhancer
+from graphdep.parsing.files import ConlluParser, PtbParser
+from graphdep.parsing.parallel import ParallelParser
+from graphdep.parsing.parser import ChainParser, Parser
+from graphdep.parsing.servers import CoreNLPParser, SpacyParser
+from graphdep.parsing.stanza import StanzaParser
+
+
+class Resolving(NamedTuple):
+    """How parsers are resolved.
+
+    Args:
+        cache: The file of parses in place of that which is asked for; :obj:`None` for the latter.
+        progress: Whether they, and the corpora that they parse, tell how far they are; :obj:`None` for their
+            own choice.
+    """
+
+    cache: str | Path | None = None
+    progress: bool | None = None
+
+
+_within: ContextVar[Resolving] = ContextVar("resolving", default=Resolving())  # noqa: B039  # cannot be changed
+
+
+def resolving_now() -> Resolving:
+    """How parsers are resolved here."""
+    return _within.get()
+
+
+@contextmanager
+def resolving(cache: str | Path | None = None, progress: bool | None = None) -> Iterator[None]:
+    """Within it, named parsers that keep their parses keep them in :obj:`cache`, whatever file the corpus has
+    for them: fits of one search so share them. See :class:`Resolving`.
+    """
+    token = _within.set(Resolving(cache, progress))
+    try:
+        yield
+    finally:
+        _within.reset(token)
+
 
 _CHOICES = (
     "'bundled', 'bundled:<folder>', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', "
@@ -52,7 +84,7 @@ def resolve_parser(
     """A parser from its name, with a cache around it if wanted.
 
     For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs; those of other levels
-    and parsers :func:`~graphdep.parsing.enhance` makes, by other rules. That it can is checked here, before
+    and parsers :func:`~graphdep.parsing.enhanced` makes, by other rules. That it can is checked here, before
     hours of parsing, where the parser is known to give trees alone (:attr:`Parser.gives_graphs`).
 
     Args:
@@ -62,7 +94,7 @@ def resolve_parser(
             (constituents that are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
         arcs: What the parses are for: ``"basic"`` trees, or graphs, a level of
-            :func:`~graphdep.parsing.enhance`. (default: ``"basic"``)
+            :func:`~graphdep.parsing.enhanced`. (default: ``"basic"``)
         workers: Processes that parse; see :class:`ParallelParser`. (default: :obj:`1`, no others)
         scheduler: Address of the scheduler of a Dask cluster, whose workers parse; see
             :class:`ClusterParser`. (default: :obj:`None`, no cluster)

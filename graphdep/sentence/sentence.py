@@ -1,14 +1,31 @@
-"""One parsed sentence: the CoNLL-U columns, validated to be a tree."""
+"""A parsed sentence, and how sentences are converted, joined, cut and binarized."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from graphdep.sentence.constituents import Constituent, check_constituents
-from graphdep.sentence.exchange.found import Found
-from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Row, check_tree, parse_deps
+import numpy as np
+
+from graphdep.sentence.exchange import is_spacy, is_stanza, is_token_list, is_words
+from graphdep.sentence.tree import (
+    EMPTY_ID,
+    RANGE_ID,
+    Constituent,
+    Found,
+    Row,
+    check_constituents,
+    check_tree,
+    cut_constituents,
+    moved_copy,
+    parse_deps,
+    parts,
+    shifted,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -80,9 +97,8 @@ class Sentence:
 
     def _repr_html_(self) -> str:
         """The tree, as notebooks show it: a drawing that scrolls, with the fonts of the browser."""
-        from graphdep.drawing.notebook import framed
-        from graphdep.drawing.picture_of_row import row_scene
-        from graphdep.drawing.sentence_row import sentence_row
+        from graphdep.visualization.rows import row_scene, sentence_row
+        from graphdep.visualization.scene import framed
 
         return framed(row_scene(sentence_row(self, root=False)).svg())
 
@@ -157,7 +173,7 @@ class Sentence:
             >>> [sentence.deprel for sentence in Sentence.from_spacy(doc)]
             [['nsubj', 'root', 'case', 'obl', 'punct'], ['nsubj', 'root', 'punct']]
         """
-        from graphdep.sentence.exchange.from_spacy import read_spacy
+        from graphdep.sentence.exchange import read_spacy
 
         return cls._of(read_spacy(parsed), clear)
 
@@ -186,7 +202,7 @@ class Sentence:
             >>> [sentence.head for sentence in Sentence.from_stanza(document)]
             [[2, 0]]
         """
-        from graphdep.sentence.exchange.from_stanza import read_stanza
+        from graphdep.sentence.exchange import read_stanza
 
         return cls._of(read_stanza(parsed, multiroot=multiroot), clear)
 
@@ -215,7 +231,7 @@ class Sentence:
             >>> Sentence.from_conllu(tokens).head
             [2, 0]
         """
-        from graphdep.sentence.exchange.from_conllu import read_token_lists
+        from graphdep.sentence.exchange import read_token_lists
 
         return cls._of(read_token_lists(parsed, multiroot=multiroot), clear)
 
@@ -244,7 +260,7 @@ class Sentence:
             >>> Sentence.from_dict(she_sings).text
             'She sings'
         """
-        from graphdep.sentence.exchange.from_dict import read_dicts
+        from graphdep.sentence.exchange import read_dicts
 
         return cls._of(read_dicts(parsed, multiroot=multiroot), clear)
 
@@ -262,7 +278,7 @@ class Sentence:
             2 ! _ _ _ _ 1 punct _ _
             <BLANKLINE>
         """
-        from graphdep.sentence.conllu_lines import format_conllu
+        from graphdep.sentence.conllu import format_conllu
 
         return format_conllu(self) + "\n"
 
@@ -287,7 +303,7 @@ class Sentence:
             >>> list(graph.edges(data="deprel"))
             [(0, 2, 'root'), (2, 1, 'nsubj')]
         """
-        from graphdep.sentence.exchange.to_networkx import networkx_graph
+        from graphdep.sentence.exchange import networkx_graph
 
         return networkx_graph(self, arcs, root)
 
@@ -310,7 +326,7 @@ class Sentence:
             >>> [(token.text, token.dep_, token.head.text) for token in doc]
             [('She', 'nsubj', 'sings'), ('sings', 'ROOT', 'sings')]
         """
-        from graphdep.sentence.exchange.to_spacy import spacy_doc
+        from graphdep.sentence.exchange import spacy_doc
 
         return spacy_doc(self, vocab)
 
@@ -359,3 +375,429 @@ class Sentence:
         for head, node, label in self.enhanced_arcs:
             if head not in known or not label or "|" in label:
                 raise ValueError(f"word {node}: enhanced arc {head!r}:{label!r} has no such head or label")
+
+
+ROOTS = ("first", "all")
+Deps = list[tuple[str, str]]
+
+
+def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Sentence:
+    """One tree over the words of several: every later root depends on the first root as ``parataxis``, or
+    with ``roots="all"`` stays a root, so that every word keeps its depth.
+
+    It keeps a text one unit where the corpus says that it is one and the parser saw several sentences.
+    Constituents stay those of the sentences, side by side. A single sentence is returned as it is.
+
+    Raises:
+        ValueError: If there is no sentence, or :obj:`roots` is unknown.
+    """
+    check_roots(roots)
+    if not sentences:
+        raise ValueError("'sentences' is empty: there is nothing to join")
+    if len(sentences) == 1:
+        return sentences[0]
+    joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0)
+    for sentence in sentences:
+        joined.add(sentence)
+    return Sentence(
+        joined.form,
+        joined.head,
+        joined.deprel,
+        deps=joined.deps if any(s.deps is not None for s in sentences) else None,
+        comments=[f"# text = {' '.join(s.text for s in sentences)}"],
+        multiword=joined.multiword,
+        empty=joined.empty,
+        lemma=_column(sentences, "lemma"),
+        upos=_column(sentences, "upos"),
+        xpos=_column(sentences, "xpos"),
+        feats=_column(sentences, "feats"),
+        misc=_column(sentences, "misc"),
+        multiroot=joined.head.count(0) > 1,
+        constituents=joined.constituents if any(s.constituents is not None for s in sentences) else None,
+    )
+
+
+def check_roots(roots: str) -> None:
+    """Raises :class:`ValueError` if no roots are called so."""
+    if roots not in ROOTS:
+        raise ValueError(f"'roots' must be 'first' or 'all' (got {roots!r})")
+
+
+class _Joined:
+    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots."""
+
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self.form: list[str] = []
+        self.head: list[int] = []
+        self.deprel: list[str] = []
+        self.deps: list[Deps] = []
+        self.multiword: list[Row] = []
+        self.empty: list[Row] = []
+        self.constituents: list[Constituent] = []
+
+    def add(self, sentence: Sentence) -> None:
+        start = len(self.form)
+        self.form += sentence.form
+        self.constituents += shifted(sentence.constituents or (), start)
+        for head, deprel in zip(sentence.head, sentence.deprel):
+            attached = head == 0 and self.root > 0 and len(self.head) + 1 != self.root
+            self.head.append(self.root if attached else head + start * (head > 0))
+            self.deprel.append("parataxis" if attached else deprel)
+        basic = [[(str(head), deprel)] for head, deprel in zip(sentence.head, sentence.deprel)]
+        self.deps += [self._moved(deps, start) for deps in sentence.deps or basic]
+        self.multiword += [(_shift(row[0], start), *row[1:]) for row in sentence.multiword]
+        self.empty += [self._moved_empty(row, start) for row in sentence.empty]
+
+    def _moved(self, deps: Deps, start: int) -> Deps:
+        if start == 0:
+            return deps
+        return [
+            (str(self.root), "parataxis" if self.root else label)
+            if head == "0"
+            else (_shift(head, start), label)
+            for head, label in deps
+        ]
+
+    def _moved_empty(self, row: Row, start: int) -> Row:
+        misc = moved_copy(row[9], lambda word: _shift(word, start))
+        moved = "|".join(f"{head}:{label}" for head, label in self._moved(parse_deps(row[8]), start))
+        return (_shift(row[0], start), *row[1:8], moved or "_", misc)
+
+
+def _shift(word: str, start: int) -> str:
+    """``start`` added to the word numbers of an ID: ``3``, ``3-4``, ``3.1``."""
+    return re.sub(r"(?<![.0-9])[0-9]+", lambda number: str(int(number[0]) + start), word)
+
+
+def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
+    columns = [getattr(sentence, name) for sentence in sentences]
+    if all(column is None for column in columns):
+        return None
+    return [value for s, column in zip(sentences, columns) for value in column or ["_"] * len(s)]
+
+
+T = TypeVar("T")
+
+
+def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentence:
+    """The first (or last) words of a sentence, with a tree over them.
+
+    A word whose governor is cut moves to its nearest ancestor that is kept, and keeps its relation. Words
+    without such an ancestor are there only where the root is cut: the first of them becomes the root, and
+    the others depend on it.
+
+    Enhanced arcs from what is cut are left out; a word that moved, or has none left, gets its arc in the
+    tree. A multiword token that is cut in two, an empty node that follows a word that is cut and the
+    ``# text`` comment are left out as well. A constituent loses the words that are cut.
+
+    Args:
+        sentence: The sentence; one that is short enough is returned as it is.
+        max_words: The number of words to keep.
+        side: Cut the words at the ``"right"`` end, or at the ``"left"``. (default: ``"right"``)
+
+    Raises:
+        ValueError: If :obj:`max_words` is less than 1 or :obj:`side` is unknown.
+    """
+    check_side(side)
+    if max_words < 1:
+        raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+    if len(sentence) <= max_words:
+        return sentence
+    start = 0 if side == "right" else len(sentence) - max_words
+    kept = slice(start, start + max_words)
+    head, deprel = _cut_columns(sentence, kept)
+    number = _new_ids(sentence, kept)
+    return dataclasses.replace(
+        sentence,
+        form=sentence.form[kept],
+        head=head,
+        deprel=deprel,
+        lemma=_cut(sentence.lemma, kept),
+        upos=_cut(sentence.upos, kept),
+        xpos=_cut(sentence.xpos, kept),
+        feats=_cut(sentence.feats, kept),
+        misc=_cut(sentence.misc, kept),
+        deps=_cut_deps(sentence, kept, head, deprel, number),
+        comments=[line for line in sentence.comments if not _is_text(line)],
+        multiword=[row for row in (_cut_range(row, number) for row in sentence.multiword) if row],
+        empty=[
+            (number[row[0]], *row[1:8], _cut_column(row[8], number), moved_copy(row[9], number.get))
+            for row in sentence.empty
+            if row[0] in number
+        ],
+        constituents=None
+        if sentence.constituents is None
+        else cut_constituents(sentence.constituents, kept.start, kept.stop),
+    )
+
+
+def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, int | None]:
+    r"""The tree over the words ``start`` to ``stop - 1`` of a sentence; see :func:`truncate`.
+
+    By pointer jumping, so that long chains are no trouble.
+
+    Args:
+        head: Number of each word's governor, from 0; a root word has its own number.
+        start: The first word that is kept.
+        stop: The first word after those that are kept.
+
+    Returns:
+        The governors of the words that are kept, counted from the first of them, and the number of the word
+        that has become the root, if any.
+
+    Shapes:
+        - ``head``: :math:`(\text{words})`, int64
+    """
+    word = np.arange(len(head))
+    up = np.where((start <= word) & (word < stop), word, head)  # leads out of what is cut
+    for _ in range(len(head).bit_length()):
+        up = up[up]
+    moved = up[head[start:stop]] - start
+    orphan = (moved < 0) | (moved >= stop - start)
+    if not orphan.any():
+        return moved, None
+    roots = (head[start:stop] == word[start:stop]).nonzero()[0]
+    root = int(roots[0] if roots.size else orphan.argmax())
+    moved[orphan] = root
+    return moved, None if roots.size else root
+
+
+def check_side(side: str) -> None:
+    """Raises :class:`ValueError` unless ``side`` is ``"right"`` or ``"left"``."""
+    if side not in ("right", "left"):
+        raise ValueError(f"'side' must be 'right' or 'left' (got {side!r})")
+
+
+def _cut_columns(sentence: Sentence, kept: slice) -> tuple[list[int], list[str]]:
+    """The columns HEAD and DEPREL of the words that are kept."""
+    head = np.array(sentence.head) - 1
+    head, root = cut_tree(np.where(head < 0, np.arange(len(head)), head), kept.start, kept.stop)
+    deprel = sentence.deprel[kept]
+    if root is not None:
+        deprel[root] = "root"
+    column = np.where(head == np.arange(len(head)), 0, head + 1)
+    return column.tolist(), deprel
+
+
+def _new_ids(sentence: Sentence, kept: slice) -> dict[str, str]:
+    """The new ID of the artificial root and of each word and empty node that is kept, by the old one."""
+    number = {str(word): str(word - kept.start) for word in range(kept.start + 1, kept.stop + 1)} | {"0": "0"}
+    for row in sentence.empty:
+        word, _, place = row[0].partition(".")
+        if word in number and not (word == "0" and kept.start):  # of the words before it, none is cut
+            number[row[0]] = f"{number[word]}.{place}"
+    return number
+
+
+def _cut_deps(
+    sentence: Sentence, kept: slice, head: list[int], deprel: list[str], number: dict[str, str]
+) -> list[list[tuple[str, str]]] | None:
+    if sentence.deps is None:
+        return None
+    cut = []
+    for word, governor in enumerate(head):
+        before = sentence.head[kept][word]
+        arcs = [(number[arc[0]], arc[1]) for arc in sentence.deps[kept][word] if arc[0] in number]
+        basic = (str(governor), deprel[word])
+        moved = number.get(str(before)) != str(governor)
+        if (moved or not arcs) and basic not in arcs:
+            arcs.append(basic)
+        cut.append(arcs)
+    return cut
+
+
+def _cut_column(deps: str, number: dict[str, str]) -> str:
+    """The column DEPS of an empty node."""
+    return "|".join(f"{number[head]}:{label}" for head, label in parse_deps(deps) if head in number) or "_"
+
+
+def _cut(column: list[T] | None, kept: slice) -> list[T] | None:
+    return None if column is None else column[kept]
+
+
+def _is_text(comment: str) -> bool:
+    return comment.lstrip("#").partition("=")[0].strip() == "text"
+
+
+def _cut_range(row: Row, number: dict[str, str]) -> Row | None:
+    """A multiword token, if all of its words are kept."""
+    match = RANGE_ID.fullmatch(row[0])
+    assert match is not None  # a Sentence has no other
+    if match[1] not in number or match[2] not in number:
+        return None
+    return (f"{number[match[1]]}-{number[match[2]]}", *row[1:])
+
+
+def constituent_heads(sentence: Sentence) -> list[int]:
+    """The head of each constituent: the number, from 0, of its word that is nearest to the root of the
+    dependency tree, the first of several.
+
+    Where both trees agree this is the one word of the constituent whose governor lies outside of it.
+
+    Raises:
+        ValueError: If the sentence has no constituents.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.sentence import constituent_heads
+        >>> phrases = [("S", 0, 3), ("NP", 0, 2), ("VP", 2, 3)]
+        >>> tree = ["big", "dogs", "bark"], [2, 3, 0], ["amod", "nsubj", "root"]
+        >>> constituent_heads(Sentence(*tree, constituents=phrases))
+        [2, 1, 2]
+    """
+    if sentence.constituents is None:
+        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents")
+    depth = sentence.depth
+    return [min(range(start, end), key=depth.__getitem__) for _, start, end in sentence.constituents]
+
+
+def part_heads(
+    sentence: Sentence, constituents: Sequence[Constituent], inside: Sequence[Sequence[int]]
+) -> list[int]:
+    """Which of the parts of each constituent has its head."""
+    depth = sentence.depth
+    found = []
+    for (_, start, end), mine in zip(constituents, inside):
+        head = min(range(start, end), key=depth.__getitem__)
+        ends = [constituents[part][2] if part >= 0 else ~part + 1 for part in mine]
+        found.append(next(number for number, after in enumerate(ends) if head < after))
+    return found
+
+
+RULES = ("left", "head")
+UNARY = ("collapse", "keep")
+
+
+def binarize(sentence: Sentence, rule: str = "left", *, unary: str = "collapse") -> list[Constituent]:
+    r"""The constituents of a sentence so that each has two parts, or is over one word: what a Tree-LSTM of
+    two children and an RNTN need.
+
+    A constituent :math:`L` of parts :math:`p_1 \ldots p_n`, constituents or words, becomes for ``"left"``
+
+    .. math::
+        (L\ (@L\ \ldots (@L\ p_1\ p_2)\ \ldots\ p_{n-1})\ p_n)
+
+    and for ``"head"`` the head :math:`p_h` takes first the parts to its right, from the nearest on, then
+    those to its left: :math:`(L\ p_1\ (@L\ \ldots (@L\ (@L\ p_h\ p_{h+1})\ \ldots\ p_n)))`. The head is the
+    part with the word that governs the others in the sentence's own dependency tree
+    (:func:`~graphdep.sentence.sentence`).
+
+    What lies in no constituent, or several at the top, is first put into one with the label ``ROOT``, so that
+    there is one tree over all words; a sentence of one word may have none.
+
+    Args:
+        sentence: A sentence with constituents.
+        rule: ``"left"`` or ``"head"``. (default: ``"left"``)
+        unary: ``"collapse"`` makes of several constituents over the same words the topmost one; ``"keep"``
+            keeps them, each with one part. (default: ``"collapse"``)
+
+    Returns:
+        Label, start and end of each in preorder, as :attr:`Sentence.constituents`; the labels of those that
+        are new begin with ``@``.
+
+    Raises:
+        ValueError: If an option is unknown, or the sentence has no constituents.
+
+    Example:
+        >>> from graphdep.io import parse_ptb
+        >>> from graphdep.sentence import binarize
+        >>> [sentence] = parse_ptb("(NP (DT the) (JJ big) (NN dog))")
+        >>> binarize(sentence)
+        [('NP', 0, 3), ('@NP', 0, 2)]
+    """
+    if rule not in RULES:
+        raise ValueError(f"'rule' must be one of {RULES} (got {rule!r})")
+    if unary not in UNARY:
+        raise ValueError(f"'unary' must be one of {UNARY} (got {unary!r})")
+    if sentence.constituents is None:
+        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents to binarize")
+    whole = _one_tree(sentence.constituents, len(sentence))
+    if unary == "collapse":
+        whole = [c for number, c in enumerate(whole) if not number or c[1:] != whole[number - 1][1:]]
+    inside, _ = parts(whole, len(sentence))
+    heads = part_heads(sentence, whole, inside) if rule == "head" else None
+    found = []
+    for number, constituent in enumerate(whole):
+        found.append(constituent)
+        if len(inside[number]) > 2:
+            spans = [whole[part][1:] if part >= 0 else (~part, ~part + 1) for part in inside[number]]
+            found += _new(constituent[0], spans, len(spans) - 1 if heads is None else heads[number], rule)
+    return sorted(found, key=lambda c: (c[1], -c[2]))  # stable: of the same words, the upper one stays first
+
+
+def _one_tree(constituents: Sequence[Constituent], words: int) -> list[Constituent]:
+    covered = bool(constituents) and constituents[0][1:] == (0, words)
+    return [*constituents] if covered or words == 1 else [("ROOT", 0, words), *constituents]
+
+
+def _new(label: str, spans: Sequence[tuple[int, int]], head: int, rule: str) -> list[Constituent]:
+    """Those between a constituent and its parts, the upper ones first."""
+    first, last = spans[0][0], spans[-1][1]
+    if rule == "left":
+        ends = [(first, end) for _, end in spans[-2:0:-1]]
+    else:
+        alone = head == len(spans) - 1  # nothing to its right, with which it would be the first
+        ends = [(start, last) for start, _ in spans[1 : head + (not alone)]]
+        ends += [(spans[head][0], end) for _, end in spans[-2:head:-1]]
+    return [(f"@{label}", *span) for span in ends]
+
+
+_TAKES = (
+    "graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of stanza, TokenList of conllu, a mapping "
+    "or a list of words for Sentence.from_dict, or a list of these"
+)
+
+
+def as_sentences(parsed: Any, name: str = "sentences") -> list[Sentence]:
+    """The sentences of one parse or of a list of parses, of which some may have several.
+
+    Args:
+        parsed: What :class:`Sentence` has a ``from_...`` for, sentences, or a list of both.
+        name: What it is called in messages. (default: ``"sentences"``)
+
+    Raises:
+        TypeError: If there is anything else; the message lists what is taken.
+        ValueError: If one is not parsed, or no tree.
+
+    Example:
+        >>> from graphdep.sentence import as_sentences
+        >>> she_sings = {"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}
+        >>> [sentence.text for sentence in as_sentences(she_sings)]
+        ['She sings']
+    """
+    found = _one(parsed)
+    if found is not None:
+        return found
+    if isinstance(parsed, str | bytes) or not isinstance(parsed, Iterable):
+        raise _error(name, parsed)
+    sentences: list[Sentence] = []
+    for number, each in enumerate(parsed):
+        found = _one(each)
+        if found is None:
+            raise _error(f"{name}[{number}]", each)
+        sentences += found
+    return sentences
+
+
+def _one(parsed: Any) -> list[Sentence] | None:
+    """The sentences of one parse; None if it is none."""
+    if isinstance(parsed, Sentence):
+        return [parsed]
+    if is_spacy(parsed):
+        made = Sentence.from_spacy(parsed)
+    elif is_stanza(parsed):
+        made = Sentence.from_stanza(parsed)
+    elif is_token_list(parsed):
+        made = Sentence.from_conllu(parsed)
+    elif isinstance(parsed, Mapping) or is_words(parsed):
+        made = Sentence.from_dict(parsed)
+    else:
+        return None
+    return [made] if isinstance(made, Sentence) else made
+
+
+def _error(name: str, value: object) -> TypeError:
+    text = isinstance(value, str | bytes)
+    advice = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])" if text else ""
+    return TypeError(f"'{name}' takes {_TAKES} (got {shown(value)}){advice}")

@@ -2,17 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face
+from graphdep.io.lazy_imports import lazy_face
 
 if TYPE_CHECKING:
-    from graphdep.tasks.dialogues.learning_task import DialogueTask
-    from graphdep.tasks.dialogues.task import Dialogues
-    from graphdep.tasks.post_training.learning_task import PostTrainingTask
-    from graphdep.tasks.post_training.task import PostTraining
+    from graphdep.tasks.dialogues.model import DialogueTask
+    from graphdep.tasks.dialogues.settings import Dialogues
+    from graphdep.tasks.post_training.model import PostTrainingTask
+    from graphdep.tasks.post_training.settings import PostTraining
     from graphdep.tasks.registry import FAMILIES, TASKS, families, family_of, resolve_task
-    from graphdep.tasks.selection.learning_task import SelectionTask
-    from graphdep.tasks.selection.task import Selections
-    from graphdep.tasks.sentences.goal import (
+    from graphdep.tasks.selection.model import SelectionTask
+    from graphdep.tasks.selection.settings import Selections
+    from graphdep.tasks.sentences.model import SentenceTask
+    from graphdep.tasks.sentences.settings import (
         ACCEPTABILITY,
         CLASSES,
         DUPLICATE,
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
         SENTIMENT,
         SIMILARITY,
         Goal,
+        OwnTexts,
+        Sentences,
     )
-    from graphdep.tasks.sentences.learning_task import SentenceTask
-    from graphdep.tasks.sentences.own_texts import OwnTexts
-    from graphdep.tasks.sentences.task import Sentences
-    from graphdep.training.family.family import TaskFamily
-    from graphdep.training.family.learning_task import LearningTask, TrainingError
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.task import Task
+    from graphdep.training.build import Parts
+    from graphdep.training.family import TaskFamily
+    from graphdep.training.learning_task import LearningTask, TrainingError
+    from graphdep.training.task import Task
 
 __all__ = [
     "ACCEPTABILITY",

@@ -14,8 +14,8 @@ from graphdep.tasks.post_training.family import PostTrainingFamily
 from graphdep.tasks.selection.family import SelectionFamily
 from graphdep.tasks.sentences.family import SentenceFamily
 from graphdep.tasks.spans.family import SpanFamily
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.task import Task
+from graphdep.training.family import TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

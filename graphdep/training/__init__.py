@@ -1,25 +1,22 @@
 """From settings to results: configurations, runs, checkpoints, ablations."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face
+from graphdep.io.lazy_imports import lazy_face
 
 if TYPE_CHECKING:
-    from graphdep.training.family.by_task import load_splits
-    from graphdep.training.family.model_preset import ModelPreset, resolve_model
-    from graphdep.training.family.settings import parse_settings
-    from graphdep.training.family.splits import Splits
-    from graphdep.training.family.train_config import TrainConfig
-    from graphdep.training.runner.checkpoint import load_task, read_checkpoint
-    from graphdep.training.runner.evaluation import evaluate
-    from graphdep.training.runner.run import run_folder, train
-    from graphdep.training.table.ablation import ablate
-    from graphdep.training.table.comparison import compare_runs
-    from graphdep.training.table.needs_structure import needs_structure
+    from graphdep.training.ablation import ablate
+    from graphdep.training.checkpoint import load_task, read_checkpoint
+    from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
+    from graphdep.training.evaluation import evaluate
+    from graphdep.training.family import load_splits
+    from graphdep.training.run import run_folder, train
+    from graphdep.training.settings import parse_settings
+    from graphdep.training.splits import Splits
+    from graphdep.training.structure import needs_structure
+    from graphdep.training.table import compare_runs
 
 __all__ = [
-    "MODELS",
     "ModelPreset",
     "Splits",
     "TrainConfig",
@@ -36,10 +33,4 @@ __all__ = [
     "train",
 ]
 
-_get, __dir__ = lazy_face(__name__)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "MODELS":  # those of sentences, by a name from before the families had rooms
-        return import_module("graphdep.tasks.sentences.presets").MODELS
-    return _get(name)
+__getattr__, __dir__ = lazy_face(__name__)

@@ -1,7 +1,9 @@
-"""What edge constructors read of a graph, on one ``Data`` and on a ``Batch`` alike."""
+"""The nodes of a batch as edge constructors read them."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import torch
@@ -9,10 +11,141 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
-from graphdep.data import NodeType
-from graphdep.transforms._node_table import check_table
-from graphdep.transforms._options import choice
-from graphdep.transforms._ranges import expand_ranges
+from graphdep.data.node_table import NodeType
+from graphdep.transforms.presets import choice
+
+
+def expand_ranges(start: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+    """All members of the ranges ``start[k] ... start[k] + count[k] - 1``, one after the other.
+
+    Returns the number k of the range and the member, both of size ``count.sum()``.
+    """
+    owner = torch.arange(count.numel(), device=count.device).repeat_interleave(count)
+    shift = start - (count.cumsum(0) - count)
+    return owner, torch.arange(owner.numel(), device=count.device) + shift[owner]
+
+
+def contains(sorted_keys: Tensor, keys: Tensor) -> Tensor:
+    """Whether each of ``keys`` is among ``sorted_keys``."""
+    if sorted_keys.numel() == 0:
+        return torch.zeros_like(keys, dtype=torch.bool)
+    place = torch.searchsorted(sorted_keys, keys).clamp(max=sorted_keys.numel() - 1)
+    return sorted_keys[place] == keys
+
+
+def sorted_unique(keys: Tensor) -> Tensor:
+    """``keys`` in order, each once; cheap where they are so already."""
+    if bool((keys[1:] > keys[:-1]).all()):
+        return keys
+    return keys.sort().values.unique_consecutive()
+
+
+def pair_keys(source: Tensor, target: Tensor) -> Tensor:
+    """One number a pair, ascending by target, then source; up to 2^31 nodes."""
+    return (target << 32) | source
+
+
+def pairs_of(keys: Tensor) -> Tensor:
+    """The pairs that numbers stand for: source and target, ``[2, E]``."""
+    return torch.stack([keys & 0xFFFFFFFF, keys >> 32])
+
+
+_COLUMNS = (
+    "governor_index",
+    "deprel",
+    "depth",
+    "utterance",
+    "word",
+    "position",
+    "segment",
+    "clique",
+    "batch",
+)
+_LINKS = ("governor_index", "arc_index", "arc_node_index", "phrase_index", "phrase_node_index")
+_FURTHER = ("node_type", "ptr", *_LINKS)
+_KINDS = (
+    ("arc_node_index", NodeType.RELATION, "RELATION nodes"),
+    ("phrase_index", NodeType.WORD, "words"),
+    ("phrase_node_index", NodeType.PHRASE, "PHRASE nodes"),
+)
+
+
+def check_table(data: Data) -> None:
+    """Raises :class:`ValueError` where nodes were added or dropped and a column does not know of it.
+
+    Off the CPU, where a look would stall the device, and without a node table there is no check.
+    """
+    kind = data.get("node_type")
+    if not isinstance(kind, Tensor) or kind.device.type != "cpu":
+        return
+    known = {*data.keys()}
+    table = {key: data[key] for key in (*_COLUMNS, *_FURTHER) if key in known}
+    size = kind.numel()
+    for key in _COLUMNS:
+        if key in table and table[key].shape[:1] != (size,):
+            _refuse(f"{key!r} has {[*table[key].shape]} entries for {size} nodes")
+    _check_links(table, size)
+    _check_arcs(table)
+
+
+def _check_links(table: dict[str, Tensor], size: int) -> None:
+    if "ptr" in table and int(table["ptr"][-1]) != size:
+        _refuse(f"'ptr' ends at {int(table['ptr'][-1])}, but there are {size} nodes")
+    for key in _LINKS:
+        if key in table and table[key].numel():
+            low, high = (int(x) for x in table[key].aminmax())
+            if low < 0 or high >= size:
+                _refuse(f"{key!r} names node {low if low < 0 else high}, but there are {size}")
+
+
+def _check_arcs(table: dict[str, Tensor]) -> None:
+    kind = table["node_type"]
+    if "governor_index" in table:
+        _check_governors(table)
+    if "arc_index" in table:
+        governor, dependent = table["arc_index"]
+        wrong = _apart(table, governor, dependent, "batch") | (kind[dependent] != NodeType.WORD)
+        wrong |= (kind[governor] != NodeType.WORD) & (kind[governor] != NodeType.ROOT)
+        if bool(wrong.any()):
+            arc = table["arc_index"][:, wrong][:, 0].tolist()
+            _refuse(f"'arc_index' has an arc from node {arc[0]} to node {arc[1]}, which cannot be one")
+    for key, wanted, what in _KINDS:
+        if key in table and bool((kind[table[key]] != wanted).any()):
+            _refuse(f"{key!r} names nodes that are no {what}")
+
+
+def _check_governors(table: dict[str, Tensor]) -> None:
+    kind, governor = table["node_type"], table["governor_index"]
+    node = torch.arange(governor.numel(), device=governor.device)
+    own = governor == node
+    wrong = _apart(table, governor, node, "batch", "utterance")
+    if "depth" in table and "word" in table:
+        depth, word = table["depth"], table["word"]
+        above = depth[governor]
+        # A root word is below ROOT, or its own governor; its further pieces then have the first one.
+        step = (above == depth - 1) | ((above == 1) & (depth == 1) & (word[governor] == word))
+        wrong |= (word >= 0) & (kind != NodeType.WORD)
+        wrong |= torch.where(own, depth > 1, (depth >= 0) & ~step) | ((kind == NodeType.ROOT) & (depth != 0))
+    if bool(wrong.any()):
+        first = int(wrong.nonzero()[0])
+        name = NodeType(int(kind[first])).name
+        _refuse(f"node {first} ({name}) cannot have node {int(governor[first])} for its governor")
+
+
+def _apart(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) -> Tensor:
+    """Whether two nodes differ in one of the keys."""
+    apart = torch.zeros_like(left, dtype=torch.bool)
+    for key in keys:
+        if key in table:
+            apart |= table[key][left] != table[key][right]
+    return apart
+
+
+def _refuse(what: str) -> None:
+    raise ValueError(
+        f"the node table does not fit the nodes: {what}. PyG transforms that drop or add nodes (subgraph, "
+        "LargestConnectedComponents, VirtualNode) do not keep it: change the texts before to_data() instead"
+    )
 
 
 class Nodes:
@@ -82,13 +215,13 @@ class Nodes:
 
     @cached_property
     def mark(self) -> Tensor:
-        """The mark of each node (:func:`~graphdep.data.mark_words`): ``[N]``.
+        """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``.
 
         Raises:
             ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
         """
         if "mark" not in self.data:
-            raise ValueError("the data has no 'mark': call graphdep.data.mark_words(data, marks)")
+            raise ValueError("the data has no 'mark': call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
         if mark.shape != (self.num_nodes,):
             raise ValueError(f"'mark' must be of shape [{self.num_nodes}] (got {[*mark.shape]})")
@@ -167,3 +300,121 @@ class Nodes:
 def check_pieces(pieces: str) -> str:
     """Returns ``pieces`` if it is ``"all"`` or ``"first"``, else raises :class:`ValueError`."""
     return choice("pieces", pieces, ("all", "first"))
+
+
+def write(
+    data: Data, keys: Mapping[str, Tensor], ends: Tensor, ptr: Tensor, remove: Iterable[str] = ()
+) -> Data:
+    """Returns a copy of ``data`` with ``keys`` set and ``remove`` gone; ``data`` stays as it is.
+
+    PyG gives neither a key set after batching back from ``to_data_list()``, nor does a shallow copy own
+    the dictionaries that would make it so.
+
+    Args:
+        data: One example or a batch.
+        keys: New values, all cut into examples alike.
+        ends: Where the values of each example start and end: ``[examples + 1]``.
+        ptr: Where the nodes of each example start and end: ``[examples + 1]``.
+        remove: Keys that go.
+    """
+    out = copy.copy(data)
+    followed = {key for key in keys if f"{key}_batch" in data}
+    gone = {name for key in remove for name in (key, f"{key}_batch", f"{key}_ptr") if name in data}
+    for key in gone:
+        del out[key]
+    for key, value in keys.items():
+        out[key] = value
+    for key in followed:
+        out[f"{key}_batch"] = torch.arange(ends.numel() - 1, device=ends.device).repeat_interleave(
+            ends.diff()
+        )
+        out[f"{key}_ptr"] = ends
+    if hasattr(data, "_slice_dict"):
+        ends, ptr = ends.cpu(), ptr.cpu()
+        slices = {key: value for key, value in data._slice_dict.items() if key not in gone}
+        incs = {key: value for key, value in data._inc_dict.items() if key not in gone}
+        for key in keys:
+            slices[key] = ends
+            incs[key] = ptr[:-1] if "index" in key else torch.zeros_like(ptr[:-1])
+        out._slice_dict, out._inc_dict = slices, incs
+    return out
+
+
+def write_edges(nodes: Nodes, edge_index: Tensor, clique: Tensor | None, **columns: Tensor) -> Data:
+    """Returns a copy of the data with these edges, sorted by target, in place of all earlier ones.
+
+    Beside cliques they are not all pairs, so that they do not go under the name that all layers read.
+
+    Args:
+        nodes: The nodes.
+        edge_index: The edges ``[2, num_edges]``.
+        clique: Stands for further pairs.
+        **columns: Further keys with a row an edge, such as ``edge_type``.
+    """
+    data = nodes.data
+    stale = [
+        key for key in sorted(data.keys()) if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))
+    ]
+    keys = {"edge_index" if clique is None else "edge_index_explicit": edge_index, **columns}
+    # The targets ascend, so the edges of an example are those whose target lies between its nodes.
+    ends = torch.searchsorted(edge_index[1].contiguous(), nodes.ptr)
+    remove = [key for key in (*stale, "clique") if key in data and key not in keys]
+    out = write(data, keys, ends, nodes.ptr, remove)
+    return out if clique is None else write(out, {"clique": clique}, nodes.ptr, nodes.ptr)
+
+
+def ends_of(nodes: Nodes, members: Tensor) -> Tensor:
+    """Where rows that belong to the nodes ``members``, example by example, start and end."""
+    return cumsum(nodes.example[members].bincount(minlength=nodes.ptr.numel() - 1))
+
+
+def insert_nodes(
+    nodes: Nodes, example: Tensor, rank: Tensor, columns: dict[str, Tensor], index_key: str
+) -> Data:
+    """Returns a copy of the data with nodes added at the end of their examples.
+
+    Args:
+        nodes: The nodes there are.
+        example: The example of each new node: ``[new]``.
+        rank: Its place among the new nodes of that example: ``[new]``.
+        columns: Values of the new nodes, ``[new]`` each; those for keys that the data lacks are ignored.
+        index_key: The key to write the numbers of the new nodes to.
+    """
+    data, shift = nodes.data, cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
+    ptr = nodes.ptr + shift
+    old = nodes.index + shift[nodes.example]
+    new = nodes.ptr[example + 1] + shift[example] + rank
+    table = {key: column for key, column in columns.items() if key in data} | {"governor_index": new}
+    rows = {}
+    for key, column in table.items():
+        values = old[nodes[key]] if "index" in key else nodes[key]
+        size = nodes.num_nodes + new.numel()
+        rows[key] = (
+            values.new_empty(size).index_copy(0, old, values).index_copy(0, new, column.to(values.dtype))
+        )
+    out = write(data, rows, ptr, ptr)
+    out = write(out, {index_key: new}, shift, ptr)
+    for key in sorted(data.keys()):
+        if "index" in key and key not in rows and not key.endswith(("_batch", "_ptr")):
+            out = write(out, {key: old[data[key]]}, _ends(nodes, key), ptr)
+    return _set_num_nodes(out, ptr)
+
+
+def _ends(nodes: Nodes, key: str) -> Tensor:
+    if hasattr(nodes.data, "_slice_dict"):
+        return nodes.data._slice_dict[key].to(nodes.ptr.device)
+    value = nodes.data[key]
+    return ends_of(nodes, value[0] if value.dim() > 1 else value)
+
+
+def _set_num_nodes(out: Data, ptr: Tensor) -> Data:
+    """Corrects the counts of nodes on ``out``, which is a copy already."""
+    if "batch" in out:
+        out["batch"] = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff())
+    if "ptr" in out:
+        out["ptr"] = ptr
+    if "num_nodes" in out:
+        out.num_nodes = int(ptr[-1])
+    if hasattr(out, "_num_nodes"):
+        out._num_nodes = ptr.diff().tolist()
+    return out

@@ -1,4 +1,4 @@
-"""What edge constructors read of constituents."""
+"""Phrase nodes and edges of constituents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import cumsum
 
-from graphdep.transforms._ranges import expand_ranges
-from graphdep.transforms.nodes import Nodes
+from graphdep.data.node_table import NodeType
+from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet
+from graphdep.transforms.edges import SelfLoops
+from graphdep.transforms.nodes import Nodes, check_pieces, expand_ranges, insert_nodes
+from graphdep.transforms.presets import choice, constructor_repr, count, refuse_keys
+from graphdep.vocab.vocab import PhraseVocab
 
 
 class Phrases:
@@ -90,3 +97,376 @@ class Phrases:
             if torch.equal(above, height):
                 return height
             height = above
+
+
+class PhraseNodes(BaseTransform):
+    r"""Appends a PHRASE node for every constituent after the nodes of its example, in preorder, as
+    ``to_data(..., phrases=True)`` does; data that has them already is left as it is, and other options than
+    the defaults are refused there, which would have no effect.
+
+    A phrase node has the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as :obj:`deprel` and, where
+    the data has it, as :obj:`input_ids`; :obj:`utterance` and :obj:`segment` of its words; depth and
+    :obj:`word` -1; and is its own governor. Its first and last word stay in :obj:`phrase_index`.
+
+    Args:
+        position: As of :class:`RelationNodes`, but that ``"first"`` takes the position of the first word.
+            (default: ``"sequence"``)
+        labels: Keep the labels; else all are ``X``. (default: :obj:`True`)
+
+    Shapes:
+        - every key of the node table: :math:`(|\mathcal{V}| + |\mathcal{P}|)`
+        - ``phrase_node_index``: :math:`(|\mathcal{P}|)`, the node of each constituent
+
+    Raises:
+        ValueError: If :obj:`position` is unknown, the data has no constituents, or it has relation nodes or
+            node features :obj:`x`; or phrase nodes, and an option is not the default.
+
+    Example:
+        >>> from graphdep import NodeType, Sentence, to_data
+        >>> from graphdep.transforms import PhraseNodes
+        >>> phrases = [("S", 0, 2), ("NP", 0, 1)]
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"], constituents=phrases)
+        >>> data = PhraseNodes()(to_data([sentence], root=False, phrases="spans"))
+        >>> [NodeType(t).name for t in data.node_type.tolist()], data.phrase_index.tolist()
+        (['WORD', 'WORD', 'PHRASE', 'PHRASE'], [[0, 0], [1, 0]])
+    """
+
+    def __init__(self, position: str = "sequence", *, labels: bool = True) -> None:
+        self.position = choice("position", position, ("sequence", "first", "zero", "none"))
+        self.labels = labels
+
+    def forward(self, data: Data) -> Data:
+        if "phrase_node_index" in data:
+            if (self.position, self.labels) != ("sequence", True):
+                raise ValueError(
+                    f"the data has phrase nodes already, which {self} would leave as they are: make it with "
+                    "phrases='spans'"
+                )
+            return data
+        refuse_keys(data, self, ("arc_node_index", "x"))
+        nodes = Nodes(data)
+        first = Phrases(nodes).first
+        example = nodes.example[first]
+        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
+        rank = torch.arange(first.numel(), device=first.device) - start[example]
+        columns = self._columns(nodes, first, rank)
+        return insert_nodes(nodes, example, rank, columns, index_key="phrase_node_index")
+
+    def _columns(self, nodes: Nodes, first: Tensor, rank: Tensor) -> dict[str, Tensor]:
+        minus, label = torch.full_like(first, -1), nodes["phrase_type"]
+        if not self.labels:
+            label = torch.full_like(label, PhraseVocab.UNK)
+        columns = {
+            "node_type": torch.full_like(first, NodeType.PHRASE),
+            "deprel": label,
+            "depth": minus,
+            "word": minus,
+            "clique": minus,
+            "mark": torch.zeros_like(first),
+            "input_ids": label,
+            "utterance": nodes["utterance"][first],
+        }
+        if "segment" in nodes.data:
+            columns["segment"] = nodes["segment"][first]
+        if "position" in nodes.data:
+            columns["position"] = self._positions(nodes, first, rank)
+        return columns
+
+    def _positions(self, nodes: Nodes, first: Tensor, rank: Tensor) -> Tensor:
+        position = nodes["position"]
+        if self.position in ("zero", "none"):
+            return torch.full_like(first, 0 if self.position == "zero" else -1)
+        if self.position == "first":
+            return position[first]
+        last = position.new_zeros(nodes.ptr.numel() - 1)
+        last = last.scatter_reduce(0, nodes.example, position, "amax")
+        return last[nodes.example[first]] + 1 + rank
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+class PhraseWordEdges(EdgeConstructor):
+    r"""A phrase node and all words of its constituent, however deep they are in it, attend to each other, and
+    each phrase node to itself: as :class:`RelationEdges` joins words and relation nodes.
+
+    Args:
+        direction: ``"to_phrase"``: word -> phrase node (which attends to the words), ``"to_word"``: phrase
+            node -> word, ``"both"``, or ``"none"``, which leaves phrase nodes to themselves.
+            (default: ``"both"``)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is unknown or the data has no phrase nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import PhraseWordEdges
+        >>> phrases = [("S", 0, 2), ("NP", 0, 1)]
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"], constituents=phrases)
+        >>> PhraseWordEdges("to_phrase")(to_data([sentence], root=False, phrases=True)).edge_index
+        tensor([[0, 1, 2, 0, 3],
+                [2, 2, 2, 3, 3]])
+    """
+
+    def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
+        self.direction = choice("direction", direction, ("both", "to_phrase", "to_word", "none"))
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        phrases = Phrases(nodes)
+        node = phrases.node
+        phrase, word = phrases.inside
+        word, whole, _ = nodes.spread(word, node[phrase], self.pieces)
+        source, target = [node], [node]
+        if self.direction in ("both", "to_phrase"):
+            source, target = [*source, word], [*target, whole]
+        if self.direction in ("both", "to_word"):
+            source, target = [*source, whole], [*target, word]
+        return EdgeSet(nodes, torch.cat(source), torch.cat(target))
+
+
+class ConstituentEdges(EdgeConstructor):
+    r"""The edges of the constituency tree: a phrase node with the phrases and the words directly in it.
+
+    Args:
+        direction: ``"up"``: part -> constituent (which attends to its parts), ``"down"``: constituent
+            -> part, or ``"both"``. (default: ``"both"``)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is unknown or the data has no phrase nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import ConstituentEdges
+        >>> phrases = [("S", 0, 2), ("NP", 0, 1)]
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"], constituents=phrases)
+        >>> ConstituentEdges("up")(to_data([sentence], root=False, phrases=True)).edge_index
+        tensor([[1, 3, 0],
+                [2, 2, 3]])
+    """
+
+    def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
+        self.direction = choice("direction", direction, ("both", "up", "down"))
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        phrases = Phrases(nodes)
+        node, mother = phrases.node, phrases.mother
+        inner = mother >= 0
+        word = (phrases.innermost >= 0).nonzero().view(-1)
+        part = torch.cat([node[inner], word])
+        whole = torch.cat([node[mother[inner]], node[phrases.innermost[word]]])
+        part, whole, _ = nodes.spread(part, whole, self.pieces)
+        if self.direction == "up":
+            return EdgeSet(nodes, part, whole)
+        if self.direction == "down":
+            return EdgeSet(nodes, whole, part)
+        return EdgeSet(nodes, torch.cat([part, whole]), torch.cat([whole, part]))
+
+
+class SameConstituentEdges(EdgeConstructor):
+    r"""Words of the same constituent attend to each other and to themselves, if it is low enough.
+
+    .. math::
+        \mathcal{E} = \{(j, i) : \exists p : i \in p, j \in p, h(p) \le \text{max\_height}\}
+
+    where :math:`h(p)` is 1 for a constituent of words alone, else one more than that of the highest in it. No
+    phrase nodes are needed.
+
+    Args:
+        max_height: The highest constituents whose words see each other; :obj:`None` for all.
+            (default: :obj:`None`)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+        implicit: Do not write the pairs out, see :class:`CompleteEdges`. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If an option is wrong or the data has no constituents.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import SameConstituentEdges
+        >>> phrases = [("S", 0, 3), ("NP", 0, 2)]
+        >>> tree = ["big", "dogs", "bark"], [2, 3, 0], ["amod", "nsubj", "root"]
+        >>> data = to_data([Sentence(*tree, constituents=phrases)], root=False, phrases="spans")
+        >>> SameConstituentEdges(max_height=1)(data).edge_index
+        tensor([[0, 1, 0, 1],
+                [0, 0, 1, 1]])
+    """
+
+    def __init__(self, max_height: int | None = None, *, pieces: str = "all", implicit: bool = False) -> None:
+        self.max_height = None if max_height is None else count("max_height", max_height, 1)
+        if not isinstance(implicit, bool):
+            raise ValueError(f"'implicit' must be True or False (got {implicit!r})")
+        self.pieces, self.implicit = check_pieces(pieces), implicit
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        phrases = Phrases(nodes)
+        phrase, word = phrases.inside
+        if self.max_height is not None:
+            low = phrases.height[phrase] <= self.max_height
+            phrase, word = phrase[low], word[low]
+        # Those that are low enough are nested, so the outermost one of each word makes a clique; its number
+        # is that of its first word in the example, which no other one of these has.
+        outermost = torch.full_like(nodes.index, phrases.first.numel())
+        outermost = outermost.scatter_reduce(0, word, phrase, "amin")
+        clique = torch.full_like(nodes.index, -1)
+        clique[word] = nodes.local[phrases.first[outermost[word]]]
+        if self.pieces == "all":
+            clique = clique[nodes.first]
+        found = EdgeSet(nodes, nodes.index[:0], nodes.index[:0], clique)
+        return found if self.implicit else found.materialize()
+
+
+class SiblingEdges(EdgeConstructor):
+    r"""Phrases and words that are directly in the same constituent attend to each other, and so do those of
+    an utterance that are in none; none attends to itself.
+
+    Args:
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If the option is unknown or the data has no phrase nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import SiblingEdges
+        >>> phrases = [("S", 0, 2), ("NP", 0, 1)]
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"], constituents=phrases)
+        >>> SiblingEdges()(to_data([sentence], root=False, phrases=True)).edge_index
+        tensor([[3, 1],
+                [1, 3]])
+    """
+
+    def __init__(self, *, pieces: str = "all") -> None:
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        phrases = Phrases(nodes)
+        word = ((nodes["word"] >= 0) & (nodes.first == nodes.index)).nonzero().view(-1)
+        part = torch.cat([phrases.node, word])
+        mother = torch.cat([phrases.mother, phrases.innermost[word]])
+        group = torch.where(mother >= 0, mother, phrases.node.numel() + nodes.block[part])
+        order = group.argsort(stable=True)
+        group, part = group[order], part[order]
+        count = group.bincount()
+        one, other = expand_ranges(cumsum(count)[:-1][group], count[group])
+        apart = one != other
+        source, target, _ = nodes.spread(part[other[apart]], part[one[apart]], self.pieces)
+        return EdgeSet(nodes, source, target)
+
+
+def in_span(nodes: Nodes, span: int) -> Tensor:
+    """Whether each node belongs to a word of a span, 1 or 2: ``[N]``."""
+    return (nodes.mark & span) > 0
+
+
+def top_words(nodes: Nodes, span: int) -> Tensor:
+    """The word of a span, 1 or 2, that is nearest to the root, the first of several, by its first piece; -1
+    where an example has no word of it: ``[examples]``.
+    """
+    words = (in_span(nodes, span) & nodes.in_tree & (nodes["word"] >= 0)).nonzero().view(-1)
+    size = max(nodes.num_nodes, 1)
+    none = torch.iinfo(torch.long).max
+    best = torch.full_like(nodes.ptr[1:], none)
+    best = best.scatter_reduce(0, nodes.example[words], nodes["depth"][words] * size + words, "amin")
+    return torch.where(best < none, best % size, -1)
+
+
+def path_words(nodes: Nodes) -> Tensor:
+    """Whether each node is the first piece of a word on the way through the tree from the top word of the
+    first span to that of the second, both ends included: ``[N]``. An example without one of them has no way;
+    ROOT is no word, and in a tree of several roots the way is that to the root of each.
+    """
+    first, second = top_words(nodes, 1), top_words(nodes, 2)
+    above_first, above_second = _upwards(nodes, first), _upwards(nodes, second)
+    shared = above_first & above_second
+    depth = torch.where(shared, nodes["depth"], -1)
+    lowest = torch.full_like(first, -1).scatter_reduce(0, nodes.example, depth, "amax")
+    path = (above_first ^ above_second) | (shared & (depth == lowest[nodes.example]))
+    return path & ((first >= 0) & (second >= 0))[nodes.example] & (nodes["word"] >= 0)
+
+
+def _upwards(nodes: Nodes, word: Tensor) -> Tensor:
+    """Whether each node is one of the words or above one: ``[N]``."""
+    above = torch.zeros_like(nodes.index, dtype=torch.bool)
+    word = word[word >= 0]
+    for _ in range(int(nodes["depth"].max()) + 1 if word.numel() else 0):
+        above[word] = True
+        word = nodes.parent[word]
+        word = word[word >= 0]
+    return above
+
+
+class SpanPathEdges(EdgeConstructor):
+    r"""Words on the way through the tree from one marked span to the other attend to one another, with the
+    words near that way, as in `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
+    <https://aclanthology.org/D18-1244/>`_.
+
+    .. math::
+        \mathcal{E} = \{(j, i) : i, j \in P_K\} \quad \text{or} \quad
+        \{(j, i) : i, j \in P_K, \text{ one governs the other}\}
+
+    where :math:`P_0` is the shortest path between the top words of the spans, those nearest to the root, both
+    included, and :math:`P_K` has the words at most :math:`K` arcs below it: the paper's pruned tree, in the
+    subtree of the lowest common ancestor. An example without two spans has no path.
+
+    Args:
+        pairs: ``"all"`` pairs of those words, or those of ``"arcs"`` between them, in both directions.
+            (default: ``"all"``)
+        distance: :math:`K`, the arcs that a word may be below the path. (default: :obj:`0`)
+        loops: Every node of the example sees itself, too, so that none off the path is left without an edge
+            (:class:`SelfLoops`). (default: :obj:`True`)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is wrong, or the data has no ``mark``
+            (:func:`~graphdep.data.node_table`: bit 1 in the first span, bit 2 in the second).
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.data import mark_words
+        >>> from graphdep.transforms import SpanPathEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = mark_words(to_data([sentence], root=False), [1, 0, 2, 2])
+        >>> SpanPathEdges("arcs", loops=False)(data).edge_index
+        tensor([[1, 0, 3, 1],
+                [0, 1, 1, 3]])
+    """
+
+    def __init__(
+        self, pairs: str = "all", *, distance: int = 0, loops: bool = True, pieces: str = "all"
+    ) -> None:
+        self.pairs = choice("pairs", pairs, ("all", "arcs"))
+        self.distance, self.loops = count("distance", distance), bool(loops)
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        words = self._near(nodes, path_words(nodes))
+        source, target = self._all(nodes, words) if self.pairs == "all" else self._arcs(nodes, words)
+        source, target, _ = nodes.spread(source, target, self.pieces)
+        edges = EdgeSet(nodes, source, target)
+        return edges | SelfLoops(pieces=self.pieces).build(nodes) if self.loops else edges
+
+    def _near(self, nodes: Nodes, words: Tensor) -> Tensor:
+        below = nodes.parent >= 0
+        for _ in range(self.distance):
+            more = words | (below & words[nodes.parent.clamp(min=0)])
+            if torch.equal(more, words):
+                break
+            words = more
+        return words
+
+    def _all(self, nodes: Nodes, words: Tensor) -> tuple[Tensor, Tensor]:
+        word = words.nonzero().view(-1)
+        example = nodes.example[word]
+        size = example.bincount(minlength=nodes.ptr.numel() - 1)
+        owner, member = expand_ranges(cumsum(size)[example], size[example])
+        return word[member], word[owner]
+
+    def _arcs(self, nodes: Nodes, words: Tensor) -> tuple[Tensor, Tensor]:
+        below = words & (nodes.parent >= 0)
+        dependent = (below & words[nodes.parent.clamp(min=0)]).nonzero().view(-1)
+        governor = nodes.parent[dependent]
+        return torch.cat([governor, dependent]), torch.cat([dependent, governor])

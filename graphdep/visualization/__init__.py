@@ -1,16 +1,28 @@
-"""Pictures of trees, edges, attention and results, with matplotlib alone."""
+"""Pictures: trees and edges as SVG and matplotlib figures, pages to explore, attention of trained models."""
 
-from graphdep.visualization.ablation import plot_ablation
-from graphdep.visualization.attention import plot_attention
-from graphdep.visualization.attention_map import AttentionMap
-from graphdep.visualization.curves import plot_curves
-from graphdep.visualization.differences import plot_differences
-from graphdep.visualization.edge_matrix import plot_edge_matrix
-from graphdep.visualization.scene_figure import scene_figure
-from graphdep.visualization.tree import plot_tree
-from graphdep.visualization.weights import attention_weights
+from typing import TYPE_CHECKING
+
+from graphdep.io.lazy_imports import lazy_face
+
+if TYPE_CHECKING:
+    from graphdep.visualization.explorer import Explorer, draw
+    from graphdep.visualization.plots import (
+        AttentionMap,
+        attention_weights,
+        plot_ablation,
+        plot_attention,
+        plot_curves,
+        plot_differences,
+        plot_edge_matrix,
+        plot_tree,
+        scene_figure,
+    )
+    from graphdep.visualization.rows import row_scene, row_scenes
+    from graphdep.visualization.scene import Bracket, Lane, Row, Scene, Shape
+    from graphdep.visualization.side import Answer, Side, WordNodes
 
 __all__ = [
+    # matplotlib figures
     "AttentionMap",
     "attention_weights",
     "plot_ablation",
@@ -20,4 +32,20 @@ __all__ = [
     "plot_edge_matrix",
     "plot_tree",
     "scene_figure",
+    # pages
+    "Answer",
+    "Explorer",
+    "Side",
+    "WordNodes",
+    "draw",
+    # scenes, which become SVG
+    "Bracket",
+    "Lane",
+    "Row",
+    "Scene",
+    "Shape",
+    "row_scene",
+    "row_scenes",
 ]
+
+__getattr__, __dir__ = lazy_face(__name__)

@@ -1,73 +1,507 @@
-"""Heat maps of attention."""
+"""What a trained model attends to, as pictures and pages."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
-from matplotlib.figure import Figure
-from torch import Tensor
-from torch_geometric.utils import to_dense_adj
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.explain import Explainer, GNNExplainer
+from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
+from torch_geometric.transforms import BaseTransform
 
-from graphdep.visualization.picture import Picture
-from graphdep.visualization.style import check_labels, label_matrix
+from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_texts
+from graphdep.nn.conv.sia_conv import SIAConv
+from graphdep.nn.explain import ExplainableModel
+from graphdep.nn.models.baselines.tree_transformer import TreeTransformer
+from graphdep.nn.models.transformer import FrozenEncoder, TextEncoder
+from graphdep.parsing.parser import Parser
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.sentence.sentence import Sentence
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.config import TrainConfig
+from graphdep.training.estimator import check_weights, parser_to_use
+from graphdep.training.family import family_of
+from graphdep.training.learning_task import LearningTask
+from graphdep.transforms.controls import RandomBrackets, RandomTree
+from graphdep.transforms.presets import PHRASE_PRESETS
+from graphdep.visualization.explorer import Explorer, named_edges
+from graphdep.visualization.head_measures import masks_of
+from graphdep.visualization.plots import ATTENTION, AttentionMap, Layer, attention_layers
+from graphdep.visualization.side import Answer, Side, WordNodes
+from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import PhraseVocab
 
 
-def plot_attention(
-    alpha: Tensor,
-    labels: Sequence[str],
-    *,
-    edge_index: Tensor | None = None,
-    titles: Sequence[str] | None = None,
-    title: str = "",
-) -> Figure:
-    r"""Heat maps of attention weights, one a head: row :math:`i` shows where word :math:`i` looks.
+def attention_map(
+    checkpoint: str | os.PathLike[str], texts: str | Sequence[str], *, parser: str | Parser | None = None
+) -> AttentionMap:
+    """What the words of an example attend to in a trained model: the layers of its encoder over words, those
+    of SIA behind them.
 
     Args:
-        alpha: Weights; with :obj:`edge_index` those of its edges, else matrices.
-        labels: A word a node.
-        edge_index: Edges, source -> target, that the weights belong to. (default: :obj:`None`)
-        titles: Title of each map. (default: ``head 1``, ``head 2``, ...)
-        title: Title of the whole. (default: none)
-
-    Shapes:
-        - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`,
-        [target,
-          source]
+        checkpoint: ``best.ckpt`` of a run of any task.
+        texts: The example: a text; two where the model was trained on pairs; of dialogues the turns of a
+            context; of response selection and post-training the turns of a context, and then the response.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
+            checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
 
     Raises:
-        ValueError: If the sizes do not fit together.
+        FileNotFoundError: If there is no such checkpoint.
+        TypeError: If something is no text.
+        ValueError: If the file is no checkpoint, its model has no attention between words, the texts are not
+            as many as it takes or too long for it, or the parser has to be given.
+
+    Example:
+        >>> from graphdep import attention_map
+        >>> shown = attention_map("best.ckpt", "It rains.")
+        >>> shown.plot().savefig("attention.png")
+        >>> shown.alpha.shape == (len(shown.layers), shown.heads, len(shown.words), len(shown.words))
+        True
+        >>> shown.without_special().words
+        ['It', 'rains', '.']
     """
-    maps = _dense(alpha.detach().float().cpu(), edge_index, len(labels))
-    check_labels(labels, maps.size(-1))
-    titles = titles or [f"head {head + 1}" for head in range(len(maps))]
-    if len(titles) != len(maps):
-        raise ValueError(f"'titles' has {len(titles)} entries for {len(maps)} maps")
-    columns = 2 if len(maps) == 4 else min(3, len(maps))
-    rows = math.ceil(len(maps) / columns)
-    side = 1.4 + 0.32 * len(labels)
-    figure = Picture(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).flat
-    cells = list(grid)
-    for axes, weights, name in zip(cells, maps, titles):
-        image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=max(float(maps.max()), 1e-6))
-        label_matrix(axes, labels, name)
-    for axes in cells[len(maps) :]:
-        axes.set_visible(False)
-    figure.colorbar(image, ax=cells, shrink=0.5, aspect=30, label="weight (a row sums to 1)")
-    figure.suptitle(title, fontsize=12)
-    return figure
+    task, state = load_task(checkpoint)
+    check_weights(task.model, os.fspath(checkpoint))
+    own = parser_to_use(checkpoint, state.config.parser, parser)
+    return attention_of(task, state, texts, parser_for(state.config, own))
 
 
-def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
-    if edge_index is not None:
-        if alpha.dim() != 2 or alpha.size(0) != edge_index.size(1):
-            shapes = f"{[*alpha.shape]} and {[*edge_index.shape]}"
-            raise ValueError(f"'alpha' must hold a row an edge of 'edge_index' (got shapes {shapes})")
-        edge_index = edge_index.cpu()
-        maps = [to_dense_adj(edge_index, edge_attr=head, max_num_nodes=num_nodes)[0].T for head in alpha.T]
-        return torch.stack(maps)
-    if alpha.dim() not in (2, 3) or alpha.size(-1) != alpha.size(-2):
-        raise ValueError(f"'alpha' must be of shape [N, N] or [heads, N, N] (got {[*alpha.shape]})")
-    return alpha.view(-1, *alpha.shape[-2:])
+def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
+    """The parser that gives what the edges of a run read."""
+    arcs = getattr(config, "arcs", "basic")
+    return resolve_parser(name, arcs=arcs, constituents=config.reads_constituents)
+
+
+def attention_of(
+    task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
+) -> AttentionMap:
+    """As :func:`attention_map`, of a model that is loaded."""
+    data, trees = example_of(task, state, texts, parser)
+    batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
+    layers = named_layers(task, state.config.model, batch)
+    nodes = WordNodes.of(batch, [tree.form for tree in trees], state.relations)
+    return AttentionMap.of(nodes.names, nodes.special, nodes.entry, layers)
+
+
+def example_of(
+    task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
+) -> tuple[Data, list[Sentence]]:
+    """The example that a model reads, without edges, and its trees.
+
+    Raises:
+        TypeError: If something is no text.
+        ValueError: If the texts are not as many as the model takes, or too long for it.
+    """
+    texts = [texts] if isinstance(texts, str) else texts
+    check_texts("texts", texts, "text")
+    config = state.config
+    data, trees = family_of(config.task).example(task, config, state.vocab, state.relations, [*texts], parser)
+    cut = int(data.cut_words.sum()) if "cut_words" in data else 0
+    if cut:
+        raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")
+    return data, trees
+
+
+def named_layers(task: LearningTask, model: str, batch: Data) -> list[tuple[str, Tensor, Tensor]]:
+    """Name, pairs and weights of each layer over the words of an example with edges.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    return _named(_layers_over_words(task, model, batch))
+
+
+def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]:
+    """The layers of the encoder whose nodes are those of the data.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    encoder: Any = task.model.encoder
+    over_words = [module for module in encoder.modules() if isinstance(module, TextEncoder)]
+    if any(isinstance(module, TreeTransformer) for module in over_words):
+        raise ValueError(
+            f"{name!r} attends within families of a tree, level by level, where a word is there as a "
+            "governor and once more as a dependent: two words have no one weight to show"
+        )
+    if any(isinstance(module, FrozenEncoder) for module in over_words):
+        raise ValueError(f"{name!r} has trained no attention: its encoder reads each text as it was loaded")
+    known = {layer for module in over_words for layer in module.modules() if isinstance(layer, ATTENTION)}
+    if not known:
+        raise ValueError(f"{name!r} has no attention between words in its encoder: there is nothing to show")
+    return [(layer, weights) for layer, weights in attention_layers(encoder, data) if layer in known]
+
+
+def _named(layers: Sequence[Layer]) -> list[tuple[str, Tensor, Tensor]]:
+    """Layers with names; those of SIA have numbers of their own."""
+    named, count = [], {"layer": 0, "SIA": 0}
+    for layer, (pairs, alpha) in layers:
+        kind = "SIA" if isinstance(layer, SIAConv) else "layer"
+        count[kind] += 1
+        named.append((f"{kind} {count[kind]}", pairs, alpha))
+    return named
+
+
+_EPOCHS = 100
+
+
+def edge_masks(
+    model: nn.Module, data: Data, names: Iterable[str], rows: Tensor | None = None
+) -> dict[str, Tensor]:
+    r"""How much the answer to an example depends on each edge, in all layers that send along it.
+
+    ``"gradient"`` is the gradient of the logarithm of the answer's odds, or of a number that the model gives,
+    with respect to a factor :math:`m_e = 1` on all that is sent along an edge: to the first order, what is
+    lost without the edge, as `"Are Sixteen Heads Really Better than One?"
+    <https://arxiv.org/abs/1905.10650>`_ (section 4.1) asks it of heads. Of odds, because near a probability
+    of 1 its own gradient is none.
+
+    .. math::
+        g_e = \left| \frac{\partial}{\partial m_e} \log \frac{p(\hat{y})}{1 - p(\hat{y})} \right|_{m = 1}
+
+    ``"gnnexplainer"`` is :class:`torch_geometric.explain.GNNExplainer`, which learns a mask in 100 steps,
+    from the same random start each time.
+
+    Args:
+        model: Such as :class:`~graphdep.nn.explain.ExplainableModel` takes, in evaluation mode.
+        data: One example, with its edges written out.
+        names: What is asked for.
+        rows: Of a model that labels words, the nodes whose labels are the answer. (default: all)
+
+    Shapes:
+        - rows: :math:`(R)`
+        - output: :math:`(|\mathcal{E}|)` each, from 0 on
+
+    Raises:
+        ValueError: If a name is unknown, or the model cannot be explained.
+
+    Example:
+        >>> from graphdep.visualization.attention import edge_masks
+        >>> masks = edge_masks(model, resolve("dra")(data), ["gradient"])
+        >>> masks["gradient"].shape == (data.num_edges,)
+        True
+    """
+    names = [*dict.fromkeys(names)]
+    unknown = [name for name in names if name not in EXPLAINERS]
+    if unknown:
+        raise ValueError(f"'explain' must be of {', '.join(EXPLAINERS)} (got {unknown[0]!r})")
+    known = {parameter: parameter.requires_grad for parameter in model.parameters()}
+    model.requires_grad_(False)
+    try:
+        with torch.enable_grad(), torch.inference_mode(False):
+            explained = ExplainableModel(model, data)
+            return {name: EXPLAINERS[name](explained, data.edge_index, rows) for name in names}
+    finally:
+        for parameter, needed in known.items():
+            parameter.requires_grad_(needed)
+
+
+def _gradient(model: ExplainableModel, edge_index: Tensor, rows: Tensor | None) -> Tensor:
+    mask = nn.Parameter(torch.ones(edge_index.size(1), device=edge_index.device))
+    set_masks(model, mask, edge_index, apply_sigmoid=False)
+    try:
+        out = model(model.x, edge_index)
+    finally:
+        clear_masks(model)
+    out = out if rows is None else out[rows]
+    out = _log_odds(out) if _classifies(out) else out
+    (gradient,) = torch.autograd.grad(out.sum(), mask)
+    return gradient.abs()
+
+
+def _log_odds(logits: Tensor) -> Tensor:
+    """Of the best class of each row."""
+    best = logits.argmax(dim=-1, keepdim=True)
+    others = logits.scatter(-1, best, float("-inf"))
+    return logits.gather(-1, best).squeeze(-1) - others.logsumexp(dim=-1)
+
+
+def _gnn_explainer(model: ExplainableModel, edge_index: Tensor, rows: Tensor | None) -> Tensor:
+    with torch.no_grad():
+        out = model(model.x, edge_index)
+    explainer = Explainer(
+        model,
+        algorithm=GNNExplainer(epochs=_EPOCHS),
+        explanation_type="model",
+        edge_mask_type="object",
+        model_config={
+            "mode": "multiclass_classification" if _classifies(out) else "regression",
+            "task_level": "node" if len(out) == len(model.x) else "graph",
+            "return_type": "raw",
+        },
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found: Any = explainer(model.x, edge_index, index=rows)
+    mask: Tensor = found.edge_mask
+    return mask
+
+
+def _classifies(out: Tensor) -> bool:
+    return out.dim() == 2 and out.size(1) > 1
+
+
+EXPLAINERS: dict[str, Callable[[ExplainableModel, Tensor, Tensor | None], Tensor]] = {
+    "gradient": _gradient,
+    "gnnexplainer": _gnn_explainer,
+}
+"""What can be asked for."""
+
+
+Model = tuple[LearningTask, RunState]
+
+
+def explore(
+    checkpoint: str | os.PathLike[str],
+    texts: str | Sequence[str],
+    *,
+    against: str | os.PathLike[str] | None = None,
+    edges: Sequence[str | BaseTransform] = (),
+    candidates: Sequence[str] = (),
+    asked: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    masks: Mapping[str, Any] | None = None,
+    explain: Sequence[str] = (),
+    parser: str | Parser | None = None,
+    title: str = "",
+) -> Explorer:
+    """A page of what a trained model does with an example: its tree and edges, the attention of all layers
+    and heads, what flows through them, and what it says.
+
+    Args:
+        checkpoint: ``best.ckpt`` of a run of any task.
+        texts: The example, as :func:`graphdep.attention_map` takes it.
+        against: What to compare it with: another checkpoint, or ``"random"`` for the same model with a random
+            tree in place of the parse. (default: :obj:`None`)
+        edges: Further sets of edges to show, and to look for in the attention. (default: none)
+        candidates: Of response selection, further responses to rank beside the last text. (default: none)
+        asked: Of a model that labels words, those whose labels are shown and explained. (default: all)
+        names: What the sides are called. (default: the models)
+        masks: Weights of the edges of the model by name, such as the ``edge_mask`` of an explanation by PyG's
+            explainers: a tensor with an entry for each edge of the example, or the ``Explanation``.
+            (default: none)
+        explain: Masks that are made here, ``"gradient"`` or ``"gnnexplainer"``: on which edges the answer
+            depends (:func:`~graphdep.visualization.attention.edge_masks`). (default: none)
+        parser: As of :func:`graphdep.attention_map`. (default: :obj:`None`)
+        title: What stands on top. (default: the words)
+
+    Raises:
+        FileNotFoundError: If there is no such checkpoint.
+        TypeError: If something is no text.
+        ValueError: As :func:`graphdep.attention_map`, if edges are not known or read constituents that the
+            model's texts have not, candidates are given to a model that ranks none, or :obj:`explain` is
+            unknown or asked of a model of dialogues.
+
+    Example:
+        >>> from graphdep import explore
+        >>> page = explore("best.ckpt", "It rains.", against="random")
+        >>> page
+        Explorer('It rains .', 2 sides, 4 nodes)
+        >>> page.save("page.html").name
+        'page.html'
+    """
+    model = _load(checkpoint)
+    config = model[1].config
+    own = parser_for(config, parser_to_use(checkpoint, config.parser, parser))
+    if isinstance(edges, (str, BaseTransform)):
+        edges = [edges]
+    named = named_edges(edges)
+    asks = _Asked([*candidates], named, [*explain], None if asked is None else [*asked])
+    sides = [_side(model, texts, own, asks, masks or {})]
+    if against is not None and os.fspath(against) == "random":
+        sides = [
+            _renamed(sides[0], "the parse"),
+            _side(model, texts, own, asks, {}, name="a random tree", tree=_random_tree),
+        ]
+    elif against is not None:
+        other = _load(against)
+        other_config = other[1].config
+        theirs = parser_for(other_config, parser_to_use(against, other_config.parser, parser))
+        sides.append(_side(other, texts, theirs, asks, {}))
+        if sides[0].name == sides[1].name:
+            both = zip(sides, (checkpoint, against))
+            sides = [_renamed(side, f"{side.name} ({_folder(place)})") for side, place in both]
+    if names is not None:
+        if len(names) != len(sides):
+            raise ValueError(f"'names' must be one for each of {len(sides)} sides (got {len(names)})")
+        sides = [_renamed(side, name) for side, name in zip(sides, names)]
+    if asked is not None:
+        sides = [_with_answers(side, [_only(answer, asked) for answer in side.answers]) for side in sides]
+    about = f"{config.model}, trained on {config.task}" if len(sides) == 1 else ""
+    return Explorer(sides, title=title, about=about)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What is asked of each side."""
+
+    candidates: list[str]
+    edges: dict[str, BaseTransform]
+    explain: list[str]
+    words: list[str] | None
+
+
+def _random_tree(data: Data) -> Data:
+    found: Data = RandomTree()(RandomBrackets()(data) if "phrase_index" in data else data)
+    return found
+
+
+def _load(checkpoint: str | os.PathLike[str]) -> Model:
+    task, state = load_task(checkpoint)
+    check_weights(task.model, os.fspath(checkpoint))
+    return task, state
+
+
+def _folder(checkpoint: str | os.PathLike[str]) -> str:
+    path = Path(checkpoint)
+    return path.parent.name if path.is_file() else path.name
+
+
+def _renamed(side: Side, name: str) -> Side:
+    return dataclasses.replace(side, name=name)
+
+
+def _with_answers(side: Side, answers: Sequence[Answer]) -> Side:
+    return dataclasses.replace(side, answers=answers)
+
+
+def _only(answer: Answer, asked: Sequence[str]) -> Answer:
+    """The labels of some words; other answers as they are."""
+    if answer.kind != "words":
+        return answer
+    rows = tuple(row for row in answer.rows if row[0].partition("\t")[0] in asked)
+    return Answer(answer.kind, answer.title, rows)
+
+
+@torch.no_grad()
+def _side(
+    model: Model,
+    texts: str | Sequence[str],
+    parser: Parser,
+    asks: _Asked,
+    masks: Mapping[str, Any],
+    *,
+    name: str = "",
+    tree: Callable[[Data], Data] | None = None,
+) -> Side:
+    task, state = model
+    data, trees = example_of(task, state, texts, parser)
+    _check_phrases(asks.edges, data, state.config.model)
+    data = data if tree is None else tree(data)
+    batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
+    layers = named_layers(task, state.config.model, batch)
+    own = str(getattr(state.config, "edges", None) or state.config.model)
+    # The model's own edges stay its own: those that are asked for by the same name may have other settings.
+    asked = {f"{name}, as asked for" if name == own else name: made for name, made in asks.edges.items()}
+    answers = _answers(model, batch, trees)
+    if asks.candidates:
+        answers = _ranked(model, texts, parser, asks.candidates, answers, tree)
+    side = Side.of(
+        name or state.config.model,
+        data,
+        [one.form for one in trees],
+        {own: task.edges, **asked},
+        relations=state.relations,
+        layers=layers,
+        answers=answers,
+        pieces=_pieces(model, batch),
+        # SIA reads a block of the encoder, beside those that follow.
+        beside=[name for name, *_ in layers if name.startswith("SIA")],
+    )
+    if asks.explain:
+        masks = {**masks, **_explained(model, side, own, asks)}
+    if not masks:
+        return side
+    weights = masks_of(masks, side.edges[own].edge_index)
+    return dataclasses.replace(side, masks=weights)
+
+
+def _check_phrases(edges: Mapping[str, BaseTransform], data: Data, model: str) -> None:
+    """Refuses edges that read constituents, of a model that does not."""
+    for name in [] if "phrase_index" in data else edges:
+        if name in PHRASE_PRESETS:
+            raise ValueError(
+                f"'edges' {name!r} read constituents, and {model!r} was trained without: its texts are "
+                f"parsed without them. Draw them without a model: graphdep draw TEXT --edges {name}"
+            )
+
+
+def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Tensor]:
+    """Masks of the edges, which are written out, from all that the model says, or of the words asked for."""
+    task, state = model
+    of, rows = family_of(state.config.task).of, None
+    if of not in ("sentences", "spans", "words", "response selection"):
+        raise ValueError(
+            f"'explain' asks for one answer to an example, which models of {state.config.task!r} do not give"
+        )
+    if of == "words" and asks.words is not None:
+        names = [side.nodes.names[entry] for entry in side.nodes.entry.tolist()]
+        rows = torch.tensor([node for node, name in enumerate(names) if name in asks.words], dtype=torch.long)
+    batch = Batch.from_data_list([side.edges[own].data]).to(task.device)
+    found = edge_masks(task.model.eval(), batch, asks.explain, rows)
+    return {name: mask.cpu() for name, mask in found.items()}
+
+
+def _answers(model: Model, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+    task, state = model
+    task.eval()
+    return family_of(state.config.task).answers(task, state, batch, trees)
+
+
+def _ranked(
+    model: Model,
+    texts: str | Sequence[str],
+    parser: Parser,
+    candidates: Sequence[str],
+    answers: list[Answer],
+    tree: Callable[[Data], Data] | None,
+) -> list[Answer]:
+    """The ranking of the response and of other ones."""
+    if isinstance(texts, str) or not answers or answers[0].kind != "ranking":
+        raise ValueError(f"'candidates' are for response selection, which {model[1].config.task!r} is not")
+    rows = list(answers[0].rows)
+    for text in candidates:
+        data, trees = example_of(*model, [*texts[:-1], text], parser)
+        data = data if tree is None else tree(data)
+        batch: Data = model[0].edges(Batch.from_data_list([data]).to(model[0].device))
+        rows += _answers(model, batch, trees)[0].rows
+    rows.sort(key=lambda row: -(row[1] or 0.0))
+    return [Answer("ranking", "responses, the best first", tuple(rows))]
+
+
+def _pieces(model: Model, batch: Data) -> list[str]:
+    """A text for each node, where the words of the model have pieces."""
+    task, state = model
+    if "input_ids" not in batch:
+        return []
+    if state.config.pretrained:
+        texts = backbone_of(task.model).tokenizer.convert_ids_to_tokens(_safe(batch.input_ids, batch))
+    elif isinstance(state.vocab, PieceVocab):
+        texts = [state.vocab.decode([number]) for number in _safe(batch.input_ids, batch)]
+    else:
+        return []
+    kinds = [NodeType(kind) for kind in batch.node_type.tolist()]
+    vocabs: dict[NodeType, RelationVocab | PhraseVocab] = {
+        NodeType.RELATION: state.relations,
+        NodeType.PHRASE: PhraseVocab(),
+    }
+    return [
+        text if kind is NodeType.WORD else f"[{vocabs[kind].label(label) if kind in vocabs else kind.name}]"
+        for text, kind, label in zip(texts, kinds, batch.deprel.tolist())
+    ]
+
+
+def _safe(ids: Tensor, batch: Data) -> list[int]:
+    """The ids of pieces; those of relation nodes and phrases are of their labels."""
+    kinds = batch.node_type
+    labels = (kinds == int(NodeType.RELATION)) | (kinds == int(NodeType.PHRASE))
+    return ids.masked_fill(labels, 0).tolist()

@@ -1,13 +1,8 @@
 """Ids of words, pieces, relations and phrases, and what they are made from."""
 
-from graphdep.vocab.files import load_vocab_file
-from graphdep.vocab.phrases import PhraseVocab
-from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.pieces import PieceVocab, SubwordTokens, VocabTokens
 from graphdep.vocab.relations import RelationVocab
-from graphdep.vocab.subword_tokens import SubwordTokens
-from graphdep.vocab.tokens import Tokens
-from graphdep.vocab.vocab_tokens import VocabTokens
-from graphdep.vocab.words import (
+from graphdep.vocab.vocab import (
     CLS,
     CLS_ID,
     EOU,
@@ -19,7 +14,10 @@ from graphdep.vocab.words import (
     SPECIALS,
     UNK,
     UNK_ID,
+    PhraseVocab,
+    Tokens,
     Vocab,
+    load_vocab_file,
 )
 
 __all__ = [

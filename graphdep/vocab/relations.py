@@ -10,7 +10,7 @@ from unicodedata import category
 import torch
 from torch import Tensor
 
-from graphdep.vocab.files import load_vocab_file, save_vocab_file
+from graphdep.vocab.vocab import load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
 _NO_LABEL = ("Cc", "Cs", "Zl", "Zp")

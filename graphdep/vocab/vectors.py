@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphdep.vocab.words import Vocab
+from graphdep.vocab.vocab import Vocab
 
 logger = logging.getLogger("graphdep.vocab.vectors")
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import graphdep
 from graphdep.cli import app
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from tests.kit.tiny_corpora import write_tiny_sick
 
 SIZES = {
     "hidden_channels": 8,

@@ -9,10 +9,9 @@ from unittest import mock
 
 import pytest
 
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.published import PAPER
-from graphdep.training.runner.alone_in import alone_in
-from graphdep.training.table import ablation
+from graphdep.tasks.sentences.settings import PAPER, SentenceConfig
+from graphdep.training import ablation
+from graphdep.training.run import alone_in
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
 
 
 def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
-    models = ["--models", "dt,transformer,dt-chain", "--seeds", "2", *tiny]
+    models = ["--models", "dt,transformer,dt@chain", "--seeds", "2", *tiny]
     rows = json.loads(run("ablate", *models, "--json").stdout)["rows"]
     assert [row["against"] and row["against"]["row"] for row in rows] == ["transformer", None, "transformer"]
     assert 0 < rows[0]["against"]["p_randomisation"] <= 1
@@ -97,11 +96,11 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
     assert f"- {last} of 6 runs were best in the last epoch they could have" in table
     done = run("ablate", *models, "--reference", "lstm")
-    assert "'reference' must be one of the models dt, transformer, dt-chain (got 'lstm')" in done.stderr
+    assert "'reference' must be one of the models dt, transformer, dt@chain (got 'lstm')" in done.stderr
 
 
 def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path, published_data):
-    done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt-chain", "--seeds", "1", *tiny)
+    done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt@chain", "--seeds", "1", *tiny)
     assert done.exit_code == 0, done.stderr
     table = (tmp_path / "runs" / "ablation_sick-r" / "table.md").read_text()
     assert "test_mse" in table
@@ -228,9 +227,9 @@ def test_errors(run, arguments, message):
 
 
 def test_models_are_appended(run, tiny):
-    done = run("ablate", "--models", "dt", "--models", "transformer,dt-chain", "--seeds", 1, *tiny, "--json")
+    done = run("ablate", "--models", "dt", "--models", "transformer,dt@chain", "--seeds", 1, *tiny, "--json")
     assert done.exit_code == 0, done.stderr
-    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["dt", "transformer", "dt-chain"]
+    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["dt", "transformer", "dt@chain"]
 
 
 def test_rows_of_a_file(run, tiny, tmp_path):

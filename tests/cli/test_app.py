@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import graphdep
-from graphdep.cli.errors import describe
+from graphdep.cli.common import describe
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_wrong_usage_goes_to_stderr(run):
 
 def test_errors_of_the_package_are_documented_ones():
     """They are said as they are: only what nobody has foreseen has a name and shows where."""
-    import graphdep.datasets.labels.cogs.cogs_words
-    import graphdep.sentence.ptb_lines
-    import graphdep.training.runner.folder_in_use  # noqa: F401 they are known once they are imported
+    import graphdep.datasets.labels.cogs
+    import graphdep.sentence.ptb
+    import graphdep.training.run  # noqa: F401 they are known once they are imported
 
     kinds, found = [ValueError], []
     while kinds:

@@ -9,8 +9,8 @@ from graphdep import attention_map
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     corpus = write_tiny_sst(tmp_path_factory.mktemp("sst"))
     sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 2, "heads": 2, "relation_dim": 4}

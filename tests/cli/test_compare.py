@@ -7,7 +7,7 @@ import pytest
 
 from graphdep.metrics import ACCURACY
 from graphdep.metrics import compare as reference
-from graphdep.training.runner.predictions import write_predictions
+from graphdep.training.evaluation import write_predictions
 
 TARGET = np.arange(40) % 3
 GOOD = np.where(np.arange(40) < 36, TARGET, 0)
@@ -20,8 +20,9 @@ def folder(tmp_path):
 
     def write(name, prediction, target=TARGET, task="sick-e", model="dt", **more):
         write_predictions(tmp_path / name / "predictions.csv", target, prediction)
-        result = json.dumps({"task": task, "model": model, **more})
-        (tmp_path / name / "result.json").write_text(result, encoding="utf-8")
+        result = {"task": task, "model": model, "seed": 0, "config": {"run": name}, "own_edges": {}}
+        result |= {"compared": "test", "predictions": len(prediction), **more}
+        (tmp_path / name / "result.json").write_text(json.dumps(result), encoding="utf-8")
 
     return write
 
@@ -132,7 +133,7 @@ def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
     group = np.arange(40) // 4
     for name, prediction in (("a", GOOD), ("b", BAD)):
         write_predictions(tmp_path / f"{name}.csv", TARGET, prediction, group)
-    write_predictions(tmp_path / "old.csv", TARGET, np.roll(BAD, 1))
+    write_predictions(tmp_path / "bare.csv", TARGET, np.roll(BAD, 1))
     write_predictions(tmp_path / "odd.csv", TARGET, BAD, group[::-1])
     command = ["compare", "a.csv", "--task", "ud-tags", "--metric", "accuracy", "--samples", 50]
     expected = reference(ACCURACY, TARGET, GOOD, BAD, samples=50, groups=group)
@@ -140,14 +141,14 @@ def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
     assert (found["n"], found["units"], found["drawn"]) == (40, 10, "sentences of the test split")
     assert found["metrics"]["accuracy"]["interval"] == list(expected.interval)
     assert "over the 10 sentences of the test split" in run(*command, "b.csv").stdout
-    assert json.loads(run(*command, "old.csv", "--json").stdout)["units"] == 10
+    assert json.loads(run(*command, "bare.csv", "--json").stdout)["units"] == 10
     assert "example 0 is of group 0 in one run and of 9 in another" in run(*command, "odd.csv").stderr
 
 
 def test_patterns_and_lists_are_several_runs(run, folder):
     for seed in range(3):
-        folder(f"dt_seed{seed}", np.roll(GOOD, seed))
-        folder(f"lr_seed{seed}", np.roll(BAD, seed))
+        folder(f"dt_seed{seed}", np.roll(GOOD, seed), seed=seed)
+        folder(f"lr_seed{seed}", np.roll(BAD, seed), seed=seed)
     done = run(
         "compare", "dt_seed*", "lr_seed0,lr_seed1, lr_seed2/predictions.csv", "--samples", 50, "--json"
     )
@@ -174,12 +175,10 @@ def test_bare_files_need_the_task(run, tmp_path):
 
 
 def test_the_number_of_examples_is_that_of_the_result(run, folder):
-    folder("good", GOOD, data={"examples": {"train": 7, "test": 40}})
-    folder("older", BAD, data={"pairs": {"test": 41}})
-    assert run("compare", "good", "older", "--samples", 10, "--json").exit_code == 0
-    folder("parts", BAD, data={"examples": {"test": 8}}, predictions=40)  # five predictions an example
+    folder("good", GOOD)
+    folder("parts", BAD, data={"examples": {"test": 8}})  # five predictions an example
     assert run("compare", "good", "parts", "--samples", 10, "--json").exit_code == 0
-    folder("less", BAD, data={"examples": {"test": 40}}, predictions=41)
+    folder("less", BAD, predictions=41)
     assert (
         "40 examples, but the test split of less/result.json has 41" in run("compare", "good", "less").stderr
     )
@@ -191,7 +190,7 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
         (["good", "nowhere"], "no folder or file 'nowhere'"),
         (["good", "dt_seed*"], "nothing matches 'dt_seed*'"),
         (["good", ","], "no folder or file ''"),
-        (["good", "empty"], "empty: no predictions.csv; the run is not finished or is from an older version"),
+        (["good", "empty"], "empty: no predictions.csv; the run is not finished"),
         (["good", "good/predictions.csv"], "good/predictions.csv is given twice"),
         (["good", "bad,./bad"], "bad/predictions.csv is given twice"),
         (["good", "other"], "example 2 has the target 9, but in good/predictions.csv it is 2"),
@@ -201,7 +200,7 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
         (["good", "bad", "--task", "sick-r"], "different tasks: 'sick-r' (--task) and 'sick-e'"),
         (["good", "bad", "--metric", "mse"], "no metric 'mse' of sick-e; choose one of accuracy"),
         (["good", "damaged"], "damaged/result.json: damaged, or not the result of a run"),
-        (["good", "no-data"], "no-data/result.json: damaged, or not the result of a run"),
+        (["good", "bare"], "bare/result.json: damaged, or not the result of a run (KeyError('config'))"),
         (
             ["good", "cut"],
             "cut/predictions.csv has 40 examples, but the test split of cut/result.json has 41",
@@ -225,12 +224,13 @@ def test_errors(run, folder, tmp_path, arguments, message):
     folder("one2", BAD[:1], target=TARGET[:1])
     folder("graded", GOOD, task="sick-r")
     folder("damaged", GOOD)
-    folder("no-data", GOOD, data=[])
-    folder("cut", GOOD, data={"examples": {"test": 41}})
+    folder("bare", GOOD)
+    folder("cut", GOOD, predictions=41)
     folder("half", np.where(np.arange(40) == 3, 0.5, TARGET))
     folder("mrpc", GOOD % 2, task="mrpc")
     folder("mrpc2", BAD % 2, task="mrpc")
     (tmp_path / "damaged" / "result.json").write_text("{", encoding="utf-8")
+    (tmp_path / "bare" / "result.json").write_text('{"task": "sick-e", "model": "dt"}', encoding="utf-8")
     (tmp_path / "empty").mkdir()
     done = run("compare", *arguments)
     assert done.exit_code == 2

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from graphdep.cli import demo
 from graphdep.datasets.mini.mini_agreement import agreement_files
-from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
+from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_sick
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def quick(monkeypatch, tmp_path):
 def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     done = run("demo", "--seeds", "1", "--max-epochs", "1")
     assert done.exit_code == 0, done.stderr
-    for text in ("1. Parsing", "<-root- ROOT", "dt-random", "no skill", "attention.png", "(reference: "):
+    for text in ("1. Parsing", "<-root- ROOT", "dt@random", "no skill", "attention.png", "(reference: "):
         assert text in done.stdout
     output = tmp_path / "runs" / "demo"
     plots = ("plot.png", "agreement/plot.png")

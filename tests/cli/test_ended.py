@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from graphdep.cli.ended import ended_as_by_ctrl_c
+from graphdep.cli.common import ended_as_by_ctrl_c
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_the_first_signal_interrupts_and_what_comes_with_it_does_nothing(default
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
-        monkeypatch.setattr("graphdep.cli.ended.time.monotonic", lambda: math.inf)
+        monkeypatch.setattr("graphdep.cli.common.time.monotonic", lambda: math.inf)
         with pytest.raises(KeyboardInterrupt):  # the first one was dropped by somebody
             signal.raise_signal(signal.SIGTERM)
     assert came == [signal.SIGTERM] * 3

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from graphdep.testing import tiny_corpus
 from graphdep.training import TrainConfig, train
+from tests.kit import tiny_corpora
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 2, "heads": 2}
 
@@ -14,7 +14,7 @@ SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 2, "heads": 2}
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory):
     """A run of ``dt`` and one of ``transformer``."""
-    corpus = tiny_corpus.write_tiny_sst(tmp_path_factory.mktemp("sst"))
+    corpus = tiny_corpora.write_tiny_sst(tmp_path_factory.mktemp("sst"))
     found = []
     for model in ("dt", "transformer"):
         config = TrainConfig.of(model, task="sst", max_epochs=1, accelerator="cpu", **corpus, **SIZES)

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from graphdep import Responder, Sentence
 from graphdep.cli import app
 from graphdep.parsing import Parser, ParserUnavailableError
-from graphdep.parsing.parsed import Parsed
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
+from graphdep.parsing.parser import Parsed
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 CONTEXTS = [["ann saw bob"], ["ann saw bob", "bob met cid"], ["dan saw ann"]]
 SIZES = {"hidden_channels": 16, "ff_channels": 16, "heads": 2, "num_layers": 1, "decoder_layers": 1}
@@ -193,7 +193,7 @@ def test_errors(run, model, checkpoint, tmp_path, arguments, message):
 
 def test_an_output_is_replaced_whole_or_stays(run, model, contexts, tmp_path, monkeypatch):
     (tmp_path / "out.jsonl").write_text("old")
-    monkeypatch.setattr("graphdep.tasks.dialogues.responder.detokenize", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("graphdep.tasks.dialogues.predict.detokenize", lambda *_, **__: 1 / 0)
     done = run("generate", *model, "--input", contexts, "--output", "out.jsonl")
     assert done.exit_code == 2
     assert (tmp_path / "out.jsonl").read_text() == "old"
@@ -209,7 +209,7 @@ def test_the_parser_of_a_checkpoint_has_to_be_given(run, checkpoint, dialogues, 
 @pytest.fixture
 def chat(checkpoint, monkeypatch):
     """Sends lines to the chat; any text has a tree there."""
-    monkeypatch.setattr("graphdep.tasks.dialogues.responder.resolve_parser", lambda *_, **__: Chains())
+    monkeypatch.setattr("graphdep.tasks.dialogues.predict.resolve_parser", lambda *_, **__: Chains())
     arguments = ["generate", "--checkpoint", checkpoint, "--parser", "bundled"]
     return lambda text: CliRunner().invoke(app, arguments, input=text)
 

@@ -8,8 +8,8 @@ import pytest
 
 from graphdep.cli.options import EDGE_NAMES, task_of
 from graphdep.tasks import families
-from graphdep.training.family.usual_words import USUAL_WORDS
-from graphdep.transforms.registry import edge_names
+from graphdep.training.settings import USUAL_WORDS
+from graphdep.transforms.presets import edge_names
 
 
 def test_the_help_has_the_names_of_all_edges():

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from graphdep.cli.own_edges import import_edges
+from graphdep.cli.options import import_edges
 from graphdep.training import TrainConfig
-from graphdep.transforms import registry, resolve
+from graphdep.transforms import presets as registry
+from graphdep.transforms import resolve
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 
@@ -134,6 +135,32 @@ def test_rows_by_edges(run, tiny, tmp_path):
     assert times == {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}
     assert [row["metrics"] for row in again["rows"]] == [row["metrics"] for row in summary["rows"]]
     assert [row["against"] is None for row in again["rows"]] == [True, False, False]
+
+
+def test_edited_code_is_a_new_run_and_is_told(run, tiny, tmp_path):
+    """Though what it does differs on longer texts than these alone."""
+    arguments = ["ablate", "--models", "dt", "--edges", "transformer,my_edges:NEAR", "--seeds", "1", *tiny]
+    window = """
+class Near(EdgeConstructor):
+    def build(self, nodes):
+        near = (nodes.index[:, None] - nodes.index).abs() <= WIDTH
+        return EdgeSet(nodes, *(near & (nodes.block[:, None] == nodes.block)).nonzero().T)
+NEAR = Near() | RootEdges() | SelfLoops()
+"""
+    told, kept = [], []
+    for width in ("20", "20", "200"):
+        (tmp_path / "my_edges.py").write_text(CODE + window + f"WIDTH = {width}\n")
+        forget()
+        done = run(*arguments, "--json")
+        assert done.exit_code == 0, done.stderr
+        told.append([line for line in done.stderr.splitlines() if "are not those of then" in line])
+        kept.append(json.loads(done.stdout)["rows"][1]["checkpoints"][0])
+    assert told[:2] == [[], []]
+    assert kept[0] == kept[1] != kept[2]
+    (line,) = told[2]
+    assert line.startswith("[2/2] dt edges=my_edges:NEAR seed 0 a new run: in ")
+    assert kept[0].removesuffix("/best.ckpt") in line
+    assert len([*tmp_path.rglob("best.ckpt")]) == 3
 
 
 def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):

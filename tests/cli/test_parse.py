@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.cli import texts
+from graphdep.cli import common as texts
 from graphdep.io import parse_conllu, read_conllu
 
 

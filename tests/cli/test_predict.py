@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from graphdep.cli import app
-from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, train
+from tests.kit.tiny_corpora import write_tiny_sick
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 OWN = {"max_epochs": 1, "lr": 0.05, "accelerator": "cpu", "parser": "chain", **SIZES}
@@ -111,7 +111,7 @@ def test_columns_of_the_same_names(predict, tmp_path):
 @pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-dam-basic"])
 def test_a_long_text_is_cut_and_the_others_are_predicted_as_ever(run, tmp_path, model):
     pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     encoder = write_tiny_encoder(tmp_path / "encoder", positions=12)
     columns = {"text_columns": "text", "label_column": "label", "root": str(tmp_path / "root")}
@@ -248,7 +248,7 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(predict, tmp_path):
 
 
 def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
-    from graphdep.testing.tiny_corpus import write_tiny_selection
+    from tests.kit.tiny_corpora import write_tiny_selection
 
     corpus = write_tiny_selection(tmp_path / "corpus")
     settings = {"encoder": "transformer", "hidden_channels": 8, "num_layers": 1, "heads": 2, "max_epochs": 1}

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from graphdep import ResponseSelector
 from graphdep.cli import app
-from graphdep.testing.tiny_corpus import write_tiny_selection
+from tests.kit.tiny_corpora import write_tiny_selection
 
 POOLS = [
     {"context": ["ann saw bob"], "candidates": ["bob met cid", "ann met bob", "dan met cid"]},
@@ -98,8 +98,8 @@ def test_a_bad_line_is_named_and_nothing_is_written(rank, line, message):
 
 
 def test_a_checkpoint_of_another_task_is_refused(rank, tmp_path, pools):
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     corpus = write_tiny_sst(tmp_path / "sst")
     sizes = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "max_epochs": 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_glue import write_tiny_glue
+from tests.kit.tiny_corpora import write_tiny_glue
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SIZES |= {"max_epochs": 1, "accelerator": "cpu"}
@@ -166,8 +166,8 @@ def test_outputs_that_are_not_finite(submit, checkpoints, tmp_path, monkeypatch,
 @pytest.mark.parametrize("task", ["mrpc", "stsb"])
 def test_a_checkpoint_of_a_pretrained_encoder(submit, glue, tmp_path_factory, tmp_path, task):
     pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     folder = tmp_path_factory.mktemp("bert")
     settings = {"encoder": write_tiny_encoder(folder), "arcs": "basic", "max_length": 40, "max_epochs": 1}
@@ -253,8 +253,8 @@ def test_where_the_data_lay_is_not_followed_without_test_files(run, checkpoints,
 
 
 def test_a_model_of_another_task_is_refused(run, tmp_path):
-    from graphdep.testing.tiny_corpus import write_tiny_sick
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sick
 
     config = TrainConfig.of("dt", **write_tiny_sick(tmp_path / "sick"), **SIZES)
     train(config, tmp_path / "run")

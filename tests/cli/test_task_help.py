@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import pytest
 
-from graphdep.cli.task_help import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
+from graphdep.cli.options import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
 from graphdep.tasks import families
-from graphdep.training.family.family import TaskFamily
+from graphdep.training.family import TaskFamily
 
 
 def words(text: str) -> set[str]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.cli import texts as module
-from graphdep.cli.texts import read_texts, stream_texts
+from graphdep.cli import common as module
+from graphdep.cli.common import read_texts, stream_texts
 
 
 def slow(content: str) -> list[str]:

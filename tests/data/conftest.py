@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence
-from graphdep.testing.random_trees import random_sentence
+from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
 

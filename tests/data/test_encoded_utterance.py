@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance
-from graphdep.sentence.truncation import truncate
-from graphdep.testing.strategies import sentences
+from graphdep.sentence.sentence import truncate
+from tests.kit.strategies import sentences
 
 RELATIONS = RelationVocab()
 COLUMNS = ("input_ids", "counts", "head", "deprel", "depth")

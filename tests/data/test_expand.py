@@ -10,11 +10,11 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import NodeType, expand_pieces, utterance_data
-from graphdep.testing.law import assert_same_data
-from graphdep.testing.random_trees import random_sentence
-from graphdep.testing.strategies import sentences
+from graphdep.testing import assert_same_data
 from graphdep.transforms import resolve
 from graphdep.vocab.pieces import PieceVocab
+from tests.kit.strategies import sentences
+from tests.kit.trees import random_sentence
 
 
 def pieces_of(data: Data, rng: random.Random) -> list[list[int]]:

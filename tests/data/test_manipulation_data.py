@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance
-from graphdep.data.manipulation_data import deletion_data, insertion_data, most_turns, search_data
+from graphdep.data.encoded import deletion_data, insertion_data, most_turns, search_data
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{number}" for number in range(20)]

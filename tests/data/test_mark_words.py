@@ -8,8 +8,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, mark_words, text_data
-from graphdep.testing.strategies import examples
 from graphdep.transforms import resolve
+from tests.kit.strategies import examples
 
 RELATIONS = RelationVocab()
 

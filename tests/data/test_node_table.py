@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import join_utterances
-from graphdep.testing.law import assert_same_data
+from graphdep.testing import assert_same_data
 
 KEYS = ["node_type", "governor_index", "deprel", "depth", "utterance", "word", "position", "segment"]
 

@@ -10,11 +10,11 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.sentence.truncation import truncate
-from graphdep.testing.law import assert_batch_law
-from graphdep.testing.slow_tree import attended
-from graphdep.testing.strategies import sentences
+from graphdep.sentence.sentence import truncate
+from graphdep.testing import assert_batch_law
 from graphdep.transforms import resolve
+from tests.kit.strategies import sentences
+from tests.kit.trees import attended
 
 RELATIONS = RelationVocab()
 

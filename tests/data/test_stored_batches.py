@@ -12,7 +12,7 @@ from torch_geometric.loader import DataLoader as GraphLoader
 
 from graphdep import Vocab, to_data
 from graphdep.data import StoredBatches, mark_words
-from graphdep.datasets.labels.probes.probe_sentences import ProbeSizes, probe_sentences
+from graphdep.datasets.labels.probe_corpus import ProbeSizes, probe_sentences
 
 VOCAB = Vocab([f"w{word}" for word in range(60)])
 

@@ -8,10 +8,10 @@ from torch_geometric.data import Batch
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, selection_data, text_data
-from graphdep.sentence.truncation import truncate
-from graphdep.testing.law import assert_same_data
-from graphdep.testing.strategies import sentences
+from graphdep.sentence.sentence import truncate
+from graphdep.testing import assert_same_data
 from graphdep.vocab import PhraseVocab, VocabTokens
+from tests.kit.strategies import sentences
 
 RELATIONS = RelationVocab()
 utterances = st.none() | sentences(max_words=8)
@@ -65,6 +65,12 @@ def test_the_longer_text_has_the_room_that_the_shorter_leaves(tokens):
     assert data.segment.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     data = text_data(second, first, tokens=tokens, max_length=10)
     assert data.cut_words.tolist() == [[4, 0]]
+
+
+def test_of_two_long_texts_the_first_has_the_odd_piece(tokens):
+    text = encoded(tokens, Sentence.chain(["a"] * 9))
+    assert text_data(text, text, tokens=tokens, max_length=10).cut_words.tolist() == [[5, 6]]
+    assert text_data(text, text, tokens=tokens, max_length=11).cut_words.tolist() == [[5, 5]]
 
 
 def test_something_is_left_of_each_text(tokens):
@@ -171,7 +177,7 @@ PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 4), ("NP", 3, 4)]
 
 @pytest.mark.parametrize("max_length", [20, 5, 4, 3])
 def test_constituents_lose_the_words_that_are_cut(max_length):
-    from graphdep.sentence.constituents import cut_constituents
+    from graphdep.sentence.tree import cut_constituents
 
     sentence = Sentence([*"abcd"], [2, 0, 2, 3], ["x", "root", "x", "x"], constituents=PHRASES)
     tokens = VocabTokens(Vocab([*"abcd"]))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, text_data, trees_data
-from graphdep.testing.law import assert_same_data
-from graphdep.testing.strategies import sentences
+from graphdep.testing import assert_same_data
+from tests.kit.strategies import sentences
 
 RELATIONS, VOCAB = RelationVocab(), Vocab("abc")
 TREE = Sentence(["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "obj"])

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from graphdep import Sentence
-from graphdep.datasets.sentences.sick import HEADER
+from graphdep.datasets.sentences import SICK_HEADER
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 
 ROWS = [
     ("1", "A dog chases the cat", "The cat is chased by a dog", "4.5", "ENTAILMENT"),
@@ -74,7 +74,7 @@ def write_sick(tmp_path: Path) -> Callable[..., Path]:
         target = tmp_path / folder
         target.mkdir(exist_ok=True)
         for name, rows in (("SICK_train", train), ("SICK_trial", val), ("SICK_test_annotated", test)):
-            text = "".join("\t".join(row) + "\n" for row in [HEADER, *rows])
+            text = "".join("\t".join(row) + "\n" for row in [SICK_HEADER, *rows])
             (target / f"{name}.txt").write_text(text, encoding="utf-8")
         return target
 

@@ -7,17 +7,24 @@ from typing import get_args, get_type_hints
 import pytest
 
 import graphdep.datasets
-from graphdep.datasets.base.known_options import option_names
-from graphdep.datasets.base.parsed_dataset import ParsedDataset
-from graphdep.datasets.base.parsed_options import CorpusOptions, ParsedOptions, SavedOptions
-from graphdep.datasets.base.text_dataset import TextDataset
-from graphdep.datasets.dialogues.dialogue_dataset import DialogueDataset
-from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
-from graphdep.datasets.selection.drawn_selection import DrawnSelection
-from graphdep.datasets.selection.rows_selection import RowsSelection
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
-from graphdep.datasets.selection.selection_options import DrawnOptions, RowsOptions, SelectionOptions
-from graphdep.parsing.enhance import ARCS
+from graphdep.datasets.base.parsed import (
+    CorpusOptions,
+    ParsedDataset,
+    ParsedOptions,
+    SavedOptions,
+    TextDataset,
+)
+from graphdep.datasets.base.rows import option_names
+from graphdep.datasets.dialogues import DialogueDataset, DialogueOptions
+from graphdep.datasets.selection.dataset import (
+    DrawnOptions,
+    DrawnSelection,
+    RowsOptions,
+    RowsSelection,
+    SelectionDataset,
+    SelectionOptions,
+)
+from graphdep.parsing.enhanced import ARCS
 
 SHARED = tuple({*ParsedOptions.__annotations__} - {"raw_from", "root_node"})
 SENTENCES = ("CSVTexts", "CoLA", "GLUE", "MRPC", "SICK", "SST", "UDTreebank")

@@ -8,15 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.datasets.dialogues.daily_dialog import read_daily_dialog
-from graphdep.datasets.dialogues.empathetic_dialogues import HEADER, _add_emotion, read_published
-from graphdep.datasets.selection.selection_rows import read_rows
-from graphdep.datasets.selection.ubuntu import read_test_csv, read_train_csv
-from graphdep.datasets.selection.ubuntu_irc import read_log
-from graphdep.datasets.sentences.glue_files import read_part
-from graphdep.datasets.sentences.mrpc import read_mrpc
-from graphdep.datasets.sentences.sick import read_sick
-from graphdep.datasets.sentences.sst import read_sst
+from graphdep.datasets.dialogues import HEADER, _add_emotion, read_daily_dialog, read_published
+from graphdep.datasets.glue import read_part
+from graphdep.datasets.selection.corpora import read_log, read_test_csv, read_train_csv
+from graphdep.datasets.selection.dataset import read_rows
+from graphdep.datasets.sentences import read_mrpc, read_sick, read_sst
 
 SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 MRPC = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"

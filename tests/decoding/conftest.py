@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.models import ResponseDecoder
-from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.transformer import Memory
 
 EOU, SPECIALS = 4, 5
 

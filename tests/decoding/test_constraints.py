@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.decoding import DecodeConfig
-from graphdep.decoding.constraints import banned, repeating
+from graphdep.decoding.decoding import banned, repeating
 
 
 @given(st.integers(0, 2**32), st.integers(0, 7), st.integers(0, 4))

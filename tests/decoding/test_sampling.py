@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from graphdep.decoding import DecodeConfig, generate
-from graphdep.decoding.sampling import Sampling, draw, thin_out
+from graphdep.decoding.decoding import Sampling, draw, thin_out
 
 OPTIONS = {"strategy": "sample", "max_length": 8}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.transforms import registry
+from graphdep.transforms import presets as registry
 
 ROOT = Path(__file__).parents[2]
 RUN = runpy.run_path(str(ROOT / "docs" / "run_blocks.py"))

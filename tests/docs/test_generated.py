@@ -12,7 +12,7 @@ import pytest
 import graphdep.transforms
 from graphdep.tasks import families
 from graphdep.transforms import PRESETS, EdgeConstructor
-from graphdep.transforms.tree_transform import TreeTransform
+from graphdep.transforms.controls import TreeTransform
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from graphdep import RelationVocab, Vocab
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.checkpoint import RunState
 from graphdep.visualization import plot_attention
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}
 SIZES |= {"decoder_layers": 1, "max_epochs": 1, "min_freq": 1, "max_length": 5, "accelerator": "cpu"}

@@ -9,9 +9,8 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from graphdep.testing.tiny_corpus import write_tiny_sst
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_glue import write_tiny_glue
+from tests.kit.tiny_corpora import write_tiny_glue, write_tiny_sst
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "dam_glue.py"
 

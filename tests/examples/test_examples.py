@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick, write_tiny_sst
+from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_sick, write_tiny_sst
 
 ROOT = Path(__file__).parents[2]
 SIZES = ["--hidden-channels", "8", "--heads", "2", "--epochs", "1"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.training.runner.run_checkpoint import RunCheckpoint
-from graphdep.transforms import registry
+from graphdep.training.checkpoint import RunCheckpoint
+from graphdep.transforms import presets as registry
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "own_edges.py"
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "lr=0.05")

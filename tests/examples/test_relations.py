@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_spans import write_tiny_aspects, write_tiny_conll04, write_tiny_semeval2010
+from tests.kit.tiny_corpora import write_tiny_aspects, write_tiny_conll04, write_tiny_semeval2010
 
 ROOT = Path(__file__).parents[2]
 SIZES = ("--hidden-channels", 8, "--epochs", 1)

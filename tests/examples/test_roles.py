@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets.mini.mini_agreement import agreement_files
-from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
+from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_up
 
 ROOT = Path(__file__).parents[2]
 SIZES = ("--hidden-channels", 8, "--epochs", 1)

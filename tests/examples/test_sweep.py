@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_sst
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.run_file import read_run
+from graphdep.training.config import read_run
+from tests.kit.tiny_corpora import write_tiny_sst
 
 pytest.importorskip("optuna", reason="the sweep needs Optuna, which is not installed")
 

@@ -34,7 +34,7 @@ globalThis.localStorage = {
 globalThis.Blob = class { constructor(parts) { this.text = parts.join(""); } };
 URL.createObjectURL = (blob) => { blobs["blob:1"] = blob.text; return "blob:1"; };
 globalThis.confirm = () => true;
-for (const id of ["rater", "bar", "count", "next", "save", "note", "items", "data"]) new Node("x").id = id;
+for (const id of ["rater", "count", "next", "save", "note", "items", "data"]) new Node("x").id = id;
 """
 RATE = r"""
 const choose = (number) => {

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 import torch
 
-from graphdep.io.archive import check_archive, find_checkpoint
+from graphdep.io.files import check_archive, find_checkpoint
 
 
 def content_of(path):

@@ -77,7 +77,7 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path, monkeypatch):
     def refuse(path, *arguments):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("graphdep.io.atomic.os.open", refuse)
+    monkeypatch.setattr("graphdep.io.files.os.open", refuse)
     with pytest.raises(PermissionError) as found, atomic_path(tmp_path / "x.jsonl"):
         pass
     assert found.value.filename == str(tmp_path / "x.jsonl")
@@ -91,7 +91,7 @@ def test_who_is_interrupted_while_the_file_is_made_leaves_nothing(tmp_path, monk
         assert os.listdir(tmp_path)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphdep.io.atomic.os.open", interrupted)
+    monkeypatch.setattr("graphdep.io.files.os.open", interrupted)
     with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "b.txt"):
         raise AssertionError
     assert os.listdir(tmp_path) == []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.io.end_with_parent import end_with_parent
+from graphdep.io.process import end_with_parent
 
 OTHER = """
 import subprocess, sys
 import os
-work = "from graphdep.io.end_with_parent import end_with_parent; import sys, time"
+work = "from graphdep.io.process import end_with_parent; import sys, time"
 work += f"; print('ready', flush=True); time.sleep({late}); end_with_parent({os.getpid()}); time.sleep(600)"
 child = subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE)
 child.stdout.readline()
@@ -21,7 +21,7 @@ sys.stdin.read()
 """
 START = """
 import multiprocessing, sys, time
-from graphdep.io.end_with_parent import end_with_parent
+from graphdep.io.process import end_with_parent
 
 def work(pipe):
     end_with_parent()

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 import graphdep
-from graphdep.io.lazy_face import lazy_face
+from graphdep.io.lazy_imports import lazy_face
 
 FACE = """
 from typing import TYPE_CHECKING
-from graphdep.io.lazy_face import lazy_face
+from graphdep.io.lazy_imports import lazy_face
 if TYPE_CHECKING:
     from math import pi
     from lazy_example.one import ONE, Uno

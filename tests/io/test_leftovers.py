@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.io import atomic_path
-from graphdep.io.leftovers import remove_leftovers, temporary_folder
+from graphdep.io.files import remove_leftovers, temporary_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="nothing tells there who is still writing")
 
@@ -151,7 +151,7 @@ def test_an_encoder_s_folder(tmp_path):
     """Half of an encoder, of a process that was killed, is gone with the next one that is saved there."""
     pytest.importorskip("transformers")
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     write_tiny_encoder(tmp_path / "whole", positions=16)
     encoder = load_encoder(str(tmp_path / "whole"))
@@ -167,7 +167,7 @@ def test_who_is_interrupted_while_a_folder_is_made_leaves_nothing(tmp_path, monk
         assert os.listdir(tmp_path)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphdep.io.leftovers.hold", interrupted)
+    monkeypatch.setattr("graphdep.io.files.hold", interrupted)
     with pytest.raises(KeyboardInterrupt), temporary_folder("pages", tmp_path):
         raise AssertionError
     assert os.listdir(tmp_path) == []

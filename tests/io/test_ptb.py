@@ -19,7 +19,7 @@ from graphdep.io import (
     read_ptb,
     write_ptb,
 )
-from graphdep.testing.strategies import constituents_of
+from tests.kit.strategies import constituents_of
 
 TREE = "(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept) (NP (-LRB- -LRB-) (NN x) (-RRB- -RRB-)))))"
 WSJ = """( (S
@@ -75,6 +75,12 @@ def test_function_tags_traces_and_roots():
     first, _, third = parse_ptb(WSJ, functions=True)
     assert [label for label, *_ in first.constituents] == ["S", "NP-SBJ-1", "VP", "ADVP-TMP|PRT"]
     assert third.constituents == [("NP=2", 0, 1)]
+
+
+@pytest.mark.parametrize("label", ["ADVP|PRT", "ADVP-TMP", "ADVP=2", "ADVP-TMP|PRT-CLR=1"])
+def test_a_label_ends_where_something_is_added_to_it(label):
+    (sentence,) = parse_ptb(f"(S ({label} (RB there)))")
+    assert sentence.constituents == [("S", 0, 1), ("ADVP", 0, 1)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import errno
 import pytest
 from safetensors import SafetensorError
 
-from graphdep.io.tensor_errors import disk_errors
+from graphdep.io.files import disk_errors
 
 
 def test_an_error_of_the_disk_names_the_file():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.io.text import has_half_character, unique_keys
+from graphdep.io.files import has_half_character, unique_keys
 
 
 @given(st.text(st.characters(exclude_categories=[])))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from graphdep.metrics.found_labels import (
+from graphdep.metrics.scores import (
     EXACT,
     NOTHING,
     SPAN,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
+from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
 
 RESPONSES = st.lists(st.lists(st.floats(0, 20), min_size=1, max_size=5), min_size=1, max_size=6)
 ALL = (PERPLEXITY, PERPLEXITY_RESPONSES)

@@ -151,7 +151,7 @@ def test_the_seed_decides():
 
 
 def test_more_samples_than_are_held_at_a_time(monkeypatch):
-    from graphdep.metrics import _resamples
+    from graphdep.metrics import significance as _resamples
 
     target, a, b = systems(50)
     whole = compare(ACCURACY, target, a, b, samples=4000)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from graphdep.metrics import ACCURACY, MSE, compare
-from graphdep.metrics._standard_error import both, run_spread, standard_error, visible_effect
+from graphdep.metrics.significance import Spread, both, run_spread, standard_error, visible_effect
 
 TRIALS, UNITS = 2000, 120
 # Standard deviations of seeds, examples and their combinations.
@@ -96,6 +96,14 @@ def test_the_variance_has_no_bias_and_no_part_twice():
     assert (a + v - c).mean() == pytest.approx(true, rel=0.02)
     assert (a + v).mean() == pytest.approx(true + 1 / (4 * UNITS), rel=0.02)
     assert d.mean(axis=(0, 2)).var() == pytest.approx(true, rel=0.1)
+
+
+def test_the_degrees_of_freedom_of_three_runs():
+    # Eq. 2: what R runs show counts (R + 1) / (R - 1) times.
+    parts = (np.array(value) for value in (1.0, 2.0, 0.0))
+    error, df = standard_error(Spread(*parts), np.array(1.0), 11)
+    assert error == pytest.approx(np.sqrt(2))
+    assert df == pytest.approx((2 + 1) ** 2 / (2**2 / 2 + 1**2 / 10))
 
 
 @pytest.mark.parametrize("runs", [(4, 4), (4, 3), (1, 1), (4, 1)])

@@ -15,12 +15,12 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn import models as M
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.conv import AttentionConv
-from graphdep.nn.conv._message_sender import _places
+from graphdep.nn.conv.attention_conv import _places
 from graphdep.nn.explain import ExplainableModel
-from graphdep.testing import random_sentence
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
+from tests.kit.tiny_encoder import write_tiny_encoder
+from tests.kit.trees import random_sentence
 
 RELATIONS, VOCAB = RelationVocab(), Vocab([f"w{number}" for number in range(9)])
 SIZES = {"hidden_channels": 8, "num_layers": 2, "ff_channels": 8}

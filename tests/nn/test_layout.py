@@ -7,12 +7,13 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from graphdep import Vocab, to_data
-from graphdep.nn._layout import own_layout
 from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.layout import own_layout
 from graphdep.nn.conv import DAMConv
 from graphdep.nn.models import GraphTransformer
-from graphdep.testing import assert_same_data, random_sentence
+from graphdep.testing import assert_same_data
 from graphdep.transforms import ChainTree, RelationNodes, resolve
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 

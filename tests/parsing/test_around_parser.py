@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graphdep.parsing import BundledParser, CachedParser, ClusterParser, ParallelParser
-from graphdep.parsing.around_parser import AroundParser
+from graphdep.parsing.parser import AroundParser
 
 
 def test_it_is_what_the_other_parser_is():

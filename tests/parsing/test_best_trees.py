@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing.best_trees import best_trees
+from graphdep.parsing.stanza_shortcuts import best_trees
 
 
 def is_tree(heads: tuple[int, ...]) -> bool:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import BundledParser, ParserUnavailableError
-from graphdep.parsing.bundled_parser import BUNDLED, _pipeline
+from graphdep.parsing.bundled import BUNDLED, _pipeline
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from contextlib import closing
 import pytest
 
 from graphdep import Sentence
-from graphdep.parsing import CachedParser, Parser, parse_cache
-from graphdep.parsing.items import Words
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing import CachedParser, Parser
+from graphdep.parsing import cached as parse_cache
+from graphdep.parsing.parser import Parsed, Words, chain_sentence
 
 FULL = Sentence(
     ["a", "b"],

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from graphdep.parsing import BundledParser, ParserUnavailableError
-from graphdep.parsing.bundled_parser import BUNDLED
-from graphdep.parsing.checksums import CHECKSUMS, check_checksums, write_checksums
+from graphdep.parsing.bundled import BUNDLED
+from graphdep.parsing.stanza import CHECKSUMS, check_checksums, write_checksums
 
 
 @pytest.fixture

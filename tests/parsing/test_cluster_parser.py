@@ -11,16 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.parsing import (
-    CachedParser,
-    ClusterParser,
-    ParserUnavailableError,
-    cluster_parser,
-    items,
-    resolve_parser,
-)
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.parsing.cluster_parser import shard_key
+from graphdep.parsing import CachedParser, ClusterParser, ParserUnavailableError, resolve_parser
+from graphdep.parsing import cluster as cluster_parser
+from graphdep.parsing import parser as items
+from graphdep.parsing.cluster import shard_key
+from graphdep.parsing.parser import ChainParser
 
 TEXTS = [f"the dog number {number} barks . it ran" for number in range(40)]
 

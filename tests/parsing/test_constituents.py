@@ -21,12 +21,9 @@ from graphdep.parsing import (
     PtbParser,
     resolve_parser,
 )
-from graphdep.parsing.around_parser import AroundParser
-from graphdep.parsing.bundled_parser import BUNDLED
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.parsing.parsed import Parsed
-from graphdep.parsing.stanza_engine import StanzaEngine
-from graphdep.parsing.stanza_tree import stanza_constituents
+from graphdep.parsing.bundled import BUNDLED
+from graphdep.parsing.parser import AroundParser, ChainParser, Parsed
+from graphdep.parsing.stanza import StanzaEngine, stanza_constituents
 
 WORDS = ["The", "dog", "slept", "."]
 PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 3)]

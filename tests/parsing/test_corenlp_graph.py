@@ -4,7 +4,7 @@ import pytest
 
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
-from graphdep.parsing.corenlp_graph import basic_tree, enhanced_from_protobuf
+from graphdep.parsing.servers import basic_tree, enhanced_from_protobuf
 
 
 def test_missing_words_hang_on_the_root():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from graphdep.parsing.digest import files_digest
+from graphdep.parsing.stanza import files_digest
 
 
 def test_the_digest_depends_on_the_content_alone(tmp_path):

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
-from graphdep.parsing import enhance, enhance_fingerprint, pybart_rules
-from graphdep.parsing.pybart_converter import PybartConverter
-from graphdep.testing.random_trees import random_sentence
+from graphdep.parsing import enhance, enhance_fingerprint
+from graphdep.parsing import enhanced as pybart_rules
+from graphdep.parsing.enhanced import PybartConverter
+from tests.kit.trees import random_sentence
 
 needs_pybart = pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
 
@@ -519,7 +520,7 @@ def test_pybart_itself_is_not_imported():
 def test_the_fingerprint_names_what_changes_the_graphs(monkeypatch):
     assert re.fullmatch(r"pybart-[\d.]+/rules-\d+", enhance_fingerprint("enhanced++"))
     before = enhance_fingerprint("enhanced++")
-    monkeypatch.setattr(sys.modules["graphdep.parsing.enhance"], "RULES_VERSION", 10**6)
+    monkeypatch.setattr(sys.modules["graphdep.parsing.enhanced"], "RULES_VERSION", 10**6)
     assert enhance_fingerprint("enhanced++") != before
 
 
@@ -527,7 +528,7 @@ def test_the_fingerprint_without_the_package(monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(sys.modules["graphdep.parsing.enhance"], "version", missing)
+    monkeypatch.setattr(sys.modules["graphdep.parsing.enhanced"], "version", missing)
     assert enhance_fingerprint("enhanced++") is None
 
 

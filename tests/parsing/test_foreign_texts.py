@@ -5,8 +5,7 @@ import logging
 import pytest
 
 from graphdep.parsing import BundledParser, CachedParser
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.parsing.foreign_texts import foreign_texts, looks_foreign
+from graphdep.parsing.parser import ChainParser, foreign_texts, looks_foreign
 
 FOREIGN = {
     "de": "Das ist ein Hund, und ich habe ihn gestern im Park gesehen.",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing.in_order import in_order
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parallel import in_order
+from graphdep.parsing.parser import Parsed
 
 
 class Counting:

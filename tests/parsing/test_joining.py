@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import Parser
-from graphdep.parsing.joining import parse_joined
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parser import Parsed, chain_sentence, parse_joined
 from graphdep.sentence import join_sentences
 
 FIRST = """# text = It ran.

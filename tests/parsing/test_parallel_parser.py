@@ -13,12 +13,12 @@ from graphdep.parsing import (
     ParallelParser,
     ParserUnavailableError,
     StanzaParser,
-    items,
     resolve_parser,
 )
-from graphdep.parsing import parallel_parser as module
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.parsing.parse_cache import ParseCache
+from graphdep.parsing import parallel as module
+from graphdep.parsing import parser as items
+from graphdep.parsing.cached import ParseCache
+from graphdep.parsing.parser import ChainParser
 
 
 @pytest.fixture

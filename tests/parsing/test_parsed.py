@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from graphdep import Sentence
-from graphdep.parsing.parsed import chain_sentence, column
+from graphdep.parsing.parser import chain_sentence, column
 
 
 def test_a_column_that_says_nothing_is_none():

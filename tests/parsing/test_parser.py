@@ -6,10 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from graphdep import Sentence
-from graphdep.parsing import Parser, ParserUnavailableError, items, resolve_parser
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.parsing.items import Words, chunks
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing import Parser, ParserUnavailableError, resolve_parser
+from graphdep.parsing import parser as items
+from graphdep.parsing.parser import ChainParser, Parsed, Words, chunks
 
 
 class WordByWord(Parser):

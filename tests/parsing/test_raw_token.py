@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.parsing import BundledParser
-from graphdep.parsing.raw_token import RawToken, whole_words
+from graphdep.parsing.stanza import RawToken, whole_words
 
 
 def spans(sentences):
@@ -87,7 +87,7 @@ def test_the_bundled_parser_leaves_accented_words_whole(text):
 
 
 def test_other_languages_keep_the_cuts_of_their_models(tmp_path):
-    from graphdep.parsing.bundled_parser import BUNDLED
+    from graphdep.parsing.bundled import BUNDLED
 
     for file in BUNDLED.glob("en_ewt_*.pt"):
         (tmp_path / file.name.replace("en_", "pl_")).write_bytes(file.read_bytes())

@@ -15,7 +15,7 @@ from graphdep.parsing import (
     StanzaParser,
     resolve_parser,
 )
-from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.bundled import BUNDLED
 from graphdep.parsing.resolver import check_parser
 
 

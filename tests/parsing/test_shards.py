@@ -3,9 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing import items
-from graphdep.parsing.parsed import Parsed
-from graphdep.parsing.shards import Shards
+from graphdep.parsing import parser as items
+from graphdep.parsing.parser import Parsed, Shards
 
 
 def parse(text):

@@ -7,7 +7,8 @@ import pytest
 import stanza
 import torch
 
-from graphdep.parsing import BundledParser, bundled_parser, stanza_shortcuts
+from graphdep.parsing import BundledParser, stanza_shortcuts
+from graphdep.parsing import bundled as bundled_parser
 
 TEXTS = [
     "He didn't see the dogs that his sister's friends had bought. Why not? I can't say!",

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing.text_pieces import text_pieces
+from graphdep.parsing.stanza import text_pieces
 
 
 @given(st.text(alphabet="ab \n\t我", max_size=60), st.integers(1, 12))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing.text_sample import TextSample
+from graphdep.parsing.parser import TextSample
 
 
 @given(st.integers(0, 5_000), st.integers(1, 700))

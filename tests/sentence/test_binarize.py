@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.io import parse_ptb
 from graphdep.sentence import binarize, constituent_heads
-from graphdep.sentence.constituents import check_constituents, parts
-from graphdep.testing.random_constituents import random_constituents
-from graphdep.testing.strategies import constituents_of, sentences
+from graphdep.sentence.tree import check_constituents, parts
+from tests.kit.strategies import constituents_of, sentences
+from tests.kit.trees import random_constituents
 
 FOUR = "(NP (DT the) (JJ big) (NN dog) (RB there))"
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_done_is_named():
 
 @given(st.randoms(use_true_random=False), st.integers(1, 8))
 def test_heads_against_the_definition(rng, words):
-    from graphdep.testing.random_trees import random_sentence
+    from tests.kit.trees import random_sentence
 
     sentence = random_sentence(rng, words)
     sentence = dataclasses.replace(sentence, constituents=random_constituents(rng, words))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphdep import RelationVocab, Sentence
 from graphdep.sentence import clear_to_ud, is_clear
 from graphdep.sentence.clear import CLEAR_TO_UD, converted
-from graphdep.testing.strategies import sentences
+from tests.kit.strategies import sentences
 
 # The labels of spaCy's English models (meta.json of en_core_web_sm 3.8.0).
 OF_SPACY = """ROOT acl acomp advcl advmod agent amod appos attr aux auxpass case cc ccomp compound conj

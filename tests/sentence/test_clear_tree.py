@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.sentence import check_tree
-from graphdep.sentence.clear_tree import ClearTree
-from graphdep.testing.strategies import sentences
+from graphdep.sentence.clear import ClearTree
+from tests.kit.strategies import sentences
 
 
 @given(sentences(max_words=8), st.data())

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence import join_sentences
-from graphdep.sentence.constituents import check_constituents, cut_constituents, mothers, parts
-from graphdep.sentence.truncation import truncate
-from graphdep.testing.strategies import constituents_of
+from graphdep.sentence.sentence import truncate
+from graphdep.sentence.tree import check_constituents, cut_constituents, parts
+from tests.kit.strategies import constituents_of
+from tests.kit.trees import mothers
 
 WORDS = 5
 
@@ -76,11 +77,8 @@ def test_what_is_no_tree_is_named(constituents, message):
 
 
 @given(constituents_of(6))
-def test_mothers_and_parts_against_a_loop(constituents):
+def test_parts_against_a_loop(constituents):
     above = mothers(constituents)
-    for number, (_, start, end) in enumerate(constituents):
-        around = [i for i, (_, a, b) in enumerate(constituents[:number]) if a <= start and end <= b]
-        assert above[number] == (around[-1] if around else -1)
     inside, top = parts(constituents, 6)
     for number, found in enumerate([*inside, top]):
         mother = number if number < len(inside) else -1

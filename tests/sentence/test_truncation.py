@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.sentence.truncation import truncate
-from graphdep.testing.strategies import sentences
+from graphdep.sentence.sentence import truncate
+from tests.kit.strategies import sentences
 
 
 def chain_up(sentence: Sentence, word: int) -> list[int]:
@@ -128,6 +128,13 @@ def test_truncate_enhanced_arcs():
     ]
     assert [(row[0], row[8]) for row in cut.empty] == [("2.1", "2:dep")]
     assert truncate(sentence, 1).deps == [[("0", "root")]]
+
+
+def test_an_enhanced_arc_that_a_moved_word_has_already_is_there_once():
+    deps = [[("0", "root")], [("1", "obl"), ("3", "obl")], [("1", "conj")]]
+    sentence = Sentence(list("abc"), [0, 3, 1], ["root", "obl", "conj"], deps=deps)
+    cut = truncate(sentence, 2)
+    assert (cut.head, cut.deps) == ([0, 1], [[("0", "root")], [("1", "obl")]])
 
 
 def test_truncate_numbers_enhanced_arcs_from_the_first_word_that_is_kept():

@@ -14,14 +14,13 @@ from graphdep.data import NodeType
 from graphdep.datasets import PropBankEWT
 from graphdep.io import read_conllu, write_conllu
 from graphdep.tasks import Parts, family_of
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_sick
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, load_splits, train
-from graphdep.training.family.by_task import build_edges, build_task
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.build import load_pretrained
+from graphdep.training.family import build_task
 from graphdep.transforms import RandomBrackets, RightBrackets, SameConstituentEdges, register_edges, resolve
+from tests.kit.runs import build_edges, evaluate_own
+from tests.kit.tiny_corpora import write_tiny_semeval2010, write_tiny_sick
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 UD = Path(__file__).parents[2] / "datasets" / "mini" / "ud" / "raw"
 SHORT = {"max_epochs": 1, "batch_size": 8, "accelerator": "cpu"}

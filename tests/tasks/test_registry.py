@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from graphdep.datasets import GLUE
-from graphdep.datasets.base.parsed_dataset import ParsedDataset
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
-from graphdep.datasets.sentences.glue_files import CORPORA
+from graphdep.datasets.base.parsed import ParsedDataset
+from graphdep.datasets.glue import CORPORA
+from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.tasks import TASKS, Sentences, resolve_task
 
 

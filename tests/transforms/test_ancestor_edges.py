@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import AncestorEdges, Nodes, SelfLoops
-from graphdep.transforms._forest import euler_tour
+from graphdep.transforms.edge_set import euler_tour
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 pieces = st.sampled_from(["all", "first"])
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import CompleteEdges, SelfLoops, TreePathTypes
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 scopes = st.sampled_from(["utterance", "example"])
 node_types = st.sets(st.sampled_from(list(NodeType)), min_size=1)

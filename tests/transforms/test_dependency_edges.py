@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import DependencyEdges
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 towards = st.sampled_from(["governor", "dependent", "both"])
 pieces = st.sampled_from(["all", "first"])

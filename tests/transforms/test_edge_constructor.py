@@ -11,8 +11,7 @@ from torch_geometric.loader import DataLoader
 
 import graphdep.transforms
 from graphdep import RelationVocab, Sentence, to_data
-from graphdep.testing import assert_batch_law, assert_same_data, random_data, random_sentence
-from graphdep.testing.law import assert_same_batch
+from graphdep.testing import assert_batch_law, assert_same_batch, assert_same_data
 from graphdep.transforms import (
     PHRASE_PRESETS,
     PRESETS,
@@ -49,6 +48,7 @@ from graphdep.transforms import (
     Unlabelled,
     resolve,
 )
+from tests.kit.trees import random_data, random_sentence
 
 SETTINGS = [
     *(DependencyEdges(t) for t in ("governor", "dependent", "both")),

@@ -19,7 +19,7 @@ from graphdep.transforms import (
     TreeDistanceEdges,
     resolve,
 )
-from graphdep.transforms._identity import with_marks
+from graphdep.transforms.fingerprint import with_marks
 
 FIRST = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
 SECOND = Sentence(["It", "rains", "again"], [2, 0, 2], ["expl", "root", "advmod"])

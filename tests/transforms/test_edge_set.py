@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import (
     AncestorEdges,
     CompleteEdges,
@@ -18,6 +16,8 @@ from graphdep.transforms import (
     SelfLoops,
     SpecialEdges,
 )
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 atoms = st.sampled_from(
     [

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.transforms._hash import mix, permute, unsigned
+from graphdep.transforms.controls import mix, permute, unsigned
 
 
 def test_splitmix64():

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import CompleteEdges, DependencyEdges, MarkedEdges, RootEdges, SelfLoops, resolve
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import attended
 
 EDGES = DependencyEdges("both") | SelfLoops()
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.strategies import example_lists
 from graphdep.transforms import CompleteEdges, MergeTypes, TreePathTypes, resolve
+from tests.kit.strategies import example_lists
 
 RELATIONS = RelationVocab(["strange"])
 labels = directions = st.booleans()

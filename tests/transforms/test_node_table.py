@@ -12,8 +12,8 @@ from torch_geometric.data import Batch, Data
 from graphdep import Sentence, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.testing import assert_same_data
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import AncestorEdges, Nodes, RelationNodes, SelfLoops, resolve
+from tests.kit.strategies import example_lists, examples
 
 STALE = "the node table does not fit the nodes"
 

@@ -8,9 +8,9 @@ from torch_geometric.data import Batch, Data
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import SpanReadout
-from graphdep.testing.slow_tree import SlowTree
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import Nodes, RerootedTree, SpanPathEdges, resolve
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree
 
 
 @given(examples())
@@ -104,7 +104,7 @@ def test_the_pieces_of_an_empty_node_are_linked():
 )
 def test_marks_that_do_not_fit(mark, message):
     data = to_data([Sentence.chain(["a", "b", "c"])])
-    with pytest.raises(ValueError, match=r"the data has no 'mark': call graphdep.data.mark_words\("):
+    with pytest.raises(ValueError, match=r"the data has no 'mark': call graphdep.data.node_table\("):
         _ = Nodes(data).mark
     data.mark = mark
     for read in (SpanPathEdges(), RerootedTree(), lambda data: SpanReadout()(data, torch.ones(4, 1))):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, Vocab, to_data
-from graphdep.testing import random_sentence
-from graphdep.testing.strategies import examples, sentences
 from graphdep.transforms import NoisyTree
+from tests.kit.strategies import examples, sentences
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab(f"w{k}" for k in range(500))
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
-from graphdep.sentence.constituents import mothers, parts
+from graphdep.sentence.tree import parts
 from graphdep.testing import assert_batch_law
-from graphdep.testing.strategies import constituents_of, phrase_examples, sentences
 from graphdep.transforms import (
     ConstituentEdges,
     Nodes,
@@ -26,6 +25,8 @@ from graphdep.transforms import (
     resolve,
 )
 from graphdep.vocab import PhraseVocab, RelationVocab, Vocab
+from tests.kit.strategies import constituents_of, phrase_examples, sentences
+from tests.kit.trees import mothers
 
 pieces = st.sampled_from(["all", "first"])
 

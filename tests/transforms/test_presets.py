@@ -13,10 +13,10 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
-from graphdep.testing import assert_batch_law, random_data
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
+from graphdep.testing import assert_batch_law
 from graphdep.transforms import PRESETS, RandomTree, RelationLinks, RelationNodes, SelfLoops, resolve
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended, random_data
 
 OPTIONS = {
     "transformer": {"scope": "utterance", "implicit": True},

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from graphdep import Sentence, to_data
 from graphdep.transforms import RandomBrackets
-from graphdep.transforms._hash import unsigned
+from graphdep.transforms.controls import WordTable, unsigned
 from graphdep.transforms.nodes import Nodes
-from graphdep.transforms.tree_transform import WordTable
 
 
 class Drawn(WordTable):

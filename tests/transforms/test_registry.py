@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import importlib
+import os
+import subprocess
 import sys
 
 import pytest
@@ -21,8 +24,8 @@ from graphdep.transforms import (
     register_edges,
     resolve,
 )
-from graphdep.transforms._identity import identity, same_behaviour
-from graphdep.transforms.registry import UnknownEdgesError, check_known, is_known, name_of
+from graphdep.transforms.fingerprint import identity, same_edges
+from graphdep.transforms.presets import UnknownEdgesError, check_known, is_known, name_of
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 
@@ -187,12 +190,159 @@ def test_an_identity_tells_apart_what_prints_alike():
     one, same, two = identity(Ahead(1)), identity(Ahead(1)), identity(Ahead(2))
     assert one == same != two
     assert {text.partition(" [")[0] for text in (one, two)} == {"Ahead()"}
-    assert not same_behaviour(one, two)
+    assert not same_edges(one, two)
     named = Compose([Ahead(1)])
     assert identity(named) != one
-    assert same_behaviour(identity(named), one)
+    assert same_edges(identity(named), one)
     # Another probe, or another way to read it, would part runs from what they have finished.
-    assert identity(DependencyEdges("both")).endswith("[9b00ea9d]")
+    assert identity(DependencyEdges("both")).endswith("[08a9c7e3]")
+
+
+MINE = """
+import torch
+from graphdep.transforms import EdgeConstructor, EdgeSet
+import pkg_mine_too
+from pkg_mine_too import steps as taken
+WIDTH, RULES, CACHE, index = 20, [lambda x: x], {}, 0
+
+def near(nodes, width):
+    return (nodes.index[:, None] - nodes.index).abs() <= width
+
+class Near(EdgeConstructor):
+    "Words that are near."
+    scale = 1
+
+    def __init__(self, width=None, deepest=99, inner=None):
+        self.width, self.deepest, self.inner = width, deepest, inner
+
+    def build(self, nodes):
+        CACHE["seen"] = len(CACHE)  # a comment
+        width = (self.width or WIDTH) * self.scale + taken() + pkg_mine_too.more() + RULES[0](0)
+        same = nodes.example[:, None] == nodes.example
+        return EdgeSet(nodes, *(near(nodes, width) & same).nonzero().T)
+
+    def __repr__(self):
+        return "Near()"
+
+UNUSED = 1
+"""
+TOO = """
+STEPS = 0
+def steps():
+    return STEPS
+def more():
+    return 0
+"""
+
+
+@pytest.fixture
+def identity_of(tmp_path, monkeypatch):
+    """The identity of edges in a module of the current folder, as in a process of its own."""
+    monkeypatch.syspath_prepend(tmp_path)
+    number = 0
+
+    def made(code: str = MINE, too: str = TOO, options: str = "") -> str:
+        nonlocal number
+        number += 1
+        folder = tmp_path / str(number)  # Python takes a file of the same size and second for the same
+        folder.mkdir()
+        monkeypatch.syspath_prepend(folder)
+        for name, text in (("pkg_mine", code), ("pkg_mine_too", too)):
+            (folder / f"{name}.py").write_text(text)
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        edges = eval(f"Near({options})", vars(importlib.import_module("pkg_mine")))
+        told = identity(edges)
+        assert identity(edges) == told  # though its module remembers something
+        return told
+
+    yield made
+    for name in ("pkg_mine", "pkg_mine_too"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("WIDTH, RULES, CACHE, index = 20", "WIDTH, RULES, CACHE, index = 45"),
+        ("WIDTH, RULES, CACHE, index = 20", "WIDTH, RULES, CACHE, index = 200"),
+        ("lambda x: x", "lambda x: 2 * x"),
+        (".abs() <= width", ".abs() < width + 1"),
+        ("scale = 1", "scale = 1.0"),
+        ("return STEPS", "return -STEPS"),
+        ("STEPS = 0", "STEPS = False"),
+        ("def more():\n    return 0", "def more():\n    return 0 * 1"),
+        ("deepest=99", "deepest=98"),
+    ],
+)
+def test_edited_code_is_another_identity(identity_of, old, new):
+    assert old in MINE + TOO
+    assert identity_of(MINE.replace(old, new), TOO.replace(old, new)) != identity_of()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# a comment", ""),
+        ("Words that are near.", "Words."),
+        ("UNUSED = 1", "UNUSED = 2"),
+        ("CACHE, index = 20, [lambda x: x], {}, 0", "CACHE, index = 20, [lambda x: x], {}, 9"),
+        ('return "Near()"', "return f'{\"Near\"}()'"),
+        ("class Near", "\n\nclass Near"),
+    ],
+)
+def test_what_does_nothing_is_no_part_of_an_identity(identity_of, old, new):
+    assert old in MINE
+    assert identity_of(MINE.replace(old, new)) == identity_of()
+
+
+def test_options_are_a_part_of_an_identity(identity_of):
+    options = [
+        "",
+        "20",
+        "30",
+        "70",
+        "80",
+        "deepest=5",
+        "inner=torch.tensor([1])",
+        "inner=near",
+        "inner=steps",
+    ]
+    options += ["inner=[{'a': 1}]", "inner=[{'a': 2}]", "inner=Near(5)", "inner=Near(6)"]
+    too = TOO.replace("def steps", "def steps_") + "steps = steps_\n"
+    names = MINE + "from pkg_mine_too import steps\n"
+    known = {given: identity_of(names, too, given) for given in options}
+    assert len({*known.values()}) == len(options)
+
+
+def test_an_identity_is_that_of_another_process(identity_of, tmp_path):
+    told = identity_of()
+    code = "from pkg_mine import Near\nfrom graphdep.transforms.fingerprint import identity\n"
+    code += "print(identity(Near()))"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [tmp_path / "1", *sys.path]))}
+    env |= {"PYTHONWARNINGS": "ignore", "PYTHONHASHSEED": "7"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == told
+
+
+def test_edges_with_a_longest_sentence_have_an_identity():
+    class Short(BaseTransform):
+        def forward(self, data):
+            if data.num_nodes > 40:
+                raise ValueError("too long")
+            data.edge_index = torch.zeros(2, 0, dtype=torch.long)
+            return data
+
+    assert identity(Short()).startswith("Short() [")
+
+
+def test_code_without_a_source_has_an_identity():
+    def made(step: int) -> BaseTransform:
+        known = {"Ahead": Ahead, "__name__": "cells"}
+        exec(f"class Compiled(Ahead):\n    def more(self):\n        return {step}", known)
+        return known["Compiled"]()
+
+    assert identity(made(1)) == identity(made(1)) != identity(made(2))
 
 
 def test_edges_that_read_marks_have_an_identity():

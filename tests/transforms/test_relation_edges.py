@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from graphdep import to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import RelationEdges, RelationNodes
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 directions = st.sampled_from(["both", "to_relation", "to_word", "none"])
 pieces = st.sampled_from(["all", "first"])

@@ -5,9 +5,9 @@ from hypothesis import given
 
 from graphdep import Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import RelationLinks, RelationNodes
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import attended
 
 
 @given(examples())

@@ -8,10 +8,9 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
-from graphdep.testing import assert_batch_law, assert_same_data
-from graphdep.testing.law import assert_same_batch
-from graphdep.testing.strategies import example_lists, examples
+from graphdep.testing import assert_batch_law, assert_same_batch, assert_same_data
 from graphdep.transforms import CompleteEdges, RelationNodes, SelfLoops
+from tests.kit.strategies import example_lists, examples
 
 positions = st.sampled_from(["sequence", "dependent", "zero", "none"])
 

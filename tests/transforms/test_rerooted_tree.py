@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.data import mark_words
 from graphdep.testing import assert_batch_law, assert_same_data
-from graphdep.testing.slow_tree import SlowTree
-from graphdep.testing.strategies import marked_examples, marked_lists
 from graphdep.transforms import RerootedTree, TreeDistanceEdges, TreePathTypes
-from graphdep.transforms._identity import identity
+from graphdep.transforms.fingerprint import identity
+from tests.kit.strategies import marked_examples, marked_lists
+from tests.kit.trees import SlowTree
 
 labels = st.sampled_from(["keep", "inverse"])
 

@@ -4,8 +4,8 @@ from hypothesis import given
 
 from graphdep import to_data
 from graphdep.testing import assert_same_data
-from graphdep.testing.strategies import sentences
 from graphdep.transforms import ReversedTree
+from tests.kit.strategies import sentences
 
 
 @given(sentences())

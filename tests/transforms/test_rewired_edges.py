@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import CompleteEdges, DependencyEdges, RewiredEdges, resolve
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 right = st.sampled_from([resolve("dra"), resolve("sia"), DependencyEdges("both"), CompleteEdges("utterance")])
 shares = st.sampled_from([0, 0.1, 0.5, 0.9, 1])

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import DependencyEdges, SelfLoops
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 pieces = st.sampled_from(["all", "first"])
 

@@ -9,9 +9,9 @@ from torch_geometric.data import Batch
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import ShuffledPositions
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree
 
 VOCAB = Vocab(f"w{k}" for k in range(2000))
 

@@ -9,10 +9,11 @@ from torch_geometric.data import Data
 from graphdep import NodeType, Sentence, to_data
 from graphdep.data import mark_words
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import marked_examples, marked_lists
-from graphdep.transforms import SelfLoops, SpanPathEdges, register_edges, registry, resolve
-from graphdep.transforms._identity import identity
+from graphdep.transforms import SelfLoops, SpanPathEdges, register_edges, resolve
+from graphdep.transforms import presets as registry
+from graphdep.transforms.fingerprint import identity
+from tests.kit.strategies import marked_examples, marked_lists
+from tests.kit.trees import SlowTree, attended
 
 options = st.fixed_dictionaries(
     {

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from graphdep import NodeType, to_data
 from graphdep.testing import assert_batch_law
-from graphdep.testing.slow_tree import SlowTree, attended
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import SpecialEdges
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree, attended
 
 kinds = st.sets(st.sampled_from(list(NodeType)), min_size=1)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.testing import assert_batch_law, assert_same_data
-from graphdep.testing.slow_tree import SlowTree
-from graphdep.testing.strategies import example_lists, examples, sentences
 from graphdep.transforms import ChainTree, NoisyTree, RandomTree, RelationNodes, ReversedTree, SelfLoops
+from tests.kit.strategies import example_lists, examples, sentences
+from tests.kit.trees import SlowTree
 
 KEEP = [ChainTree(labels="keep"), RandomTree(0, labels="keep"), RandomTree(7, labels="keep")]
 NOISY = [NoisyTree(0.5), NoisyTree(1.0, seed=7)]

@@ -10,8 +10,8 @@ from graphdep import RelationVocab, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import DRAConv, GATEConv, GatedRelationConv
 from graphdep.testing import assert_same_data
-from graphdep.testing.slow_tree import attended
 from graphdep.transforms import DependencyEdges, RootEdges, SelfLoops, resolve
+from tests.kit.trees import attended
 
 RELATIONS = len(RelationVocab())
 

@@ -6,8 +6,8 @@ from hypothesis import given
 
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.testing import assert_batch_law, assert_same_data
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import RelationNodes, Unlabelled, resolve
+from tests.kit.strategies import example_lists, examples
 
 DEP = RelationVocab()["dep"]
 

@@ -15,7 +15,7 @@ def test_notebooks_show_it():
 
 
 def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr("graphdep.visualization.picture._families", lambda: ["DejaVu Sans"])
+    monkeypatch.setattr("graphdep.visualization.plots._families", lambda: ["DejaVu Sans"])
     picture = plot_tree(Sentence(["中国", "人民"], [2, 0], ["nmod", "root"]))
     picture.savefig(tmp_path / "tree.svg")
     assert "中国</text>" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
 
 
 def test_other_warnings_come_through(tmp_path, monkeypatch):
-    from graphdep.visualization import picture
+    from graphdep.visualization import plots as picture
 
     def draw(self, *args, **kwargs):
         warnings.warn("something else", UserWarning, stacklevel=1)

@@ -8,7 +8,6 @@ from graphdep import RelationVocab, Vocab, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.models import SIA, DependencyTransformer, SelectionModel
 from graphdep.nn.pretrained import load_encoder
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.transforms import resolve
 from graphdep.visualization import (
     attention_weights,
@@ -17,6 +16,7 @@ from graphdep.visualization import (
     plot_edge_matrix,
     plot_tree,
 )
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 def drawn(figure: Figure, tmp_path) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.vocab.detokenize import detokenize
+from graphdep.vocab.vocab import detokenize
 
 TEXTS = {
     "do n't you think it 's ( really ) good ?": "don't you think it's (really) good?",

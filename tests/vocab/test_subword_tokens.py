@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.vocab import SubwordTokens, subword_tokens
+from graphdep.vocab import SubwordTokens
+from graphdep.vocab import pieces as subword_tokens
 
 pytest.importorskip("transformers")
 

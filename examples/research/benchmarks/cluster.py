@@ -23,9 +23,8 @@ from attention import device_name, table
 from graphdep import Sentence
 from graphdep.io import write_conllu
 from graphdep.parsing import ClusterParser, ParallelParser, Parser, resolve_parser
-from graphdep.parsing.items import chunks
-from graphdep.parsing.parse_cache import ParseCache
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.cached import ParseCache
+from graphdep.parsing.parser import Parsed, chunks
 
 
 def words_of(parses: list[list[Sentence]]) -> int:

@@ -31,6 +31,7 @@ from typing import Any
 import side_by_side
 import torch
 import torch.nn.functional as F
+from attention import random_sentence
 from pretrained import default_encoder, read_lengths
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -40,7 +41,6 @@ from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import RelationEmbedding
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
 
 MINI = Path(__file__).parents[3] / "datasets" / "mini" / "raw" / "sst-sentence" / "train.tsv"
@@ -115,7 +115,8 @@ def read_sentences(args: argparse.Namespace) -> list[list[str]]:
 
 def make_example(words: Sequence[str], encoder: PretrainedEncoder, source: random.Random, limit: int) -> Data:
     """A sentence with a random tree."""
-    tree = replace(random_sentence(source, len(words)), form=list(words))
+    tree = random_sentence(len(words), torch.Generator().manual_seed(source.getrandbits(32)))
+    tree = replace(tree, form=list(words))
     encoded = EncodedUtterance.of(tree, encoder.tokens, RelationVocab())
     return text_data(encoded, tokens=encoder.tokens, max_length=limit)
 

@@ -34,7 +34,7 @@ from torch_geometric.utils import to_dense_batch
 from graphdep.io import atomic_path
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import ContextTransformer, DialogueModel, GraphTransformer, TransformerDecoder
-from graphdep.nn.models.response_decoder import previous_ids
+from graphdep.nn.models.dialogue import previous_ids
 
 NAMES = ("packed", "padded")
 

@@ -19,8 +19,8 @@ import torch
 from playwright.sync_api import sync_playwright
 
 from graphdep import RelationVocab, Sentence, to_data
-from graphdep.explorer import Explorer, Side
 from graphdep.transforms import resolve
+from graphdep.visualization import Explorer, Side
 
 TOKENS, LAYERS, HEADS = 512, 12, 12
 

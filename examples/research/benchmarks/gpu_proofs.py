@@ -22,11 +22,17 @@ from graphdep.nn.attention.dispatch import CSR, FLASH, TILE, kernel_of_blocks
 from graphdep.nn.attention.fused.fused_attention import INTERPRETED, missing
 from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv, SIAConv
 from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
-from graphdep.testing import random_sentence
-from graphdep.testing.backends import DIFFERENTIABLE, TOLERANCES, assert_close, random_states, run_backend
-from graphdep.testing.no_waits import no_waits
-from graphdep.testing.random_graphs import random_graph
 from graphdep.transforms import PRESETS, resolve
+from tests.kit.backends import (
+    DIFFERENTIABLE,
+    TOLERANCES,
+    assert_close,
+    no_waits,
+    random_graph,
+    random_states,
+    run_backend,
+)
+from tests.kit.trees import random_sentence
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 #: Largest error of a backend, as so many times that of the plain one of the same type.

@@ -41,7 +41,7 @@ def make_parser(name: str) -> BundledParser:
 def seconds_of(name: str, parser: BundledParser, mode: str, gold: list[Sentence]) -> tuple[float, list]:
     with ExitStack() as stack:
         if name == "plain":
-            stack.enter_context(patch("graphdep.parsing.stanza_engine._no_collections", nullcontext))
+            stack.enter_context(patch("graphdep.parsing.stanza._no_collections", nullcontext))
         start = time.process_time()
         sentences = parse(parser, mode, gold)
         return time.process_time() - start, sentences

@@ -31,7 +31,7 @@ import numpy as np
 import side_by_side
 import torch
 import torch.nn.functional as F
-from attention import table
+from attention import random_sentence, table
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Batch, Data
@@ -39,7 +39,6 @@ from torch_geometric.data import Batch, Data
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn.models import SIA, SelectionModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
 
 MEDIAN, SPREAD = 60, 0.7  # of the synthetic lengths: the logarithm has this median and standard deviation
@@ -84,7 +83,7 @@ def make_example(length: int, encoder: PretrainedEncoder, source: random.Random)
     """A pair of so many pieces: utterances of about equal length, a quarter for the response."""
 
     def utterance(words: int) -> EncodedUtterance:
-        tree = random_sentence(source, words)
+        tree = random_sentence(words, torch.Generator().manual_seed(source.getrandbits(32)))
         head = [h - 1 if h else i for i, h in enumerate(tree.head)]
         columns = ([source.randrange(5, ids) for _ in head], [1] * words, head, [0] * words)
         return EncodedUtterance(*(np.array(column, dtype=np.int64) for column in columns))

@@ -211,7 +211,7 @@ def around(options: Options) -> Iterator[Row]:
 
 def half_precision(options: Options) -> Iterator[Row]:
     """How many times as fast projections are in bf16 here, which decides what precision=auto is."""
-    from graphdep.training.family.precision import gain_of_bf16
+    from graphdep.training.build import gain_of_bf16
 
     gain = gain_of_bf16(768, 1)
     yield Row("bf16", "a projection of 768 channels: speed of bf16 over fp32, forward and backward", gain)

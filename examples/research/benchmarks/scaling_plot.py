@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from graphdep.visualization.style import COLOURS, PALE
+from graphdep.visualization.scene import COLOURS, PALE
 
 
 def figure(rows: list[dict[str, Any]], title: str, *, words: int, batch: int) -> Figure:

@@ -41,7 +41,7 @@ from graphdep.io import atomic_path
 from graphdep.nn.conv import SIAConv
 from graphdep.nn.models import GraphTransformer, SelectionModel
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 from graphdep.transforms import resolve
 
 FORMS, ZIPF = 200_000, 1.05

@@ -33,14 +33,11 @@ from torch.utils.data import dataloader
 from graphdep.io import atomic_path
 from graphdep.nn.attention import AttentionLayout
 from graphdep.training import TrainConfig
-from graphdep.training.family.by_task import family_of, load_splits
-from graphdep.training.family.learning_task import LearningTask
-from graphdep.training.family.optimizers import make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.precision import settled
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.settings import parse_settings
-from graphdep.training.runner.trainer import make_trainer, quiet
+from graphdep.training.build import Parts, load_pretrained, make_optimizer, settled
+from graphdep.training.family import family_of, load_splits
+from graphdep.training.learning_task import LearningTask
+from graphdep.training.settings import parse_settings
+from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")
 PARTS = (*OWN, "batches", "edges", "layout", "clip", "optimizer", "logging", "rest")

@@ -59,8 +59,8 @@ class Place:
 
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     logging.getLogger("graphdep").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
@@ -187,7 +187,7 @@ def _no_more_than(size: int) -> Iterator[None]:
 def pickle_in_a_processed_corpus(place: Place) -> None:
     import io
 
-    from graphdep.datasets.base.storage import FORMAT, load_examples
+    from graphdep.datasets.base.parsed import FORMAT, load_examples
 
     buffer = io.BytesIO()
     torch.save({"x": Evil(place.canary)}, buffer)
@@ -198,8 +198,8 @@ def pickle_in_a_processed_corpus(place: Place) -> None:
 
 def pickle_in_a_cache_of_parses(place: Place) -> None:
     from graphdep import Sentence
-    from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
+    from graphdep.parsing.cached import ParseCache
+    from graphdep.parsing.parser import Parsed
 
     cache = ParseCache(place.folder / "parses.sqlite")
     cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
@@ -210,8 +210,8 @@ def pickle_in_a_cache_of_parses(place: Place) -> None:
 
 def a_bomb_in_a_cache_of_parses(place: Place) -> None:
     from graphdep import Sentence
-    from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
+    from graphdep.parsing.cached import ParseCache
+    from graphdep.parsing.parser import Parsed
 
     cache = ParseCache(place.folder / "parses.sqlite")
     cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
@@ -225,7 +225,7 @@ def a_bomb_in_a_cache_of_parses(place: Place) -> None:
 
 def sql_in_a_cache_of_parses(place: Place) -> None:
     """A trigger runs SQL of a stranger's when the cache is written, a view when it is read."""
-    from graphdep.parsing.parse_cache import ParseCache
+    from graphdep.parsing.cached import ParseCache
 
     for name, sql in (
         ("trigger", "CREATE TRIGGER t AFTER INSERT ON parses BEGIN DELETE FROM parses; END"),
@@ -244,7 +244,7 @@ def sql_in_a_cache_of_parses(place: Place) -> None:
 
 def sql_in_pairs_on_disk(place: Place) -> None:
     from graphdep.datasets import Ubuntu
-    from graphdep.testing.tiny_corpus import write_tiny_selection
+    from tests.kit.tiny_corpora import write_tiny_selection
 
     settings = write_tiny_selection(place.folder / "ubuntu")
     whole = [data.num_nodes for data in Ubuntu(settings["root"], "test", settings["parser"], log=False)]
@@ -259,7 +259,8 @@ def sql_in_pairs_on_disk(place: Place) -> None:
 
 
 def pickle_in_a_folder_of_a_parser(place: Place) -> None:
-    from graphdep.parsing import bundled_parser, resolve_parser
+    from graphdep.parsing import bundled as bundled_parser
+    from graphdep.parsing import resolve_parser
 
     source = Path(bundled_parser.__file__).with_name("bundled")
     for name in ("en_ewt_tokenizer.pt", "en_ewt_parser.pt"):
@@ -276,7 +277,7 @@ def pickle_in_a_folder_of_a_parser(place: Place) -> None:
 
 
 def objects_in_a_file_of_settings(place: Place) -> None:
-    from graphdep.training.runner.run_file import read_run
+    from graphdep.training.config import read_run
 
     path = place.folder / "run.yaml"
     path.write_text(f'lr: !!python/object/apply:pathlib.Path.write_text ["{place.canary}", "code was run"]\n')
@@ -285,7 +286,7 @@ def objects_in_a_file_of_settings(place: Place) -> None:
 
 def code_of_an_encoder(place: Place) -> None:
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     folder = Path(write_tiny_encoder(place.folder / "encoder"))
     for name in ("config.json", "tokenizer_config.json"):
@@ -299,7 +300,7 @@ def code_of_an_encoder(place: Place) -> None:
 
 def pickle_as_the_weights_of_an_encoder(place: Place) -> None:
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     folder = Path(write_tiny_encoder(place.folder / "encoder"))
     for path in folder.glob("*.safetensors"):
@@ -312,7 +313,7 @@ def pickle_as_the_weights_of_an_encoder(place: Place) -> None:
 
 
 def a_lock_that_is_a_link(place: Place) -> None:
-    from graphdep.training.runner.alone_in import alone_in
+    from graphdep.training.run import alone_in
 
     precious = place.folder.parent / "precious.txt"
     precious.write_text("precious")
@@ -341,7 +342,7 @@ def leftovers_that_are_links(place: Place) -> None:
 
 
 def entities_in_xml(place: Place) -> None:
-    from graphdep.datasets.spans.aspect_terms import read_aspect_terms
+    from graphdep.datasets.spans.corpora import read_aspect_terms
 
     bomb = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
     for entity in ('<!ENTITY x SYSTEM "file:///etc/passwd">', f'<!ENTITY a0 "x">{bomb}<!ENTITY x "&a11;">'):
@@ -386,7 +387,7 @@ def script_and_formulas_for_raters(place: Place) -> None:
 
 
 def formulas_in_predictions(place: Place) -> None:
-    from graphdep.cli.guarded_table import guard_table
+    from graphdep.cli.common import guard_table
 
     cells = ["=1+1", "@x", "+1+1", "-1+1", "\t=1", " =1", "\uff1d1", "-0.5", "plain"]
     guarded = guard_table("".join(f'"{cell}"\n' for cell in cells), ".csv").splitlines()

@@ -117,15 +117,13 @@ _YAML = (
 
 def _texts(folder: Path) -> list[Reader]:
     """Trees, brackets, roles and settings."""
-    from graphdep.datasets.labels.propbank.propbank_skeletons import read_skeletons
-    from graphdep.datasets.labels.propbank.up_sentences import read_up
-    from graphdep.datasets.spans.aspect_terms import read_aspect_terms
+    from graphdep.datasets.labels.propbank import read_skeletons, read_up
+    from graphdep.datasets.spans.corpora import read_aspect_terms
     from graphdep.io import read_conllu, read_ptb
     from graphdep.parsing import resolve_parser
-    from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
-    from graphdep.testing.tiny_spans import write_tiny_aspects
-    from graphdep.training.runner.run_file import read_run
-    from graphdep.training.table.rows_file import read_rows_file
+    from graphdep.training.config import read_run
+    from graphdep.training.rows import read_rows_file
+    from tests.kit.tiny_corpora import write_tiny_aspects, write_tiny_propbank, write_tiny_up
 
     write_tiny_propbank(folder / "propbank")
     write_tiny_up(folder / "up")
@@ -166,13 +164,12 @@ def _plus(merged: bytes) -> bytes:
 
 def _tables(folder: Path) -> list[Reader]:
     """Rows: texts, spans, words, responses, predictions, and the layouts of corpora."""
-    from graphdep.datasets.base.text_rows import read_text_rows
-    from graphdep.datasets.labels.own.word_columns import read_word_columns
-    from graphdep.datasets.sentences.sick import read_sick
-    from graphdep.datasets.sentences.sst_trees import read_sst_trees
-    from graphdep.human_eval.replies import read_replies
-    from graphdep.training.runner.metrics_file import read_metrics
-    from graphdep.training.runner.predictions import read_predictions
+    from graphdep.datasets.base.rows import read_text_rows
+    from graphdep.datasets.labels.words import read_word_columns
+    from graphdep.datasets.sentences import read_sick, read_sst_trees
+    from graphdep.human_eval.sheets import read_replies
+    from graphdep.training.evaluation import read_predictions
+    from graphdep.training.trainer import read_metrics
     from graphdep.vocab import Vocab
     from graphdep.vocab.vectors import load_vectors
 
@@ -210,7 +207,7 @@ def _tables(folder: Path) -> list[Reader]:
 
 
 def _written_predictions(folder: Path) -> list[bytes]:
-    from graphdep.training.runner.predictions import write_predictions
+    from graphdep.training.evaluation import write_predictions
 
     numbers = np.array([0, 1, 2]), np.array([0, 1, 1])
     write_predictions(folder / "classes.csv", *numbers)
@@ -223,8 +220,8 @@ def _written_predictions(folder: Path) -> list[bytes]:
 
 def _archives(folder: Path) -> list[Reader]:
     """Checkpoints, folders of models, caches of parses, processed corpora in memory and on disk."""
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     settings = write_tiny_sst(folder / "sst")
     sizes = {"hidden_channels": 4, "ff_channels": 4, "num_layers": 1, "heads": 1, "max_epochs": 1}
@@ -242,7 +239,7 @@ def _archives(folder: Path) -> list[Reader]:
 
 def _pairs_on_disk(folder: Path) -> Reader:
     from graphdep.datasets import Ubuntu
-    from graphdep.testing.tiny_corpus import write_tiny_selection
+    from tests.kit.tiny_corpora import write_tiny_selection
 
     settings = write_tiny_selection(folder / "ubuntu")
     given: dict[str, Any] = {"parser": settings["parser"], "log": False}
@@ -294,7 +291,7 @@ def _checkpoints(checkpoint: Path) -> list[Reader]:
 
 def _model_folders(folder: Path, checkpoint: Path) -> list[Reader]:
     from graphdep.training import load_task
-    from graphdep.training.runner.write_model_folder import write_model_folder
+    from graphdep.training.hub import write_model_folder
 
     saved = folder / "saved"
     write_model_folder(saved, *load_task(checkpoint))
@@ -335,8 +332,8 @@ def _model_folders(folder: Path, checkpoint: Path) -> list[Reader]:
 
 def _caches(folder: Path) -> list[Reader]:
     from graphdep import Sentence
-    from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
+    from graphdep.parsing.cached import ParseCache
+    from graphdep.parsing.parser import Parsed
 
     path = folder / "parses.sqlite"
     texts = [f"ann saw bob {number}" for number in range(3)]
@@ -376,7 +373,7 @@ def _caches(folder: Path) -> list[Reader]:
 
 
 def _examples(processed: Path) -> list[Reader]:
-    from graphdep.datasets.base.storage import FORMAT, load_examples
+    from graphdep.datasets.base.parsed import FORMAT, load_examples
 
     data = processed.read_bytes()
     start = len(FORMAT) + 1 + hashlib.sha256().digest_size

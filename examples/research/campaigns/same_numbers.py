@@ -21,7 +21,7 @@ from works import FAMILIES, SIZES
 
 from graphdep.nn import conv as convs
 from graphdep.nn.attention import edge_attention
-from graphdep.testing.backends import TOLERANCES, assert_close, random_states, run_backend
+from tests.kit.backends import TOLERANCES, assert_close, random_states, run_backend
 
 BACKENDS = ("reference", "segment", "dense", "auto")
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -246,8 +246,8 @@ def _predictions(bounds: Bounds, folder: Path) -> Tally:
 
 def _responses(bounds: Bounds, folder: Path) -> Tally:
     from graphdep import load
-    from graphdep.testing.tiny_corpus import write_tiny_dialogues
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_dialogues
 
     steps = _Steps("responses, in hundreds", 100, bounds)
     settings = {**SIZES, **write_tiny_dialogues(folder / "dialogues-memory"), "max_epochs": 1}
@@ -261,8 +261,8 @@ def _responses(bounds: Bounds, folder: Path) -> Tally:
 
 
 def _tiny_run(folder: Path, **settings: Any) -> Any:
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     given = {**SIZES, "max_epochs": 1, **write_tiny_sst(folder / "sst-memory"), **settings}
     return TrainConfig.of("dt", task="sst", **given)

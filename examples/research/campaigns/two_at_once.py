@@ -86,8 +86,8 @@ def _parser(bounds: Bounds) -> Tally:
 
 def _predictor(bounds: Bounds, folder: Path) -> Tally:
     from graphdep import load
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     tally = Tally("two at once", THREADS[1], bounds.seed)
     settings = {**SIZES, **write_tiny_sst(folder / "sst-threads"), "max_epochs": 1}

@@ -139,7 +139,7 @@ def _parsing(folder: Path, work: Path) -> list[Work]:
 
 
 def _processing(folder: Path, work: Path) -> list[Work]:
-    from graphdep.testing.tiny_corpus import write_tiny_selection, write_tiny_sst
+    from tests.kit.tiny_corpora import write_tiny_selection, write_tiny_sst
 
     sst, pairs = write_tiny_sst(folder / "sst"), write_tiny_selection(folder / "ubuntu")
 
@@ -179,9 +179,13 @@ FAMILIES = ("sentences", "dialogues", "selection", "labels", "spans")
 
 def _families(folder: Path) -> dict[str, dict[str, Any]]:
     """The settings of a run of each family."""
-    from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_selection, write_tiny_sst
-    from graphdep.testing.tiny_roles import write_tiny_propbank
-    from graphdep.testing.tiny_spans import write_tiny_semeval2010
+    from tests.kit.tiny_corpora import (
+        write_tiny_dialogues,
+        write_tiny_propbank,
+        write_tiny_selection,
+        write_tiny_semeval2010,
+        write_tiny_sst,
+    )
 
     chain = {"parser": "chain"}
     return {
@@ -252,7 +256,7 @@ def _values(path: Path) -> list[dict[str, str]]:
 
 
 def _tables(folder: Path, work: Path) -> list[Work]:
-    from graphdep.testing.tiny_corpus import write_tiny_sst
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     given = _options({**SIZES, **write_tiny_sst(folder / "table"), "max_epochs": 2})
     own = ("--task", "sst", *given, "--output", work / "table")
@@ -276,7 +280,7 @@ def _tables(folder: Path, work: Path) -> list[Work]:
 def _saving(folder: Path, work: Path) -> Work:
     """A model over another one: until it is whole, the folder is refused."""
     from graphdep.training import load_task
-    from graphdep.training.runner.write_model_folder import write_model_folder
+    from graphdep.training.hub import write_model_folder
 
     @cache
     def models() -> list[Any]:
@@ -301,8 +305,8 @@ def _saving(folder: Path, work: Path) -> Work:
 
 
 def _two_models(folder: Path) -> list[Any]:
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, load_task, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     settings = {**SIZES, **write_tiny_sst(folder / "saved"), "max_epochs": 1}
     configs = (TrainConfig.of("dt", task="sst", seed=seed, **settings) for seed in (0, 1))

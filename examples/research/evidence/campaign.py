@@ -20,10 +20,10 @@ from evidence.ledger import Ledger, RunKey
 from evidence.prepared_files import check_list
 from evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.io import atomic_path
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.runner.alone_in import is_taken
-from graphdep.training.runner.predictions import PREDICTIONS
-from graphdep.training.runner.run_file import RESULT
+from graphdep.training.config import RESULT
+from graphdep.training.evaluation import PREDICTIONS
+from graphdep.training.run import is_taken
+from graphdep.training.task import resolve_task
 
 # What is asked of raw data alone, and of nothing that a run reads once these are prepared.
 _RAW = ("raw_from", "ud_from")
@@ -410,7 +410,7 @@ class Campaign:
 
 
 def _seconds(scores: Mapping[str, float]) -> float | None:
-    """How long a run took, of older ones its epochs alone."""
+    """How long a run took; its epochs alone, where nobody was there to see it end."""
     if "seconds" in scores or "epochs" not in scores or "seconds_per_epoch" not in scores:
         return scores.get("seconds")
     return scores["epochs"] * scores["seconds_per_epoch"]

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from evidence.claim import Claim
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.settings import parse_settings
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.settings import parse_settings
+from graphdep.training.task import resolve_task
 
 _OF_TABLE = ("name", "rows", "seeds", "order", "settings")
 

@@ -10,7 +10,7 @@ from evidence.campaign import FILES, Campaign
 from evidence.ledger import RunKey
 from evidence.prepared_files import LIST, write_list
 from graphdep.io import atomic_path
-from graphdep.training.family.by_task import load_splits
+from graphdep.training.family import load_splits
 
 
 def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:

@@ -20,8 +20,8 @@ from evidence.design import Design, Table
 from evidence.ledger import Ledger, alone
 from graphdep.io import atomic_path
 from graphdep.metrics import Metric, visible_effect
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.table.comparison import compare_runs
+from graphdep.training.table import compare_runs
+from graphdep.training.task import resolve_task
 
 HEADER = (
     *("claim", "design", "table", "digest", "metric", "a", "b", "expected", "smallest"),

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from evidence.ledger import RunKey
-from graphdep.io.end_with_parent import end_with_parent
-from graphdep.training.runner.folder_in_use import FolderInUseError
+from graphdep.io.process import end_with_parent
+from graphdep.training.run import FolderInUseError
 
 FAILED = "failed.txt"
 BUSY = "another process is at it"
@@ -101,7 +101,7 @@ def _one_thread() -> Iterator[None]:
 
 def _work(pipe: Connection, log: Path) -> None:
     """Does jobs until nobody sends one."""
-    from graphdep.io.plain_console import plain_console
+    from graphdep.io.process import plain_console
 
     end_with_parent()
     held: dict[str, Any] = {}
@@ -124,7 +124,7 @@ def _work(pipe: Connection, log: Path) -> None:
 
 
 def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
-    from graphdep.training.runner.run import train
+    from graphdep.training.run import train
 
     splits, frozen = _splits(job.config, held)
     table, start = (job.design, job.key.digest, job.key.tune), time.monotonic()
@@ -132,7 +132,7 @@ def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
     known = frozen.get(table) if asks else None
     told: Any = {"title": job.title, "console": console}
     result = train(job.config, job.folder, splits=splits, resume=True, floor_frozen=known, **told)
-    if floor := result.get("floor_frozen"):
+    if floor := result["floor_frozen"]:
         frozen.setdefault(table, floor)
     return {**result, "seconds": time.monotonic() - start}
 
@@ -145,7 +145,7 @@ def _splits(config: Any, held: dict[str, Any]) -> tuple[Any, dict[tuple[str, ...
     """The data of a run; and what a pretrained encoder gets on them before it is trained, by table and
     what is tried: it is the same before each run.
     """
-    from graphdep.training.family.by_task import load_splits
+    from graphdep.training.family import load_splits
 
     data = repr(sorted(config.data_settings().items()))
     if data not in held:

@@ -83,6 +83,13 @@ def test_what_is_decided_and_what_is_not(example, tmp_path):
         (tmp_path / "d.toml").write_text(text.replace(old, new, 1))  # says something else than was decided
         example("claims.py", *places)
         assert "| reproduced |" not in page.read_text()
+    # Seeds that were added after a look at the planned ones.
+    more = TOML.replace(
+        "[[claims]]", '[[tables]]\nname = "planned"\n[[tables]]\nseeds = 3\nname = "more"\n[[claims]]', 1
+    )
+    (tmp_path / "d.toml").write_text(more)
+    example("claims.py", *places)
+    assert "| reproduced, on the 2 planned seeds of 3 |" in page.read_text()
     page.write_text("no block")
     assert "has no block" in example("claims.py", *places, returncode=2).stderr
 

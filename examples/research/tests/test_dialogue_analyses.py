@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from graphdep.nn.models import DialogueModel
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, train
 from graphdep.transforms import EdgeConstructor
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 RESEARCH = Path(__file__).parents[1]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}

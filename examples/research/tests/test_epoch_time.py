@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from graphdep.datasets import SICK
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from tests.kit.tiny_corpora import write_tiny_sick
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 MODELS = [("Tree-LSTM, recursive", 1), ("Tree-LSTM, recursive", 25), ("Tree-LSTM, by level", 25)]

@@ -8,8 +8,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_glue import write_tiny_glue
+from tests.kit.tiny_corpora import write_tiny_glue
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 pytest.importorskip("transformers")
 Run = Callable[..., CompletedProcess[str]]

@@ -20,8 +20,7 @@ from torch_geometric.transforms import Compose
 import graphdep.transforms as G
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import mark_words
-from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
-from graphdep.datasets.labels.probes.probe_sentences import ProbeSizes, probe_sentences
+from graphdep.datasets.labels.probe_corpus import PROBE_FUNCTIONS, ProbeSizes, probe_sentences
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, GatedRelationConv, LISAConv
 from graphdep.nn.models import GraphTransformer

@@ -11,8 +11,8 @@ import pytest
 
 from graphdep import Sentence
 from graphdep.io import write_conllu
-from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, train
+from tests.kit.tiny_corpora import write_tiny_sick
 
 RESEARCH = Path(__file__).parents[1]
 NAMES = ("ann", "bob", "cid", "dan")

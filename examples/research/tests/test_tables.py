@@ -153,6 +153,21 @@ def test_columns_may_be_models_and_a_file_that_of_a_design(folder: Path) -> None
     assert text == marker + table.format("0.05", "0.60 ± 0.10", "3")
 
 
+def test_a_cell_may_be_the_difference_that_decides_a_claim(folder: Path) -> None:
+    write_scores(folder)
+    digest = design_tables.read_designs(folder)[0].tables[0].digest
+    row = dict.fromkeys(HEADER, "") | {"claim": "c", "digest": digest, "over": "seeds"}
+    row |= {"difference": "0.4", "low": "0.1", "high": "0.7"}
+    text = "".join(f"{','.join(line)}\n" for line in (row, row.values()))
+    (folder / "evidence" / "claims.csv").write_text(text)
+    marker = f"<!-- table: evidence/d.csv digest={digest} test_f1 .2; best = -; gain = claim:c -->\n"
+    table = "| model | best | gain |\n|---|---|---|\n| dt | LSTM |{}|\n"
+    made = refreshed(folder, marker + table.format(" "))
+    assert made == marker + table.format(r" +0.40 [+0.10, +0.70] \* ")
+    with pytest.raises(ValueError, match=f"no decided claim 'b' with digest '{digest}'"):
+        refreshed(folder, marker.replace("claim:c", "claim:b") + table.format(" "))
+
+
 def test_a_table_of_a_design(folder: Path) -> None:
     write_scores(folder)
     text = refreshed(folder, "<!-- evidence: d 10 test_f1 parameters -->\nold\n<!-- evidence:end -->\n")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import filecmp
+import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from graphdep.io.atomic import atomic_path
-from graphdep.io.csv_limit import long_fields
+from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import MAX_WORDS
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 # Unicode's category Cc without the tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
@@ -156,3 +159,233 @@ def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str], co
     if found:
         raise row_error(path, number, "a control character", found[0])
     return text
+
+
+class RawFiles:
+    """The part of a dataset that has to do with raw files; it comes before PyG's class among the bases.
+
+    A subclass says which raw files a split has (:meth:`raw_files`) and reads them (:meth:`read`). Files are
+    copied from :obj:`raw_from` once they could be read, and nothing is fetched from a network.
+    """
+
+    corpus: str
+    published: str
+    splits: tuple[str, ...] = ("train", "val", "test")
+    train_is_for = "the vocabulary is built from it unless 'vocab' is given"
+    learns_labels = False
+    """Whether the classes are those of the training split."""
+    # Set by the dataset, before PyG's part of it begins.
+    split: str
+    raw_from: Path | None
+    # Of PyG's part.
+    root: str
+    force_reload: bool
+
+    @abstractmethod
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        """The raw files of a split that are in ``folder``; none if there is none."""
+
+    @abstractmethod
+    def raw_file_pattern(self, split: str) -> str:
+        """What those files are called, for messages."""
+
+    def raw_file_name(self, split: str) -> str:
+        """What is missing where there are none, for messages."""
+        return self.raw_file_pattern(split)
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> Iterable[Any]:
+        """What the raw files of a split in ``folder`` have, checked but not parsed."""
+
+    @abstractmethod
+    def _needed(self) -> list[str]:
+        """The splits whose raw files must be there."""
+
+    @property
+    def raw_dir(self) -> str:
+        """The folder of the raw files."""
+        return str(Path(self.root, "raw"))
+
+    def raw_target(self, path: Path, split: str) -> Path:
+        """Where a raw file of a split is copied to."""
+        return Path(self.raw_dir, path.name)
+
+    @property
+    def raw_file_names(self) -> list[str]:
+        return [
+            str(path.relative_to(self.raw_dir))
+            for split in self._needed()
+            for path in self.raw_files(Path(self.raw_dir), split)
+        ]
+
+    def download(self) -> None:
+        """Copies the raw files from :obj:`raw_from`; nothing is fetched from a network."""
+        if self.raw_from is not None:
+            self._copy_from(self.raw_from)
+        for split in self._needed():
+            if not self.raw_files(Path(self.raw_dir), split):
+                raise FileNotFoundError(self._missing(split))
+
+    def _download(self) -> None:
+        self.download()  # PyG skips it where the files exist, and would not see that raw_from has others
+
+    def _copy_from(self, folder: Path) -> None:
+        """Copies the raw files that are new, once all of them are read: a damaged copy would stay."""
+        targets: dict[Path, Path] = {}
+        for split in self.splits:
+            of_split = {path: self.raw_target(path, split) for path in self.raw_files(folder, split)}
+            self._check_read(of_split, split)
+            targets |= of_split
+        new = [path for path in targets if to_copy(path, targets[path], overwrite=self.force_reload)]
+        for split in self.splits:
+            if not set(new).isdisjoint(self.raw_files(folder, split)):
+                count = sum(1 for _ in self.read(folder, split))
+                if split in self._needed():
+                    self._check_some(count, folder, split)
+        for path in new:
+            copy_raw(path, targets[path])
+
+    def _check_read(self, targets: dict[Path, Path], split: str) -> None:
+        """Refuses files that would not be read once they are copied, as another one comes before them."""
+        raw = Path(self.raw_dir)
+        with tempfile.TemporaryDirectory() as name:
+            for path in (*self.raw_files(raw, split), *targets.values()):
+                empty = Path(name, path.relative_to(raw))
+                empty.parent.mkdir(parents=True, exist_ok=True)
+                empty.touch()
+            try:
+                read = [raw / path.relative_to(name) for path in self.raw_files(Path(name), split)]
+            except ValueError as error:
+                raise ValueError(str(error).replace(name, str(raw))) from None
+        for path, target in targets.items():
+            if target not in read:
+                others = " and ".join(str(other) for other in read if other not in targets.values())
+                raise ValueError(
+                    f"'raw_from' has {path}, but with {others} there, {target} would not be read: "
+                    f"use another 'root' or delete {others}"
+                )
+
+    def _check_some(self, count: int, folder: Path, split: str) -> None:
+        if not count:
+            files = " and ".join(str(path) for path in self.raw_files(folder, split))
+            raise ValueError(f"the split {split!r} has no examples in {files}")
+
+    def _missing(self, split: str) -> str:
+        source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
+        names = ", ".join(dict.fromkeys(self.raw_file_pattern(name) for name in self.splits))
+        missing = "" if Path(self.raw_dir).is_dir() else " (no such folder)"
+        why = "" if split == self.split else f" ({self.train_is_for})"
+        return (
+            f"{self.raw_file_name(split)}{why} is not in {self.raw_dir}{missing}{source}. "
+            f"{self.corpus} consists of {names}; it is published at {self.published}. "
+            "Unpack it anywhere and pass that folder as raw_from=DIR (on the command line: --raw-from DIR)"
+        )
+
+
+class OwnFiles(RawFiles):
+    """The part of a dataset whose files are the user's: nothing is copied, and a split is a file.
+
+    It comes before the other bases. A constructor calls :meth:`take_files` before anything else.
+    """
+
+    files: dict[str, Path]
+    """The files by split; without one for validation, a part of that for training is drawn."""
+
+    def take_files(
+        self,
+        train: str | os.PathLike[str] | None,
+        val: str | os.PathLike[str] | None,
+        test: str | os.PathLike[str] | None,
+        raw_from: object = None,
+    ) -> None:
+        """Takes the files of the splits.
+
+        Raises:
+            ValueError: If ``raw_from`` is given, which is for corpora, or there is no file to train on.
+        """
+        if train is None:
+            raise ValueError("'train' must be a file (got None)")
+        if raw_from is not None:
+            raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
+        given = {"train": train, "val": val, "test": test}
+        self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+        self.splits = ("train", "val", "test") if test is not None else ("train", "val")
+        self.corpus = self.files["train"].name
+
+    def file(self, split: str) -> Path:
+        """The file that has a split."""
+        return self.files.get(split, self.files["train"])
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = self.file(split)
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return str(self.file(split))
+
+    @property
+    def raw_file_names(self) -> list[str]:
+        return [str(path.absolute()) for split in self._needed() for path in self.raw_files(Path(), split)]
+
+    def _missing(self, split: str) -> str:
+        why = "" if split == self.split else f" ({self.train_is_for})"
+        return f"no file {self.file(split)}, which is {split!r}{why}"
+
+
+def seen_files(folder: Path, pattern: str) -> list[Path]:
+    """What matches below a folder, in order; not what starts with a dot, as a file does that another process
+    is writing at this moment (:func:`graphdep.io.atomic_path`) and what editors and systems leave there.
+
+    Args:
+        folder: The folder.
+        pattern: As of :meth:`pathlib.Path.glob`.
+    """
+    found: Iterator[Path] = folder.glob(pattern)
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+Find = Callable[[Path], list[str]]
+
+
+def choose_layout(
+    layout: str | None,
+    known: Sequence[str],
+    raw_from: str | os.PathLike[str] | None,
+    root: str | os.PathLike[str],
+    *,
+    to_copy: Find,
+    copied: Find,
+) -> str:
+    """The layout to load: the given one, else that of the files to copy, else that of those that are there.
+
+    Args:
+        layout: The layout that was asked for.
+        known: The corpus' layouts; the first is taken where there are no files at all.
+        raw_from: Folder to copy from.
+        root: Folder of the corpus.
+        to_copy: Finds the layouts in a folder to copy from; of several the last counts.
+        copied: Finds the layouts in the folder of raw files.
+
+    Raises:
+        ValueError: If :obj:`layout` is unknown or not in :obj:`raw_from`, or there are several below
+            :obj:`root` and none is asked for.
+    """
+    if layout not in (*known, None):
+        raise ValueError(f"'layout' must be one of {', '.join(known)} (got {layout!r})")
+    source = None if raw_from is None else Path(raw_from).expanduser()
+    found = [] if source is None else to_copy(source)
+    if layout and found and layout not in found:
+        raise ValueError(
+            f"'layout' is {layout!r}, but the files in raw_from={str(source)!r} are {found[0]!r}"
+        )
+    if layout or found:
+        return layout or found[-1]
+    raw = Path(root, "raw").expanduser()
+    here = copied(raw)
+    if len(here) > 1:
+        many = "both" if len(here) == 2 else "several"
+        raise ValueError(
+            f"{raw} has {many} layouts: say which with 'layout' (one of {', '.join(known)}), "
+            "or keep the files of one"
+        )
+    return here[0] if here else known[0]

@@ -9,14 +9,14 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from graphdep.datasets.base.draw import Draw
+from graphdep.datasets import sentences as mrpc
+from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.mini.mini_agreement import agreement_files
 from graphdep.datasets.mini.mini_dialogues import dialogue_files
 from graphdep.datasets.mini.mini_selection import selection_files
 from graphdep.datasets.mini.mini_sst import sst_files
-from graphdep.datasets.sentences import mrpc
-from graphdep.datasets.sentences.sick import FILES, HEADER
-from graphdep.io.atomic import atomic_path
+from graphdep.datasets.sentences import SICK_FILES, SICK_HEADER
+from graphdep.io.files import atomic_path
 
 AGENTS = "doctor teacher driver nurse".split()
 PATIENTS = "woman student boy girl".split()
@@ -69,7 +69,7 @@ def write_mini(root: str | os.PathLike[str]) -> None:
     ``Agreement(root / "agreement")`` then load them.
     ``datasets/mini/README.md`` says what is in them.
     """
-    files = {FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
+    files = {SICK_FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
     files |= dialogue_files()
     files |= {f"sst-sentence/{name}": content for name, content in sst_files().items()}
     files |= {f"ubuntu-v1/{name}": content for name, content in selection_files().items()}
@@ -87,7 +87,7 @@ def mini_files() -> dict[str, bytes]:
     files = {}
     for split, sets in SETS.items():
         rows = grammar.shuffled([row for _ in range(sets) for row in grammar.pairs(split)])
-        lines = [HEADER, *((str(number), *row) for number, row in enumerate(rows, start=1))]
+        lines = [SICK_HEADER, *((str(number), *row) for number, row in enumerate(rows, start=1))]
         files[split] = "".join("\t".join(line) + "\n" for line in lines).encode()
     return files
 
@@ -102,7 +102,7 @@ def mrpc_files() -> dict[str, bytes]:
     ids = [f"{number}\t{number + 1}" for number in range(1, 2 * len([*train, *pairs["test"]]), 2)]
     rows = [f"{label}\t{i}\t{a}\t{b}\n" for i, (a, b, label) in zip(ids, [*train, *pairs["test"]])]
     dev = [f"{i}\n" for i, pair in zip(ids, train) if pair in pairs["val"]]
-    header = "\t".join(mrpc.HEADER) + "\n"
+    header = "\t".join(mrpc.MRPC_HEADER) + "\n"
     return {
         mrpc.TRAIN: "".join([header, *rows[: len(train)]]).encode("utf-8-sig"),
         mrpc.TEST: "".join([header, *rows[len(train) :]]).encode("utf-8-sig"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple, Union
 
-from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.base.rows import Draw
 
 NOUNS = "cook poet clerk nurse pilot guide monk rider".split()
 DETERMINERS = "the my our his their".split()

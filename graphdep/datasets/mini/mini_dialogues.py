@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.dialogues.daily_dialog import END, NAMES
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.dialogues import DAILY_DIALOG_NAMES, END
 
 PEOPLE = "baker farmer painter sailor tailor singer".split()
 ANIMALS = "goat donkey rabbit parrot".split()
@@ -58,7 +58,7 @@ def dialogue_files() -> dict[str, bytes]:
     for split, size in SIZES.items():
         lines = (grammar.dialogue() for _ in range(size))
         text = "".join("".join(f"{turn} {END} " for turn in turns).rstrip() + "\n" for turns in lines)
-        files[f"dialogues_{NAMES[split]}.txt"] = text.encode()
+        files[f"dialogues_{DAILY_DIALOG_NAMES[split]}.txt"] = text.encode()
     return files
 
 

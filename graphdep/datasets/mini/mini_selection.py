@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from graphdep.datasets.mini.mini_dialogues import PEOPLE, DialogueGrammar
-from graphdep.datasets.selection.rows_selection import TEXT_FILES
+from graphdep.datasets.selection.dataset import TEXT_FILES
 
 # Pools of each split, and the candidates of each.
 SIZES = {"train": (8, 2), "val": (4, 10), "test": (4, 10)}

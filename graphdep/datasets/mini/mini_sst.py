@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.sentences.sst import FILES
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.sentences import SST_FILES
 
 FILMS = "film movie comedy drama story sequel".split()
 PEOPLE = "critic director actor writer viewer neighbor".split()
@@ -32,7 +32,7 @@ def sst_files() -> dict[str, bytes]:
     files = {}
     for split, sets in SETS.items():
         rows = grammar.shuffled([row for _ in range(sets) for row in grammar.sentences()])
-        files[FILES[split]] = "".join(f"{text}\t{label}\n" for text, label in rows).encode()
+        files[SST_FILES[split]] = "".join(f"{text}\t{label}\n" for text, label in rows).encode()
     return files
 
 

@@ -1,15 +1,30 @@
-"""Padded blocks, bucketed by length: batched matrix products instead of gathers over edges."""
+"""The dense backend: padded blocks, and complete graphs of equal size without padding."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from graphdep.nn.attention.layout import AttentionLayout
-from graphdep.nn.attention.padded_blocks import PaddedBlocks
+from graphdep.nn.attention.layout import AttentionLayout, PaddedBlocks
 from graphdep.nn.dropout import scaled_mask
+
+
+def whole_attention(query: Tensor, key: Tensor, value: Tensor, nodes: int, dropout_p: float) -> Tensor:
+    """Attention among each run of so many nodes; ``[num_nodes, heads, d]`` all."""
+    q, k, v = (x.to(query.dtype).unflatten(0, (-1, nodes)).transpose(1, 2) for x in (query, key, value))
+    with torch.autocast(query.device.type, enabled=False):  # as the other backends: states keep their dtype
+        out = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
+    return out.transpose(1, 2).flatten(0, 1)
+
+
+def serves_whole(query: Tensor, dropout_p: float) -> bool:
+    """Whether that is fused and not slower than padded blocks."""
+    # On a CPU with dropout PyTorch writes all steps out.
+    return dropout_p == 0 or query.is_cuda
 
 
 def dense_attention(
@@ -164,3 +179,180 @@ def _masked_softmax_(score: Tensor, blocks: PaddedBlocks, heads: int) -> Tensor:
             view.masked_fill_(bucket.mask < 0, -torch.inf) if half else view.add_(bucket.mask)
         torch.softmax(pairs, -1, out=pairs)
     return score
+
+
+#: Pairs, padding among them, up to which all examples are one block: on a GPU to compute so many takes less
+#: time than to launch the kernels of one more block.
+ONE_BLOCK = {"cuda": 2**20}
+
+
+@torch.compiler.disable  # sizes of blocks are data: tracing them would compile anew for every batch
+def packed_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    layout: PackedLayout | tuple[Tensor, Tensor],
+    *,
+    causal: bool = False,
+    dropout_p: float = 0.0,
+) -> Tensor:
+    r"""Scaled dot-product attention in which the queries of an example see the keys of that example only.
+
+    .. math::
+        \mathbf{o}_i = \sum_{j} \mathrm{softmax}_j \left(
+        \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} \right) \mathbf{v}_j
+
+    for each head on its own, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ (Eq. 1);
+    :math:`j` runs over the keys of :math:`i`'s example, and no further than :math:`i` if :obj:`causal`. Rows
+    of all examples stand one after the other, without padding. Inside, examples of similar length are padded
+    to blocks, for the attention alone. Queries of an example without keys get zeros.
+
+    Args:
+        query, key, value: States per head.
+        layout: ``(query_ptr, key_ptr)``, where the rows of each example start and end; or a
+            :class:`PackedLayout` made of these, to be shared by several calls.
+        causal: A query sees the keys up to its own place; queries and keys are then as many.
+            (default: :obj:`False`)
+        dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
+
+    Shapes:
+        - query: :math:`(N_q, H, d)`; key, value: :math:`(N_k, H, d)`; query_ptr, key_ptr: :math:`(B + 1)`
+        - output: :math:`(N_q, H, d)`
+
+    Raises:
+        ValueError: If shapes, :obj:`layout` or :obj:`dropout_p` are wrong, or :obj:`causal` and some example
+            has not as many queries as keys.
+    """
+    _check(query, key, value, dropout_p)
+    if isinstance(layout, tuple) and len(layout) == 2:
+        layout = PackedLayout(*layout)
+    elif not isinstance(layout, PackedLayout):
+        kind = type(layout).__name__
+        raise ValueError(f"'layout' must be a PackedLayout or the pair (query_ptr, key_ptr) (got {kind})")
+    layout.check(query.size(0), key.size(0), causal)
+    outputs = [_attend(query, key, value, block, causal, dropout_p) for block in layout.blocks]
+    outputs = [out.to(query.dtype) for out in outputs]
+    if layout.has_blind:
+        outputs.append(query.new_zeros(1, *query.shape[1:]))
+    rows = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
+    return rows.index_select(0, layout.back)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Examples of similar length, padded to the longest of them.
+
+    Args:
+        shape: (examples, queries an example, keys an example).
+        query, key: Row of every place, ``[examples * queries]`` and ``[examples * keys]``; padding repeats
+            the example's first row.
+        mask: ``[examples, 1, 1, keys]``, True: a key, not padding; :obj:`None` where nothing is padded.
+    """
+
+    shape: tuple[int, int, int]
+    query: Tensor
+    key: Tensor
+    mask: Tensor | None
+
+
+class PackedLayout:
+    """The padded blocks of two packed batches, prepared once for all layers.
+
+    Examples of similar length share a block; on a GPU all do, while the padding costs less than launching
+    the kernels of another block.
+
+    Args:
+        query_ptr, key_ptr: Where the rows of each example start and end, ``[num_examples + 1]``.
+
+    Raises:
+        ValueError: If the two are not of equally many examples.
+    """
+
+    def __init__(self, query_ptr: Tensor, key_ptr: Tensor) -> None:
+        if query_ptr.dim() != 1 or query_ptr.shape != key_ptr.shape or query_ptr.numel() == 0:
+            got = f"{[*query_ptr.shape]} and {[*key_ptr.shape]}"
+            raise ValueError(
+                f"'query_ptr' and 'key_ptr' must both be of shape [num_examples + 1] (got {got})"
+            )
+        # Where which row goes is worked out on the CPU: on a GPU every one of these small steps would wait.
+        query_ptr, key_ptr, device = query_ptr.cpu(), key_ptr.cpu(), query_ptr.device
+        sizes = torch.stack([query_ptr.diff(), key_ptr.diff()])
+        self.num_queries, self.num_keys = int(query_ptr[-1]), int(key_ptr[-1])
+        self.square = torch.equal(query_ptr, key_ptr)
+        self.blocks: list[Block] = []
+        back = torch.full((self.num_queries,), -1)
+        used = 0
+        for examples in _similar(sizes, ONE_BLOCK.get(device.type, 0)):
+            shape = (examples.numel(), *sizes[:, examples].amax(dim=1).tolist())
+            query, query_mask = _places(query_ptr[examples], sizes[0, examples], shape[1])
+            key, key_mask = _places(key_ptr[examples], sizes[1, examples], shape[2])
+            real = query_mask.view(-1).nonzero().view(-1)
+            back[query[real]] = used + real
+            used += query.numel()
+            mask = None if bool(key_mask.all()) else key_mask[:, None, None].to(device)
+            self.blocks.append(Block(shape, query.to(device), key.to(device), mask))
+        self.has_blind = used == 0 or bool((back < 0).any())
+        self.back = back.where(back >= 0, torch.tensor(used)).to(device)  # the row of zeros is the last
+
+    def __repr__(self) -> str:
+        sizes = f"{self.num_queries} queries, {self.num_keys} keys, blocks={len(self.blocks)}"
+        return f"{type(self).__name__}({sizes})"
+
+    def check(self, num_queries: int, num_keys: int, causal: bool) -> None:
+        """Raises :class:`ValueError` unless the layout is of so many rows."""
+        if (num_queries, num_keys) != (self.num_queries, self.num_keys):
+            raise ValueError(
+                f"the bounds are of {self.num_queries} queries and {self.num_keys} keys "
+                f"(got {num_queries} and {num_keys})"
+            )
+        if causal and not self.square:
+            raise ValueError("'causal' needs as many keys as queries in every example")
+
+
+def _similar(sizes: Tensor, one_block: int) -> list[Tensor]:
+    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most; or one
+    of all, if that is no more than so many pairs.
+
+    Examples without queries or keys are in none.
+    """
+    some = (sizes > 0).all(dim=0).nonzero().view(-1)
+    if some.numel() == 0:
+        return []
+    if some.numel() * int(sizes[:, some].amax(dim=1).prod()) <= one_block:
+        return [some]
+    step = sizes[:, some].double().log2().round().long()
+    _, group = step.unique(dim=1, return_inverse=True)
+    return [some[group == number] for number in range(int(group.max()) + 1)]
+
+
+def _places(start: Tensor, size: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Row of every place ``[examples * width]``, and which places are real ``[examples, width]``."""
+    place = torch.arange(width)
+    real = place < size[:, None]
+    return (start[:, None] + place.where(real, torch.tensor(0))).view(-1), real
+
+
+def _attend(
+    query: Tensor, key: Tensor, value: Tensor, block: Block, causal: bool, dropout_p: float
+) -> Tensor:
+    examples, queries, keys = block.shape
+    q = query.index_select(0, block.query).view(examples, queries, *query.shape[1:]).transpose(1, 2)
+    k, v = (
+        x.index_select(0, block.key).view(examples, keys, *x.shape[1:]).transpose(1, 2) for x in (key, value)
+    )
+    # Padding stands behind what is real, so that a causal query does not see it anyway.
+    mask = None if causal else block.mask
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_p, is_causal=causal)
+    return out.transpose(1, 2).flatten(0, 1)
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
+    if not 0.0 <= dropout_p <= 1.0:
+        raise ValueError(f"'dropout_p' must be between 0 and 1 (got {dropout_p})")
+    fits = query.dim() == 3 and key.shape == value.shape and query.shape[1:] == key.shape[1:]
+    if not fits:
+        shapes = ", ".join(str([*x.shape]) for x in (query, key, value))
+        raise ValueError(
+            "'query' must be of shape [queries, heads, d], 'key' and 'value' of [keys, heads, d] "
+            f"(got {shapes})"
+        )

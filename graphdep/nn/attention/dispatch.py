@@ -1,47 +1,30 @@
-r"""Which backend serves a call, and which fused kernel serves a block of nodes: all such rules are here.
-
-**On the CPU** ``dense`` while its blocks hold at most 48 times as many pairs as attend, else ``reference``,
-which takes 1.1 to 2.2 times as long there, and .8 to 1.4 times at 64 (measured,
-``examples/research/benchmarks/density.py``, whose table is in ``examples/research/results/speed.md``).
-``segment`` is never chosen: it is for sums in a fixed order. Blocks that are complete, of one size and
-without terms are one call of PyTorch's own attention on a view (``whole.py``), without dropout or on CUDA,
-where that is fused.
-
-**On CUDA** the fused kernels come first, where triton is installed and they can serve
-(``refusal`` in ``fused/fused_attention.py`` says where not); then the rule of the CPU, with
-``scatter`` before ``reference`` where torch-scatter is installed.
-
-**Among the fused kernels** every block of nodes (the smallest run of nodes that no pair leaves) goes to one:
-
-=========  =====================================================  =========================================
-kernel     blocks                                                 a program
-=========  =====================================================  =========================================
-``tile``   up to 64 nodes                                         whole blocks, all their pairs on chip
-``flash``  longer, with a clique or :math:`n \le 28 m`            64 rows, a loop over 32 columns at a time
-``csr``    longer and sparser than that; repeated edges           16 rows, a loop over their edges
-=========  =====================================================  =========================================
-
-for :math:`n` nodes with :math:`m` edges each on average. The bound is modelled, not measured: with 48
-channels a head, on an H100 at 350 TFLOP/s and 5.5 TB/s from its L2 cache, a row costs 1.24 ps a column in a
-dense tile and 35 ps an edge in a gather, 28 times as much; in the backward pass 27 times. Up to 64 nodes a
-gather would save less than another launch costs.
-
-**What no fused kernel serves** goes to ``dense``, ``scatter`` or ``reference`` under ``"auto"``, and is
-refused with its reason under ``"triton"``: float64, more than 128 channels a head, tensors of 2^31 numbers
-and more, edges that are there twice beside a clique, more than 254 edges with terms in a row beside a clique.
-Weights under dropout, and those of a clique's pairs, are of pairs written out: asked for, they cost what
-``reference`` does, also under ``"triton"``.
-
-**Where results differ** by more than rounding: a row all of whose pairs have a bias of :math:`-\infty` is
-NaN, and zeros from the fused kernels. ``flash`` and ``csr`` keep the logarithm of a row's sum, of which the
-last digit is worth the more the larger the scores are: the weights of a row add up to 1 within 1.5e-5 where
-scores are some 450, within 2e-3 at 5e4 (measured under the interpreter, in 32 bits).
-"""
+"""Which backend serves which input."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
 import torch
 from torch import Tensor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def on_cpu(function: Callable[P, T]) -> Callable[P, T]:
+    """Makes the tensors of a function on the CPU, also where the user has set another default device."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        if torch.get_default_device().type == "cpu":  # the other way costs something at every call of torch
+            return function(*args, **kwargs)
+        with torch.device("cpu"):
+            return function(*args, **kwargs)
+
+    return run
+
 
 BACKENDS = ("auto", "reference", "segment", "scatter", "dense", "triton")
 

@@ -9,15 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphdep.nn.attention.dense import dense_attention
+from graphdep.nn.attention.dense import dense_attention, serves_whole, whole_attention
 from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
 from graphdep.nn.attention.layout import Adj, AttentionLayout
-from graphdep.nn.attention.reference import reference_attention
-from graphdep.nn.attention.relation_vectors import RelationVectors, add_rows
-from graphdep.nn.attention.segment import HAS_SCATTER, segment_attention
+from graphdep.nn.attention.relations import RelationVectors, add_rows
+from graphdep.nn.attention.segment import HAS_SCATTER, reference_attention, segment_attention
 from graphdep.nn.attention.tiles import AttentionTiles
-from graphdep.nn.attention.whole import serves_whole, whole_attention
 
 logger = logging.getLogger("graphdep.nn.attention")
 

@@ -10,8 +10,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphdep.nn.attention._on_cpu import on_cpu
-from graphdep.nn.attention.dispatch import CSR, FLASH, NUMBERED_EDGES, TILE, TILE_ROWS, kernel_of_blocks
+from graphdep.nn.attention.dispatch import (
+    CSR,
+    FLASH,
+    NUMBERED_EDGES,
+    TILE,
+    TILE_ROWS,
+    kernel_of_blocks,
+    on_cpu,
+)
 
 #: Byte of a pair that may attend and has no terms.
 PLAIN = 255

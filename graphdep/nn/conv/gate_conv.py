@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.edge_terms import check_count, check_relations
+from graphdep.nn.attention.relations import check_count, check_relations
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.vocab import RelationVocab
 

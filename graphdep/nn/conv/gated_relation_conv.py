@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.edge_terms import write_out
-from graphdep.nn.attention.gated_relation_score import GatedRelationScore
+from graphdep.nn.attention.relations import GatedRelationScore, write_out
 from graphdep.nn.conv.attention_conv import AttentionConv
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.relation_key_value import RelationKeyValue
+from graphdep.nn.attention.relations import RelationKeyValue
 from graphdep.nn.conv.attention_conv import AttentionConv
 
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.dialogues.published import PAPER
-from graphdep.tasks.dialogues.responses_name import responses_name
-from graphdep.tasks.dialogues.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.published import Published
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.tasks.dialogues.settings import COLUMNS, PAPER, TASKS, DialogueConfig, responses_name
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import Published, StructureRows, TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,14 +16,14 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.explorer.answer import Answer
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.dialogues.learning_task import DialogueTask
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.split_scores import SplitScores
-    from graphdep.training.family.splits import Splits
+    from graphdep.tasks.dialogues.model import DialogueTask
+    from graphdep.training.build import Parts
+    from graphdep.training.family import SplitScores
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -62,12 +57,11 @@ class DialogueFamily(TaskFamily):
     files = (responses_name("val"), responses_name("test"))
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.dialogues.responder.Responder"
+        return "graphdep.tasks.dialogues.predict.Responder"
 
     def build(self, config: TrainConfig, parts: Parts) -> DialogueTask:
-        from graphdep.tasks.dialogues.build import build_dialogue_model
-        from graphdep.tasks.dialogues.learning_task import DialogueTask
-        from graphdep.training.family.optimizers import make_optimizer
+        from graphdep.tasks.dialogues.model import DialogueTask, build_dialogue_model
+        from graphdep.training.build import make_optimizer
 
         sizes = parts.num_words, parts.num_relations, parts.vectors
         model = build_dialogue_model(cast(DialogueConfig, config), *sizes)
@@ -80,7 +74,7 @@ class DialogueFamily(TaskFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        from graphdep.tasks.dialogues.learning_task import unigram_floor
+        from graphdep.tasks.dialogues.model import unigram_floor
 
         return unigram_floor(splits, split)
 
@@ -91,7 +85,7 @@ class DialogueFamily(TaskFamily):
         return "dialogues of the test split"
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        from graphdep.training.family.edges import PROBE, preset_edges
+        from graphdep.training.build import PROBE, preset_edges
         from graphdep.transforms import EdgeConstructor, RewiredEdges
 
         edges, errors = preset_edges(config, name), cast(DialogueConfig, config).parse_errors
@@ -112,8 +106,8 @@ class DialogueFamily(TaskFamily):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, as far as the model reads them."""
         from graphdep.data import join_utterances, utterance_data
-        from graphdep.parsing.joining import parse_joined
-        from graphdep.sentence.truncation import truncate
+        from graphdep.parsing.parser import parse_joined
+        from graphdep.sentence.sentence import truncate
 
         config = cast(DialogueConfig, config)
         trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
@@ -122,9 +116,9 @@ class DialogueFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """What the model responds with, decoded as in its settings, and what of the context it looks at."""
-        from graphdep.explorer.answer import Answer
-        from graphdep.tasks.dialogues.looked_at import looked_at
-        from graphdep.vocab.detokenize import detokenize
+        from graphdep.tasks.dialogues.model import looked_at
+        from graphdep.visualization.side import Answer
+        from graphdep.vocab.vocab import detokenize
 
         config = cast(DialogueConfig, state.config)
         [found] = cast("DialogueTask", task).model.generate(batch, config.decoding())
@@ -135,7 +129,7 @@ class DialogueFamily(TaskFamily):
     def extra_scores(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
     ) -> SplitScores:
-        from graphdep.tasks.dialogues.responses import score_responses
+        from graphdep.tasks.dialogues.model import score_responses
 
         return score_responses(
             cast("DialogueTask", task), splits, split, cast(DialogueConfig, config), folder

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.labels.own_config import OwnLabelConfig
-from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
-from graphdep.tasks.labels.scoring import LabelScoring
-from graphdep.tasks.labels.tasks import COLUMNS, TASKS
-from graphdep.training.family.label_columns import label_columns, texts_of
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.family.word_family import WordFamily
+from graphdep.tasks.labels.settings import (
+    COLUMNS,
+    TASKS,
+    LabelConfig,
+    LabelScoring,
+    OwnLabelConfig,
+    ParsedLabelConfig,
+)
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import StructureRows, WordFamily, label_columns, texts_of
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from graphdep.datasets.labels.label_dataset import LabelDataset
-    from graphdep.explorer.answer import Answer
+    from graphdep.datasets.labels.base import LabelDataset
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence import Sentence
-    from graphdep.tasks.labels.learning_task import LabelTask
-    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.tasks.labels.model import LabelTask
+    from graphdep.training.build import Parts
+    from graphdep.training.family import FilePrediction, FileRequest
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
 
 LOOKUP = "lookup"
 
@@ -62,12 +63,11 @@ class LabelFamily(WordFamily):
     )
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.labels.word_labeller.WordLabeller"
+        return "graphdep.tasks.labels.predict.WordLabeller"
 
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
-        from graphdep.tasks.labels.build import build_chain, build_label_model
-        from graphdep.tasks.labels.learning_task import LabelTask
-        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+        from graphdep.tasks.labels.model import LabelTask, build_chain, build_label_model
+        from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config = cast(LabelConfig, config)
         if parts.labels is None:
@@ -88,7 +88,7 @@ class LabelFamily(WordFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        from graphdep.tasks.labels.floors import label_floors
+        from graphdep.tasks.labels.model import label_floors
 
         scoring = cast("LabelTask", task).scoring
         return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
@@ -96,7 +96,7 @@ class LabelFamily(WordFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
-        from graphdep.tasks.labels.frozen import label_probe_scores
+        from graphdep.tasks.labels.model import label_probe_scores
 
         config, labels = cast(LabelConfig, config), tuple(splits.labels() or ())
         scoring = LabelScoring(labels, config.outside, config.scheme)
@@ -124,9 +124,7 @@ class LabelFamily(WordFamily):
         return columns | ({"text": [" ".join(words[n]) for n in example.tolist()]} if words else {})
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        from graphdep.tasks.labels.by_place import f1_by_place
-        from graphdep.tasks.labels.by_type import exact_by_type
-        from graphdep.tasks.labels.learning_task import scored_words
+        from graphdep.tasks.labels.model import exact_by_type, f1_by_place, scored_words
 
         scoring, words = cast("LabelTask", task).scoring, scored_words(outputs)
         prediction = outputs[0].numpy()
@@ -140,7 +138,7 @@ class LabelFamily(WordFamily):
         return found
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.tasks.labels.build import build_chain
+        from graphdep.tasks.labels.model import build_chain
 
         super().adapt(task, config)
         config, task = cast(LabelConfig, config), cast("LabelTask", task)
@@ -150,7 +148,7 @@ class LabelFamily(WordFamily):
     def comparable(self, mine: Splits, other: Splits) -> bool:
         import numpy as np
 
-        from graphdep.tasks.labels.floors import labelled_words
+        from graphdep.tasks.labels.model import labelled_words
 
         # Other trees, and pieces in place of words, leave the labels as they are.
         if mine is other or mine.labels() != other.labels():
@@ -160,7 +158,7 @@ class LabelFamily(WordFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The label of each word, with its probability."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         logits = task(batch)
         numbers = cast("LabelTask", task).predict(batch, logits).cpu().tolist()
@@ -173,8 +171,7 @@ class LabelFamily(WordFamily):
         return [Answer("words", state.config.task, tuple(rows))]
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.labels.predict_conllu import predict_conllu
-        from graphdep.tasks.labels.predict_json_lines import predict_json_lines
+        from graphdep.tasks.labels.predict import predict_conllu, predict_json_lines
 
         suffix, name = request.source.suffix.lower(), request.state.config.task
         predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}

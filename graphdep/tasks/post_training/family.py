@@ -7,11 +7,10 @@ import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.tasks.post_training.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.tasks.post_training.settings import COLUMNS, TASKS, PostTrainingConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 
     from torch_geometric.data import Data
 
-    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.post_training.learning_task import PostTrainingTask
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.tasks.post_training.model import PostTrainingTask
+    from graphdep.training.build import Parts
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
     from graphdep.vocab import RelationVocab, Vocab
 
 ENCODER = "encoder"
@@ -42,15 +41,15 @@ class PostTrainingFamily(TaskFamily):
     default_models = ("bert-fp",)
     of = "post-training"
     gives = "an encoder"
-    used_by = "its folder `encoder`, which graphdep.nn.pretrained.load_encoder takes"
+    used_by = "its folder `encoder`, which graphdep.nn.pretrained.loading takes"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floor_reads = ()
     files = (ENCODER,)
 
     def build(self, config: TrainConfig, parts: Parts) -> PostTrainingTask:
         from graphdep.nn.models import PostTrainingModel
-        from graphdep.tasks.post_training.learning_task import PostTrainingTask
-        from graphdep.training.family.optimizers import make_optimizer
+        from graphdep.tasks.post_training.model import PostTrainingTask
+        from graphdep.training.build import make_optimizer
 
         assert parts.pretrained is not None
         model = PostTrainingModel(parts.pretrained)
@@ -74,9 +73,9 @@ class PostTrainingFamily(TaskFamily):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
-        from graphdep.tasks.post_training.splits import load_post_training_splits
-        from graphdep.training.family.loading import check_length
-        from graphdep.training.family.pretrained import load_pretrained
+        from graphdep.tasks.post_training.model import load_post_training_splits
+        from graphdep.training.build import load_pretrained
+        from graphdep.training.splits import check_length
 
         pretrained = pretrained or load_pretrained(config)
         check_length(config, pretrained)
@@ -92,8 +91,8 @@ class PostTrainingFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response; no word is masked."""
-        from graphdep.tasks.selection.read_pair import read_pair
-        from graphdep.training.family.pretrained import backbone_of
+        from graphdep.tasks.selection.model import read_pair
+        from graphdep.training.build import backbone_of
 
         config, tokens = cast(PostTrainingConfig, config), backbone_of(task.model).tokens
         return read_pair(texts, parser, tokens, relations, config.max_length, config.short_context)
@@ -104,8 +103,8 @@ class PostTrainingFamily(TaskFamily):
         load_masked_word_head(cast("PostTrainingTask", task).model.words, config.encoder)
 
     def finish(self, task: LearningTask, folder: Path) -> None:
-        """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
-        from graphdep.training.family.pretrained import backbone_of
+        """Writes the encoder for :func:`~graphdep.nn.pretrained.loading`, whole or not at all."""
+        from graphdep.training.build import backbone_of
 
         part = folder / f"{ENCODER}.part"
         shutil.rmtree(part, ignore_errors=True)

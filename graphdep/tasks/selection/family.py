@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.selection.published import PAPER
-from graphdep.tasks.selection.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.published import Published
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.tasks.selection.settings import COLUMNS, PAPER, TASKS, SelectionConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import Published, StructureRows, TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.text_rows import Label
-    from graphdep.datasets.selection.selection_dataset import SelectionDataset
-    from graphdep.explorer.answer import Answer
+    from graphdep.datasets.base.rows import Label
+    from graphdep.datasets.selection.dataset import SelectionDataset
     from graphdep.nn.models import SelectionModel
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.selection.learning_task import SelectionTask
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.tasks.selection.model import SelectionTask
+    from graphdep.training.build import Parts
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -52,13 +48,11 @@ class SelectionFamily(TaskFamily):
     floor_reads = ()
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.selection.selector.ResponseSelector"
+        return "graphdep.tasks.selection.predict.ResponseSelector"
 
     def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
-        from graphdep.tasks.selection.build import build_selection_model
-        from graphdep.tasks.selection.learning_task import SelectionTask
-        from graphdep.tasks.selection.objective_task import ObjectiveTask
-        from graphdep.training.family.optimizers import grouped_optimizer
+        from graphdep.tasks.selection.model import ObjectiveTask, SelectionTask, build_selection_model
+        from graphdep.training.build import grouped_optimizer
 
         config = cast(SelectionConfig, config)
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
@@ -85,7 +79,7 @@ class SelectionFamily(TaskFamily):
         labels: Sequence[Label] | None = None,
     ) -> Splits:
         """Splits of the corpus, which every objective makes its own examples of."""
-        from graphdep.tasks.selection.splits import SelectionSplits
+        from graphdep.tasks.selection.model import SelectionSplits
 
         found = super().load(config, splits, vocab, pretrained, relations, labels)
         return SelectionSplits(**vars(found))
@@ -94,7 +88,7 @@ class SelectionFamily(TaskFamily):
         """As of every family, and the marks that the model of an objective reads."""
         from torch_geometric.transforms import Compose
 
-        from graphdep.tasks.selection.objectives import objective_edges
+        from graphdep.tasks.selection.model import objective_edges
 
         edges, further = super().edges(config), objective_edges(cast(SelectionConfig, config))
         return Compose([edges, *further]) if further else edges
@@ -125,8 +119,7 @@ class SelectionFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response."""
-        from graphdep.tasks.selection.build import tokens_of
-        from graphdep.tasks.selection.read_pair import read_pair
+        from graphdep.tasks.selection.model import read_pair, tokens_of
 
         config = cast(SelectionConfig, config)
         tokens = tokens_of(cast("SelectionTask", task).model, vocab)
@@ -134,7 +127,7 @@ class SelectionFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """How well the response fits."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         score = float(cast("SelectionTask", task).model(batch).double().sigmoid()[0])
         return [Answer("ranking", "how well the response fits", ((trees[-1].text, score),))]
@@ -142,7 +135,7 @@ class SelectionFamily(TaskFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
-        from graphdep.tasks.selection.frozen import cosine_scores
+        from graphdep.tasks.selection.model import cosine_scores
 
         config = cast(SelectionConfig, config)
         return {
@@ -153,7 +146,7 @@ class SelectionFamily(TaskFamily):
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         from graphdep.nn.models import SIA
-        from graphdep.tasks.selection.build import sia_edges
+        from graphdep.tasks.selection.model import sia_edges
 
         super().adapt(task, config)
         task, config = cast("SelectionTask", task), cast(SelectionConfig, config)

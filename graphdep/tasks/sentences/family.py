@@ -6,33 +6,34 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.published import PAPER, of_nodes
-from graphdep.tasks.sentences.task import Sentences
-from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.label_columns import label_columns
-from graphdep.training.family.published import Published
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.transforms.registry import is_own
+from graphdep.tasks.sentences.settings import (
+    COLUMNS,
+    PAPER,
+    TASKS,
+    CSVConfig,
+    SentenceConfig,
+    Sentences,
+    of_nodes,
+)
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import Published, StructureRows, TaskFamily, label_columns
+from graphdep.training.task import Task
+from graphdep.transforms.presets import is_own
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.text_rows import Label
-    from graphdep.explorer.answer import Answer
+    from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.sentences.learning_task import SentenceTask
-    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.tasks.sentences.model import SentenceTask
+    from graphdep.training.build import Parts
+    from graphdep.training.family import FilePrediction, FileRequest
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.training")
@@ -69,10 +70,8 @@ class SentenceFamily(TaskFamily):
         return of_nodes() if given.get("node_labels") else super().published_for(task, given)
 
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
-        from graphdep.tasks.sentences.build import build_model
-        from graphdep.tasks.sentences.learning_task import SentenceTask
-        from graphdep.tasks.sentences.pretrained import build_pretrained_model
-        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+        from graphdep.tasks.sentences.model import SentenceTask, build_model, build_pretrained_model
+        from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
         classes = parts.num_classes or task.num_classes
@@ -98,7 +97,7 @@ class SentenceFamily(TaskFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
-        from graphdep.tasks.sentences.frozen import probe_scores
+        from graphdep.tasks.sentences.model import probe_scores
 
         goal = cast(Sentences, self.tasks[config.task]).goal
         return probe_scores(goal, splits, config.splits, encoder)
@@ -114,9 +113,7 @@ class SentenceFamily(TaskFamily):
         return columns | {name: list(column) for name, column in zip(names, zip(*texts))}
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        from graphdep.training.family.edges import preset_edges
-        from graphdep.training.family.pretrained_edges import pretrained_edges
-        from graphdep.training.family.scratch import with_types
+        from graphdep.training.build import preset_edges, pretrained_edges, with_types
 
         config = cast(SentenceConfig, config)
         return with_types(
@@ -124,7 +121,7 @@ class SentenceFamily(TaskFamily):
         )
 
     def begin(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.training.family.pretrained_edges import root_sees_words
+        from graphdep.training.build import root_sees_words
 
         # A preset is what a paper says; edges of one's own may have forgotten what the model is read from.
         own = config.edges is not None and is_own(config.edges)
@@ -136,8 +133,7 @@ class SentenceFamily(TaskFamily):
             )
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.training.family.pretrained import backbone_of
-        from graphdep.training.family.pretrained_edges import check_nodes
+        from graphdep.training.build import backbone_of, check_nodes
 
         super().adapt(task, config)
         if config.pretrained:
@@ -160,7 +156,7 @@ class SentenceFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The classes with their probabilities, or the number."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         goal, logits = cast("SentenceTask", task).goal, task(batch).double().cpu()
         if not goal.classifies:
@@ -174,7 +170,7 @@ class SentenceFamily(TaskFamily):
         return [Answer("classes", state.config.task, tuple(rows))]
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.sentences.predict_rows import predict_rows
+        from graphdep.tasks.sentences.predict import predict_rows
 
         return predict_rows(task, request)
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch_geometric.loader import DataLoader
 
-from graphdep.datasets.sentences.glue import GLUE
-from graphdep.datasets.sentences.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
-from graphdep.io.leftovers import temporary_folder
+from graphdep.datasets.glue import CORPORA, GLUE, MAX_SCORE, corpus_folder, part_files, part_pattern
+from graphdep.io.files import temporary_folder
 from graphdep.parsing import Parser
-from graphdep.training.runner.predictor import (
+from graphdep.training.estimator import (
     check_batch_size,
     check_family,
     check_weights,
@@ -26,8 +25,8 @@ from graphdep.training.runner.predictor import (
 )
 
 if TYPE_CHECKING:
-    from graphdep.tasks.sentences.learning_task import SentenceTask
-    from graphdep.training.runner.checkpoint import RunState
+    from graphdep.tasks.sentences.model import SentenceTask
+    from graphdep.training.checkpoint import RunState
 
 logger = logging.getLogger("graphdep")
 
@@ -80,7 +79,7 @@ def check_checkpoints(checkpoints: Mapping[str, str | os.PathLike[str]]) -> None
         FileNotFoundError: If there is no such file.
         ValueError: If a name is none of :obj:`NAMES`, or a file is no checkpoint of that task.
     """
-    from graphdep.training.runner.checkpoint import read_task  # here, since Lightning takes seconds to import
+    from graphdep.training.checkpoint import read_task  # here, since Lightning takes seconds to import
 
     for name, path in checkpoints.items():
         if name not in NAMES:
@@ -99,7 +98,7 @@ def tasks_of(given: Iterable[tuple[str | None, Path]]) -> dict[str, Path]:
     Raises:
         ValueError: If a task is there twice, or GLUE has no test for one.
     """
-    from graphdep.training.runner.checkpoint import read_task
+    from graphdep.training.checkpoint import read_task
 
     found: dict[str, Path] = {}
     for named, path in given:
@@ -118,7 +117,7 @@ def glue_root(checkpoint: str | os.PathLike[str], name: str) -> str:
     """The folder that a model was trained from, if the test files of its task are there in the layout of
     GLUE's download; else the usual folder. Only such files are ever read there.
     """
-    from graphdep.training.runner.checkpoint import read_checkpoint
+    from graphdep.training.checkpoint import read_checkpoint
 
     root = read_checkpoint(checkpoint)["graphdep"]["config"].get("root")
     files = [about for about in FILES.values() if about.task == name]
@@ -193,7 +192,7 @@ def predict_glue(
     """
     check_batch_size(batch_size)
     check_checkpoints({name: checkpoint})
-    from graphdep.tasks.sentences.learning_task import SentenceTask
+    from graphdep.tasks.sentences.model import SentenceTask
     from graphdep.training import load_task
 
     task, state = load_task(checkpoint)
@@ -270,7 +269,7 @@ def write_submission(output: str | os.PathLike[str], answers: Mapping[str, Seque
 
 def _ids(task: SentenceTask, state: RunState) -> dict[str, Any]:
     """What turns texts into the model's ids, and the settings of the data that the model was trained with."""
-    from graphdep.training.family.pretrained import backbone_of
+    from graphdep.training.build import backbone_of
 
     own = state.config.dataset_options("test")
     ids = {"vocab": state.vocab} if state.pretrained is None else {"tokens": backbone_of(task.model).tokens}

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.spans.config import SpanConfig
-from graphdep.tasks.spans.own_config import OwnSpanConfig
-from graphdep.tasks.spans.tasks import COLUMNS, TASKS
-from graphdep.training.family.label_columns import label_columns, texts_of
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.family.word_family import WordFamily
+from graphdep.tasks.spans.settings import COLUMNS, TASKS, OwnSpanConfig, SpanConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import StructureRows, WordFamily, label_columns, texts_of
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,17 +16,17 @@ if TYPE_CHECKING:
     from torch import nn
     from torch_geometric.data import Data
 
-    from graphdep.datasets.base.text_rows import Label
-    from graphdep.datasets.spans.span_dataset import SpanDataset
-    from graphdep.explorer.answer import Answer
+    from graphdep.datasets.base.rows import Label
+    from graphdep.datasets.spans.base import SpanDataset
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.spans.learning_task import SpanTask
-    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-    from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.tasks.spans.model import SpanTask
+    from graphdep.training.build import Parts
+    from graphdep.training.family import FilePrediction, FileRequest
+    from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+    from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
@@ -63,11 +59,11 @@ class SpanFamily(WordFamily):
     )
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.spans.span_classifier.SpanClassifier"
+        return "graphdep.tasks.spans.predict.SpanClassifier"
 
     def build(self, config: TrainConfig, parts: Parts) -> SpanTask:
-        from graphdep.tasks.spans.build import build_span_model
-        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+        from graphdep.tasks.spans.model import build_span_model
+        from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config = cast(SpanConfig, config)
         if parts.labels is None:
@@ -84,7 +80,7 @@ class SpanFamily(WordFamily):
         model: nn.Module,
         optimizer: MakeOptimizer | None = None,
     ) -> SpanTask:
-        from graphdep.tasks.spans.learning_task import SpanTask
+        from graphdep.tasks.spans.model import SpanTask
 
         task = config.span_task
         return SpanTask(
@@ -109,11 +105,10 @@ class SpanFamily(WordFamily):
     ) -> tuple[Data, list[Sentence]]:
         """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, and its tree."""
         from graphdep.data import trees_data
-        from graphdep.datasets.spans.mark_spans import mark_spans
-        from graphdep.datasets.spans.marked_text import mark_text, read_tags
-        from graphdep.datasets.spans.span_example import SpanExample
+        from graphdep.datasets.spans.base import mark_spans
+        from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
         from graphdep.parsing import enhance
-        from graphdep.training.family.pretrained import backbone_of
+        from graphdep.training.build import backbone_of
 
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
@@ -133,7 +128,7 @@ class SpanFamily(WordFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The labels with their probabilities, the best first."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         shares = task(batch).double().softmax(dim=1)[0].cpu()
         order = shares.argsort(descending=True, stable=True)[:_MOST].tolist()
@@ -145,7 +140,7 @@ class SpanFamily(WordFamily):
     ) -> dict[str, float]:
         from torch import nn
 
-        from graphdep.tasks.spans.frozen import span_probe_scores
+        from graphdep.tasks.spans.model import span_probe_scores
 
         task = self._task(cast(SpanConfig, config), splits.labels() or [], nn.Identity())
         return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
@@ -154,7 +149,7 @@ class SpanFamily(WordFamily):
         return "sentences of the test split"
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        from graphdep.tasks.spans.floors import span_floors
+        from graphdep.tasks.spans.model import span_floors
 
         return span_floors(cast("SpanTask", task), splits["train"], splits[split], split, LOOKUP)
 
@@ -169,8 +164,8 @@ class SpanFamily(WordFamily):
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         import numpy as np
 
-        from graphdep.datasets.base.targets import UNKNOWN
-        from graphdep.metrics.found_labels import label_table
+        from graphdep.datasets.base.rows import UNKNOWN
+        from graphdep.metrics.scores import label_table
 
         task, dataset = cast("SpanTask", task), cast("SpanDataset", splits[split])
         target, prediction = task.compared(outputs)
@@ -188,7 +183,7 @@ class SpanFamily(WordFamily):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
-        from graphdep.tasks.spans.check_splits import check_splits
+        from graphdep.tasks.spans.model import check_splits
 
         found = super().load(config, splits, vocab, pretrained, relations, labels)
         check_splits(cast(SpanConfig, config), found)
@@ -204,6 +199,6 @@ class SpanFamily(WordFamily):
         )
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.spans.predict_rows import predict_rows
+        from graphdep.tasks.spans.predict import predict_rows
 
         return predict_rows(cast("SpanTask", task), request)

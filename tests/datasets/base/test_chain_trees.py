@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from graphdep.datasets.base.chain_trees import warn_of_chains
+from graphdep.datasets.base.parsed import warn_of_chains
 
 
 def test_the_limit_of_words_is_named_where_the_parser_has_one(caplog):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from graphdep import NodeType
-from graphdep.datasets.base.digest import describe, digest
+from graphdep.datasets.base.parsed import describe, digest
 
 
 def test_digest_tells_values_apart():

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.datasets.base.drawn_val import DrawnVal
-from graphdep.datasets.labels.labelled_words import LabelledWords
+from graphdep.datasets.base.parsed import DrawnVal
+from graphdep.datasets.labels.words import LabelledWords
 
 
 @pytest.mark.parametrize(

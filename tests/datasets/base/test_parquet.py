@@ -5,7 +5,7 @@ import builtins
 import pytest
 
 from graphdep.datasets import CSVTexts, OwnLabels, OwnSpans
-from graphdep.datasets.base.text_rows import check_columns, read_text_rows
+from graphdep.datasets.base.rows import check_columns, read_text_rows
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra [parquet]")
 

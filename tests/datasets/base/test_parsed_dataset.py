@@ -20,7 +20,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep import NodeType, RelationVocab, Vocab
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.datasets import SICK, UDTreebank
-from graphdep.datasets.base.storage import _MAGIC, load_examples
+from graphdep.datasets.base.parsed import _MAGIC, load_examples
 from graphdep.io import read_conllu
 
 ROWS = [("1", "A dog sees a bird", "A man sleeps", "1", "NEUTRAL")]
@@ -462,8 +462,8 @@ def test_refused_options(tmp_path, parser, new_tokens, write_sick, options, mess
 
 def test_pieces_of_a_tokenizer(tmp_path, parser, write_sick):
     transformers = pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
     from graphdep.vocab import SubwordTokens
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(write_tiny_encoder(tmp_path / "encoder"))
     tokens = SubwordTokens(tokenizer, eou="[SEP]")

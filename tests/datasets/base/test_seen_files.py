@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from graphdep.datasets import UDTreebank
-from graphdep.datasets.base.seen_files import seen_files
+from graphdep.datasets.base.raw import seen_files
 from graphdep.io import atomic_path
 
 

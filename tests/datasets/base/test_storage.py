@@ -5,7 +5,7 @@ import hashlib
 import pytest
 import torch
 
-from graphdep.datasets.base.storage import FORMAT, load_examples, save_examples
+from graphdep.datasets.base.parsed import FORMAT, load_examples, save_examples
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 500], ids=["empty", "short", "other"])

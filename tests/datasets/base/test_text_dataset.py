@@ -9,7 +9,7 @@ import torch
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.datasets import SICK
-from graphdep.datasets.base import text_dataset as module
+from graphdep.datasets.base import parsed as module
 from graphdep.parsing import CachedParser
 
 FIXED = RelationVocab()

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.text_rows import _MAX_NUMBER, check_columns, read_text_rows
+from graphdep.datasets.base.rows import _MAX_NUMBER, check_columns, read_text_rows
 
 COLUMNS = ["text", "label"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import DailyDialog
-from graphdep.datasets.dialogues.daily_dialog import Dialogue, read_daily_dialog
+from graphdep.datasets.dialogues import Dialogue, read_daily_dialog
 
 LINES = ["Hi . __eou__ Hello ! __eou__", "A __eou__ B \x7f __eou__ C __eou__ ", "One __eou__"]
 TURNS = [["Hi .", "Hello !"], ["A", "B", "C"], ["One"]]

@@ -11,10 +11,10 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.datasets import DailyDialog
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 from graphdep.sentence import join_sentences
-from graphdep.sentence.truncation import truncate
-from graphdep.testing.law import assert_same_data
+from graphdep.sentence.sentence import truncate
+from graphdep.testing import assert_same_data
 from graphdep.transforms import resolve
 from graphdep.vocab.pieces import PieceVocab
 

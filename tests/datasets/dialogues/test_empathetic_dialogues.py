@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import EmpatheticDialogues
-from graphdep.datasets.dialogues.empathetic_dialogues import EMOTIONS, read_by_emotion, read_published
+from graphdep.datasets.dialogues import EMOTIONS, read_by_emotion, read_published
 
 HEADER = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags"
 ROWS = [

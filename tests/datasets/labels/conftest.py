@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_tags import read_tiny_treebank, write_tiny_tags
+from tests.kit.tiny_corpora import read_tiny_treebank, write_tiny_tags
 
 RAW = Path(__file__).parents[3] / "datasets" / "mini" / "ud" / "raw"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.bio import bio_of, check_bio, spans_of, with_insides
+from graphdep.datasets.labels.words import bio_of, check_bio, spans_of, with_insides
 
 names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 

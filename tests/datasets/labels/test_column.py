@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from graphdep import Sentence
-from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.words import Column
 from graphdep.io import format_conllu
-from graphdep.io.conllu import parse_conllu
+from graphdep.io.trees import parse_conllu
 
 SENTENCE = Sentence(
     ["A", "dog", "barks"],

@@ -8,8 +8,8 @@ import torch
 from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
-from graphdep.datasets.labels.column import Column
-from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.datasets.labels.base import UDTags
+from graphdep.datasets.labels.words import Column
 
 
 def slow_targets(column, sentences, classes):

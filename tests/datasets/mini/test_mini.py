@@ -10,27 +10,33 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from graphdep.datasets import MRPC, SICK, SST, DailyDialog, Ubuntu
-from graphdep.datasets.dialogues.daily_dialog import NAMES, read_daily_dialog
+from graphdep.datasets.dialogues import DAILY_DIALOG_NAMES, read_daily_dialog
 from graphdep.datasets.mini import mini_dialogues, mini_selection, mini_sst
 from graphdep.datasets.mini.mini import AGENTS, PATIENTS, SETS, VERBS, mini_files, mrpc_files, write_mini
-from graphdep.datasets.selection.rows_selection import TEXT_FILES
-from graphdep.datasets.selection.selection_rows import read_rows
-from graphdep.datasets.sentences.mrpc import TEST, TRAIN, read_dev_ids, read_mrpc
-from graphdep.datasets.sentences.sick import FILES, Pair, read_sick
-from graphdep.datasets.sentences.sst import FILES as SST_FILES
-from graphdep.datasets.sentences.sst import read_sst
+from graphdep.datasets.selection.dataset import TEXT_FILES, read_rows
+from graphdep.datasets.sentences import (
+    SICK_FILES,
+    SST_FILES,
+    TEST,
+    TRAIN,
+    Pair,
+    read_dev_ids,
+    read_mrpc,
+    read_sick,
+    read_sst,
+)
 
 MINI = Path(__file__).parents[3] / "datasets" / "mini"
 
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, list[Pair]]:
-    return {split: read_sick(MINI / "raw" / name) for split, name in FILES.items()}
+    return {split: read_sick(MINI / "raw" / name) for split, name in SICK_FILES.items()}
 
 
 def test_mini_files_are_the_committed_ones():
     for split, content in mini_files().items():
-        assert (MINI / "raw" / FILES[split]).read_bytes() == content
+        assert (MINI / "raw" / SICK_FILES[split]).read_bytes() == content
     for name, content in mrpc_files().items():
         assert (MINI / "raw" / name).read_bytes() == content
     for name, content in mini_sst.sst_files().items():
@@ -43,9 +49,9 @@ def test_mini_files_are_the_committed_ones():
 
 def test_write_mini(tmp_path, parser):
     write_mini(tmp_path)
-    before = (tmp_path / "raw" / FILES["val"]).stat().st_ino
+    before = (tmp_path / "raw" / SICK_FILES["val"]).stat().st_ino
     write_mini(tmp_path)
-    assert (tmp_path / "raw" / FILES["val"]).stat().st_ino == before
+    assert (tmp_path / "raw" / SICK_FILES["val"]).stat().st_ino == before
     dataset = SICK(tmp_path, "val", "entailment", parser=parser)
     assert len(dataset) == 198
     assert dataset.describe()["unknown_words"] == 0
@@ -151,7 +157,7 @@ def test_mini_sentences_are_labelled_by_what_the_film_is(reviews):
 def test_mini_dialogues_answer_from_the_event():
     """Reads the events again, by rules that know the frames by their function words."""
     events = []
-    for name in NAMES.values():
+    for name in DAILY_DIALOG_NAMES.values():
         for turns, _ in read_daily_dialog(MINI / "raw" / f"dialogues_{name}.txt"):
             event = turns[1][turns[1].lower().index("the ") :].split()
             events.append(" ".join(event))

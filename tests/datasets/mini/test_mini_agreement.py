@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Agreement
-from graphdep.datasets.labels.agreement.agreement_rows import read_agreement, verb_labels
+from graphdep.datasets.labels.agreement import read_agreement, verb_labels
 from graphdep.datasets.mini.mini import write_mini
 from graphdep.datasets.mini.mini_agreement import NOUNS, PAST, SIZES, agreement_files
 

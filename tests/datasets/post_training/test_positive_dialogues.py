@@ -6,8 +6,8 @@ import pytest
 
 from graphdep import Sentence, Vocab
 from graphdep.datasets import DailyDialogSelection, Douban, Masking, PostTrainingDataset, positive_dialogues
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.vocab import VocabTokens
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 ROWS = """\
 1\ta b\tc\td e

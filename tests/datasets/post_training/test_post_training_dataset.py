@@ -16,7 +16,7 @@ from graphdep.data import EncodedUtterance, NodeType, selection_data
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
 from graphdep.datasets import PostTrainingKey as Key
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab, VocabTokens
 

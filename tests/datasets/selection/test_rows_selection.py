@@ -6,7 +6,7 @@ import pytest
 
 from graphdep.datasets import Douban, ECommerce
 from graphdep.parsing import ParserUnavailableError, resolve_parser
-from graphdep.parsing.chain_parser import ChainParser
+from graphdep.parsing.parser import ChainParser
 
 NAMES = {
     Douban: [("train.txt", "dev.txt", "test.txt"), ("train.sample", "valid.txt", "test.txt")],
@@ -64,7 +64,7 @@ def test_a_parser_must_be_given(tmp_path, corpus, monkeypatch):
         raise ParserUnavailableError("no models.")
 
     put(tmp_path / "raw", NAMES[corpus][0])
-    monkeypatch.setattr("graphdep.parsing.stanza_parser.StanzaParser._load", missing)
+    monkeypatch.setattr("graphdep.parsing.stanza.StanzaParser._load", missing)
     message = rf"no models\. {corpus.corpus} is in Chinese: it takes a parser of Chinese, such as 'stanza:zh'"
     with pytest.raises(ParserUnavailableError, match=message):
         corpus(tmp_path)

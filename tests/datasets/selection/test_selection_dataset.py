@@ -18,14 +18,13 @@ from torch_geometric.loader import DataLoader
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets import Ubuntu
-from graphdep.datasets.selection.store import selection_builder
-from graphdep.datasets.selection.store.selection_addition import Addition
-from graphdep.datasets.selection.store.selection_store import SelectionStore
+from graphdep.datasets.selection import builder as selection_builder
+from graphdep.datasets.selection.store import Addition, SelectionStore
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
-from graphdep.testing.random_trees import random_sentence
+from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
+from tests.kit.trees import random_sentence
 
 ROWS = [
     "1\tis it cold ?\tyes it is\ttake a coat",

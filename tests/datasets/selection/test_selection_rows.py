@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from graphdep.datasets.selection.selection_rows import Row, read_pools, read_rows
-from graphdep.datasets.selection.store.selection_pool import given_words, key_of, parse_utterances, utterance
+from graphdep.datasets.selection.dataset import Row, read_pools, read_rows
+from graphdep.datasets.selection.store import given_words, key_of, parse_utterances, utterance
 
 
 def put(tmp_path, *rows, name="test.txt", end="\n"):

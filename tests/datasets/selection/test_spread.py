@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.draw import spread_rows
-from graphdep.datasets.selection.spread import spread
-from graphdep.datasets.selection.store.selection_pool import Pool
+from graphdep.datasets.base.rows import spread_rows
+from graphdep.datasets.selection.dataset import spread
+from graphdep.datasets.selection.store import Pool
 
 
 def pools(*sizes: int) -> list[Pool]:

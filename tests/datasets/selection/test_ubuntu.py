@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Ubuntu
-from graphdep.datasets.selection.ubuntu import TEST_HEADER, TRAIN_HEADER, read_test_csv, read_train_csv
+from graphdep.datasets.selection.corpora import TEST_HEADER, TRAIN_HEADER, read_test_csv, read_train_csv
 
 CONTEXT = "how do i mount it ? __eou__ __eot__ with fstab __eou__ man fstab __eou__ __eot__ "
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import UbuntuIRC
-from graphdep.datasets.selection.ubuntu_irc import read_log
+from graphdep.datasets.selection.corpora import read_log
 
 LOG = [
     "=== bob joined #ubuntu",

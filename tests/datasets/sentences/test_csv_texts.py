@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import CSVTexts
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab, VocabTokens
 

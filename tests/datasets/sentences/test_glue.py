@@ -13,10 +13,9 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Vocab
 from graphdep.datasets import GLUE, CoLA
-from graphdep.datasets.sentences.glue import NO_WORD
-from graphdep.datasets.sentences.glue_files import CORPORA, MAX_BROKEN, part_files, read_part
-from graphdep.testing.tiny_glue import write_tiny_glue
+from graphdep.datasets.glue import CORPORA, MAX_BROKEN, NO_WORD, part_files, read_part
 from graphdep.vocab import VocabTokens
+from tests.kit.tiny_corpora import write_tiny_glue
 
 NAMES = [name for name in CORPORA if name != "ax"]
 

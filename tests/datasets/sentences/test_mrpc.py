@@ -9,9 +9,9 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import MRPC
-from graphdep.datasets.sentences.mrpc import DEV_IDS, HEADER, TEST, TRAIN, read_dev_ids, read_mrpc
+from graphdep.datasets.sentences import DEV_IDS, MRPC_HEADER, TEST, TRAIN, read_dev_ids, read_mrpc
 
-HEAD = "\t".join(HEADER) + "\n"
+HEAD = "\t".join(MRPC_HEADER) + "\n"
 ROW = "1\t11\t12\tA dog runs\tA dog ran\n"
 
 

@@ -10,10 +10,10 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, Vocab
 from graphdep.datasets import SICK
-from graphdep.datasets.sentences.sick import HEADER, read_sick, relatedness_target
+from graphdep.datasets.sentences import SICK_HEADER, read_sick, relatedness_target
 
 ROW = "1\tA dog runs\tA cat runs\t3.5\tNEUTRAL\n"
-TABLE = "\t".join(HEADER) + "\n" + ROW
+TABLE = "\t".join(SICK_HEADER) + "\n" + ROW
 
 
 def test_sick_relatedness(tmp_path, parser, write_sick):
@@ -175,7 +175,7 @@ def test_relatedness_target_refuses(score):
     ("content", "message"),
     [
         ("", r":1: the file is empty"),
-        ("\t".join(HEADER), r":1: no row below the header"),
+        ("\t".join(SICK_HEADER), r":1: no row below the header"),
         (TABLE.replace("pair_ID", "id"), r":1: the header must be pair_ID .*\(got 'id"),
         (ROW, r":1: the header must be"),
         (TABLE + "2\tA dog\t3.5\tNEUTRAL\n", r":3: 4 tab-separated columns instead of 5 \(got '2\\tA dog"),

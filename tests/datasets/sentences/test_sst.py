@@ -12,8 +12,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab
 from graphdep.datasets import SST
-from graphdep.datasets.sentences.sst import read_sst, with_brackets
-from graphdep.datasets.sentences.sst_trees import GradedTree, read_graded_trees, read_sst_trees
+from graphdep.datasets.sentences import GradedTree, read_graded_trees, read_sst, read_sst_trees, with_brackets
 from graphdep.vocab import PhraseVocab, VocabTokens
 
 ROWS = [("a fine film", "1"), ('it is " not " fine .', "0"), ("dull", "0")]

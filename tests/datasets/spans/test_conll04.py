@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import CoNLL04
-from graphdep.datasets.spans.conll04 import read_conll04
-from graphdep.testing.tiny_spans import write_tiny_conll04
+from graphdep.datasets.spans.corpora import read_conll04
+from tests.kit.tiny_corpora import write_tiny_conll04
 
 SENTENCE = {
     "tokens": ["Ann", "Lee", "lives", "in", "Bern", "near", "Rome"],

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graphdep import Sentence, Vocab, to_data
-from graphdep.datasets.spans.mark_spans import mark_spans
+from graphdep.datasets.spans.base import mark_spans
 
 
 @pytest.mark.parametrize(

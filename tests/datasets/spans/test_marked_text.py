@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.spans.marked_text import mark_text, read_tags, with_tags, word_places
+from graphdep.datasets.spans.rows import mark_text, read_tags, with_tags, word_places
 
 texts = st.text("ab'\u2019nts1., -_\u0301\u4e2d\n", min_size=1, max_size=20)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from graphdep.datasets import OwnSpans
-from graphdep.datasets.base.known_options import option_names
+from graphdep.datasets.base.rows import option_names
 
 WORDS = ["Rain", "makes", "fine", "mud", "."]
 ROW = {"words": WORDS, "spans": [[0, 1], [2, 4]], "label": "cause"}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import SemEval2010Task8
-from graphdep.datasets.spans.label_names import LABELS, UNDIRECTED
-from graphdep.datasets.spans.semeval2010_task8 import TEST, TRAIN
-from graphdep.testing.tiny_spans import write_tiny_semeval2010
+from graphdep.datasets.spans.corpora import TEST, TRAIN
+from graphdep.datasets.spans.rows import LABELS, UNDIRECTED
+from tests.kit.tiny_corpora import write_tiny_semeval2010
 
 BLOCK = '7\t"A <e1>cat</e1> in a<e2>box</e2> isn\'t ""big"""\r\nContent-Container(e1,e2)\r\nComment:\r\n\r\n'
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import SemEval2014Aspects
-from graphdep.datasets.spans.aspect_terms import read_aspect_terms
-from graphdep.testing.tiny_spans import write_tiny_aspects
+from graphdep.datasets.spans.corpora import read_aspect_terms
+from tests.kit.tiny_corpora import write_tiny_aspects
 
 TERMS = (
     '<aspectTerm term="fish &amp; chips" polarity="positive" from="4" to="16"/>\n'

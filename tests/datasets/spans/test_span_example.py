@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.rows import SpanExample
 
 WORDS = ["A", "dog", "bites", "a", "man"]
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.datasets.spans.span_key import MAX_ARCS, span_key
-from graphdep.testing.strategies import sentences
+from graphdep.datasets.spans.rows import MAX_ARCS, span_key
+from tests.kit.strategies import sentences
 
 TREE = Sentence(
     ["The", "old", "dog", "of", "Ann", "bites", "me"],

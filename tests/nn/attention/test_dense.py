@@ -5,7 +5,7 @@ import torch
 from torch.autograd import gradcheck
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
-from graphdep.testing.backends import random_states
+from tests.kit.backends import random_states
 
 # Two blocks of different size in one bucket (padding), a clique that two edges overlap, a row with no pair.
 EDGES = torch.tensor([[1, 0, 4, 6], [0, 2, 3, 6]])

@@ -15,13 +15,7 @@ from torch_geometric import EdgeIndex
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.nn.attention.edge_attention import _choose
-from graphdep.testing.backends import (
-    DIFFERENTIABLE,
-    assert_backends_equal,
-    assert_close,
-    random_states,
-    run_backend,
-)
+from tests.kit.backends import DIFFERENTIABLE, assert_backends_equal, assert_close, random_states, run_backend
 
 BACKENDS = ("reference", "segment", "scatter", "dense", "auto")
 INSTALLED = tuple(b for b in BACKENDS if b != "scatter" or find_spec("torch_scatter"))

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.attention import packed_attention
-from graphdep.nn.attention.packed_attention import ONE_BLOCK, PackedLayout
+from graphdep.nn.attention.dense import ONE_BLOCK, PackedLayout
 
 SIZES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.attention.padded_blocks import JOINED, PADDING, SHARE, Runs, join_blocks
+from graphdep.nn.attention.layout import JOINED, PADDING, SHARE, Runs, join_blocks
 
 sizes = st.lists(st.integers(1, 70), max_size=60)
 

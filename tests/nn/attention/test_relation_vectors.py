@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from graphdep.nn.attention import AttentionLayout, RelationVectors, edge_attention
-from graphdep.nn.attention.relation_vectors import pick_rows
+from graphdep.nn.attention.relations import pick_rows
 
 HEADS, SIZE = 2, 3
 

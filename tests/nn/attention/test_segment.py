@@ -5,7 +5,7 @@ import torch
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.nn.attention.segment import segment_attention
-from graphdep.testing.backends import assert_backends_equal, random_states
+from tests.kit.backends import assert_backends_equal, random_states
 
 # Node 4 reads nothing, 5 is read by nobody, 0 reads 1 twice.
 EDGES = torch.tensor([[1, 1, 3, 0, 2, 2, 4, 1], [0, 0, 1, 2, 2, 3, 3, 5]])

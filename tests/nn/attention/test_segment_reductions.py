@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from graphdep.nn.attention import segment_reductions
-from graphdep.nn.attention.scatter_reductions import ScatterReductions
-from graphdep.nn.attention.segment_reductions import SegmentReductions
+from graphdep.nn.attention import segment as segment_reductions
+from graphdep.nn.attention.segment import ScatterReductions, SegmentReductions
 
 
 @st.composite

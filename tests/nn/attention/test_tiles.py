@@ -11,7 +11,7 @@ from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention import tiles as module
 from graphdep.nn.attention.dispatch import CSR, FLASH, TILE
 from graphdep.nn.attention.tiles import PLAIN, TENSORS, AttentionTiles
-from graphdep.testing.random_graphs import random_graph
+from tests.kit.backends import random_graph
 
 KERNELS = {"tile": TILE, "flash": FLASH, "csr": CSR}
 

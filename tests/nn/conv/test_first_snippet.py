@@ -26,9 +26,8 @@ from graphdep.nn.conv import (
     LISAConv,
     SIAConv,
 )
-from graphdep.testing import random_sentence
-from graphdep.testing.slow_tree import attended
 from graphdep.transforms import PRESETS, CompleteEdges, TreePathTypes, resolve
+from tests.kit.trees import attended, random_sentence
 
 Call = Callable[[nn.Module, Tensor, Data], Tensor]
 RELATIONS = len(RelationVocab())

@@ -11,9 +11,8 @@ from torch_geometric.data import Batch, Data
 from graphdep import RelationVocab, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, GATEConv
-from graphdep.testing import random_sentence
-from graphdep.testing.slow_tree import SlowTree
 from graphdep.transforms import DependencyEdges, SelfLoops, resolve
+from tests.kit.trees import SlowTree, random_sentence
 
 SIZE, HEADS = 8, 4
 

@@ -11,8 +11,8 @@ from torch_geometric.data import Batch, Data
 from graphdep import to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import LISAConv
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 SIZE, HEADS = 8, 4
 

@@ -4,8 +4,8 @@ import pytest
 from torch_geometric.nn.conv import MessagePassing
 
 from graphdep.nn.conv import DRAConv, SIAConv
-from graphdep.nn.conv._message_sender import MessageSender
-from graphdep.nn.pretrained._edge_sender import EdgeSender
+from graphdep.nn.conv.attention_conv import MessageSender
+from graphdep.nn.pretrained.anatomy import EdgeSender
 
 
 class Own(DRAConv):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import BiTreeLSTM
-from graphdep.testing.nested_constituents import Pair, bracketed_sentence, nested
+from tests.kit.trees import Pair, bracketed_sentence, nested
 
 VOCAB = Vocab("abcdefgh")
 

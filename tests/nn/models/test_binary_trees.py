@@ -7,11 +7,10 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, Vocab, to_data
-from graphdep.nn.models._binary_levels import BinaryLevels
-from graphdep.nn.models._binary_trees import BinaryTrees, binary_trees, check_rule
+from graphdep.nn.models.baselines.constituent_trees import BinaryLevels, BinaryTrees, binary_trees, check_rule
 from graphdep.sentence import binarize
-from graphdep.testing.nested_constituents import bracketed_sentence
 from graphdep.vocab import PhraseVocab
+from tests.kit.trees import bracketed_sentence
 
 VOCAB = Vocab("abcdefgh")
 each_rule = pytest.mark.parametrize("rule", ["left", "head"])

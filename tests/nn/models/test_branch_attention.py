@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from graphdep.nn.models._branch_attention import BranchAttention, _slots
+from graphdep.nn.models.baselines.tree_transformer import BranchAttention, _slots
 
 WIDTHS = [1, 40, 2, 3, 17, 1, 5, 8, 9, 3, 33]
 BRANCHES = 2

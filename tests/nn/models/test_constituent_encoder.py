@@ -25,7 +25,7 @@ from graphdep.nn.models import (
     TagHyperTreeLSTM,
     TreeLSTM,
 )
-from graphdep.testing.nested_constituents import bracketed_sentence
+from tests.kit.trees import bracketed_sentence
 
 VOCAB = Vocab("abcdefgh")
 MAKERS: dict[str, Callable[..., ConstituentEncoder]] = {

@@ -26,10 +26,10 @@ from graphdep.nn.models import (
     NodeEmbedding,
     ReCoSa,
 )
-from graphdep.nn.models.context_encoder import example_bounds
-from graphdep.testing import random_sentence
-from graphdep.testing.law import assert_same_batch
+from graphdep.nn.models.transformer import example_bounds
+from graphdep.testing import assert_same_batch
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 WORDS = len(VOCAB)

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from graphdep.nn.models import DeepAttentionMatching
-from graphdep.testing.word_dialogues import VOCAB, attend, random_dialogue, vectors_of, word_dialogue
+from tests.kit.word_dialogues import VOCAB, attend, random_dialogue, vectors_of, word_dialogue
 
 
 def make(**options) -> DeepAttentionMatching:

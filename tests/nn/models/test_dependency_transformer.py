@@ -11,8 +11,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.nn.models import DependencyTransformer
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 TABLE_3 = {

@@ -11,8 +11,8 @@ from torch_geometric.data import Batch, Data
 from graphdep import Vocab, to_data
 from graphdep.nn.conv import AttentionConv, DRAConv
 from graphdep.nn.models import DialogBERT, GraphTransformer, Memory, WordAverage
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 SIZE = 8

@@ -19,10 +19,9 @@ from graphdep.nn.models import (
     HREDDecoder,
     TransformerDecoder,
 )
-from graphdep.nn.models.context_encoder import example_bounds
-from graphdep.nn.models.memory import Memory
-from graphdep.testing import random_sentence
+from graphdep.nn.models.transformer import Memory, example_bounds
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.models import DUA
-from graphdep.testing.word_dialogues import (
+from tests.kit.word_dialogues import (
     VOCAB,
     gru_by_hand,
     matched_by_hand,

@@ -15,10 +15,10 @@ from graphdep.nn.models import (
     RelatednessHead,
     SentenceModel,
     SentencePairModel,
-    _single_texts,
 )
+from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
-from graphdep.testing.tiny_encoder import write_tiny_encoder
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 PAIRS = [("a cat", "it sat."), ("dogs run", "a cat"), ("so", "no, it is not")]
 

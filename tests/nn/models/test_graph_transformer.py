@@ -13,8 +13,8 @@ from torch_geometric.nn import GATv2Conv, RGATConv, TransformerConv
 from graphdep import RelationVocab, Vocab, to_data
 from graphdep.nn.conv import AttentionConv, DRAConv, GATEConv, LISAConv
 from graphdep.nn.models import GraphTransformer, TextEncoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 MODELS = {

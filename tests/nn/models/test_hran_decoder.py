@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.models import HRANDecoder, NodeEmbedding
-from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.transformer import Memory
 
 WORDS, CHANNELS = 9, 6
 

@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, Vocab, to_data
 from graphdep.nn.models import HRANEncoder
-from graphdep.testing import random_data, random_sentence
+from tests.kit.trees import random_data, random_sentence
 
 VOCAB = Vocab("abcdefgh")
 

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from graphdep.nn.models import HREDDecoder, NodeEmbedding
-from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.transformer import Memory
 
 WORDS, CHANNELS = 9, 6
 

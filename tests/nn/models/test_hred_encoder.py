@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import Vocab, to_data
 from graphdep.nn.models import HREDEncoder
-from graphdep.testing import random_sentence
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 

@@ -11,14 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from graphdep.nn.models import IOI
-from graphdep.testing.word_dialogues import (
-    VOCAB,
-    attend,
-    gru_by_hand,
-    random_dialogue,
-    vectors_of,
-    word_dialogue,
-)
+from tests.kit.word_dialogues import VOCAB, attend, gru_by_hand, random_dialogue, vectors_of, word_dialogue
 
 
 def make(**options) -> IOI:

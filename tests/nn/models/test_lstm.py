@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_sequence
 
-from graphdep.nn.models import _lstm
-from graphdep.nn.models._lstm import LSTM
+from graphdep.nn.models.baselines import recurrent as _lstm
+from graphdep.nn.models.baselines.recurrent import LSTM
 
 
 @pytest.fixture(params=[True, False], ids=["processor has one", "processor has none"])

@@ -29,8 +29,8 @@ from graphdep.nn.models import (
     TreeTransformer,
     WordAverage,
 )
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 WORDS, SIZES = len(VOCAB), {"hidden_channels": 6}
@@ -152,7 +152,7 @@ def test_a_second_time_and_data_without_marks(name):
     with pytest.raises(ValueError, match="the encoder has an embedding of marks already: Embedding\\(2, "):
         encoder.add_marks(2)
     del data["mark"]
-    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.mark_words\(data, marks\)"):
+    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         encoder(data)
 
 

@@ -13,8 +13,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType
 from graphdep.nn.models import DUA, IOI, SMN, DeepAttentionMatching, MatchingModel
-from graphdep.nn.models._turn_pairs import turn_pairs
-from graphdep.testing.word_dialogues import VOCAB, random_dialogue, word_dialogue
+from graphdep.nn.models.baselines.matching import turn_pairs
+from tests.kit.word_dialogues import VOCAB, random_dialogue, word_dialogue
 
 SMALL = {"hidden_channels": 6, "max_words": 6}
 MODELS = {

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import DCTreeLSTM, TagHyperTreeLSTM
-from graphdep.testing.nested_constituents import Pair, bracketed_sentence, nested
 from graphdep.vocab import PhraseVocab
-from graphdep.vocab.upos import UPOS, tag_id
+from graphdep.vocab.vocab import UPOS, tag_id
+from tests.kit.trees import Pair, bracketed_sentence, nested
 
 VOCAB = Vocab("abcdefgh")
 TAGS = 1 + len(UPOS) + len(PhraseVocab())

@@ -10,9 +10,9 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, Sentence, Vocab, to_data
 from graphdep.nn.models import GRUEncoder, LSTMEncoder
-from graphdep.nn.models._recurrent_encoder import RecurrentEncoder
-from graphdep.testing import random_sentence
-from graphdep.testing.strategies import example_lists
+from graphdep.nn.models.baselines.recurrent import RecurrentEncoder
+from tests.kit.strategies import example_lists
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 each_variant = pytest.mark.parametrize(

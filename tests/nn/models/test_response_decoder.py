@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.models import HRANDecoder, HREDDecoder, NodeEmbedding, ResponseDecoder, TransformerDecoder
-from graphdep.nn.models.memory import Memory
-from graphdep.nn.models.response_decoder import previous_ids
+from graphdep.nn.models.dialogue import previous_ids
+from graphdep.nn.models.transformer import Memory
 
 WORDS, CHANNELS = 11, 8
 Make = Callable[..., ResponseDecoder]

@@ -10,11 +10,11 @@ from torch_geometric.data import Batch, Data
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import ClassificationHead, DependencyTransformer, SentenceModel, TextEncoder
-from graphdep.nn.models.selection_model import cls_nodes
-from graphdep.parsing.chain_parser import ChainParser as Chains
-from graphdep.testing import random_sentence
+from graphdep.nn.models.selection import cls_nodes
+from graphdep.parsing.parser import ChainParser as Chains
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
+from tests.kit.trees import random_sentence
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 
@@ -71,7 +71,7 @@ def test_reset_parameters() -> None:
 def test_the_state_of_cls_alone_where_an_encoder_reads_it_out(tmp_path, texts) -> None:
     pytest.importorskip("transformers")
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     encoder = load_encoder(write_tiny_encoder(tmp_path))
     torch.manual_seed(0)

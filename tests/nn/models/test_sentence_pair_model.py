@@ -9,8 +9,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, Vocab, to_data
 from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 

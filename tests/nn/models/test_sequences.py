@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
-from graphdep.nn.models._sequences import run_over
+from graphdep.nn.models.baselines.recurrent import run_over
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])

@@ -17,8 +17,8 @@ from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
-from graphdep.testing import random_sentence
 from graphdep.transforms import CompleteEdges, RandomTree, SelfLoops, resolve
+from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
 SPECIAL = (NodeType.CLS, NodeType.SEP, NodeType.EOU)

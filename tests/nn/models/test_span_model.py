@@ -12,8 +12,8 @@ from torch_geometric.data import Batch, Data
 from graphdep import Sentence, Vocab, to_data
 from graphdep.data import mark_words
 from graphdep.nn.models import DependencyTransformer, GRUEncoder, SpanModel, SpanReadout, WordAverage
-from graphdep.testing.strategies import marked_lists
 from graphdep.transforms import resolve
+from tests.kit.strategies import marked_lists
 
 WORDS = ["A", "dog", "bites", "me"]
 TREE = Sentence(WORDS, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"])
@@ -185,6 +185,6 @@ def test_errors_and_print() -> None:
     with pytest.raises(ValueError, match=r"'out_channels' must be at least 1 \(got 0\)"):
         SpanModel(WordAverage(9), SpanReadout(), 0)
     data = to_data([Sentence.chain(["a"])], vocab=VOCAB)
-    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.mark_words\(data, marks\)"):
+    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         SpanModel(GRUEncoder(9), SpanReadout(), 2)(data)
     assert "(readout): SpanReadout(2, mode='mean', path=True, pieces='all')" in repr(small())

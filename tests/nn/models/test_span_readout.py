@@ -10,9 +10,9 @@ from torch_geometric.data import Batch, Data
 from graphdep import NodeType, Sentence, to_data
 from graphdep.data import mark_words
 from graphdep.nn.models import SpanReadout
-from graphdep.testing.slow_tree import SlowTree
-from graphdep.testing.strategies import marked_examples, marked_lists
 from graphdep.transforms import ChainTree, RandomTree, resolve
+from tests.kit.strategies import marked_examples, marked_lists
+from tests.kit.trees import SlowTree
 
 modes, pieces = st.sampled_from(["mean", "top"]), st.sampled_from(["all", "first"])
 

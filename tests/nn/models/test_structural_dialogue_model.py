@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, NodeType, selection_data
-from graphdep.datasets.selection.objectives.objective import as_kind
+from graphdep.datasets.selection.objectives import as_kind
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, StructuralDialogueModel
 from graphdep.transforms import ChainTree, resolve

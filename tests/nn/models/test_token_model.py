@@ -237,7 +237,7 @@ def test_options_of_pieces_and_marks() -> None:
     with pytest.raises(ValueError, match=r"'pieces' must be one of first, mean \(got 'last'\)"):
         make(pieces="last")
     data = pair([Sentence.chain(["ab"])], "dra")
-    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.mark_words\(data, marks\)"):
+    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         make(marked=True)(data)
     model, again = make(marked=True), make(marked=True)
     nn.init.normal_(model.head.lin.weight)

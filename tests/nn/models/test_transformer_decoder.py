@@ -6,7 +6,7 @@ from torch import nn
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.models import NodeEmbedding, TransformerDecoder
-from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.transformer import Memory
 
 WORDS, CHANNELS = 9, 8
 

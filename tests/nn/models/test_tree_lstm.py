@@ -12,9 +12,9 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, Sentence, Vocab, to_data
 from graphdep.nn.models import TreeLSTM
-from graphdep.testing import random_sentence
-from graphdep.testing.strategies import example_lists
 from graphdep.transforms import ChainTree, RandomTree, ReversedTree
+from tests.kit.strategies import example_lists
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 EXECUTIONS = ("level", "recursive")

@@ -12,8 +12,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, Sentence, Vocab, to_data
 from graphdep.nn.models import TreeTransformer
-from graphdep.testing import random_sentence
-from graphdep.testing.strategies import example_lists
+from tests.kit.strategies import example_lists
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 

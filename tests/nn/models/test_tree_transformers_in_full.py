@@ -12,9 +12,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import ConstituencyTreeTransformer, DependencyTreeTransformer
-from graphdep.nn.models._branch_attention import BranchAttention
-from graphdep.testing import random_sentence
-from graphdep.testing.nested_constituents import bracketed_sentence
+from graphdep.nn.models.baselines.tree_transformer import BranchAttention
+from tests.kit.trees import bracketed_sentence, random_sentence
 
 VOCAB = Vocab("abcdefgh")
 SIZES = {"hidden_channels": 6, "heads": 2, "ff_channels": 8}

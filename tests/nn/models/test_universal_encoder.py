@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import UniversalEncoder
-from graphdep.testing import random_sentence
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 each = pytest.mark.parametrize("variant", ["transformer", "dan"])

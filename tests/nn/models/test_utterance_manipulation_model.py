@@ -8,8 +8,8 @@ from torch_geometric.data import Batch
 
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.data.manipulation_data import deletion_data, insertion_data, search_data
-from graphdep.datasets.selection.objectives.objective import as_kind
+from graphdep.data.encoded import deletion_data, insertion_data, search_data
+from graphdep.datasets.selection.objectives import as_kind
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel, UtteranceManipulationModel
 from graphdep.transforms import resolve

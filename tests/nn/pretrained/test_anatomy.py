@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.pretrained.anatomy import blocks, examine, hook_blocks, run_model
-from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
+from graphdep.nn.pretrained.anatomy import NAME, LayerEdges, blocks, examine, hook_blocks, run_model
 
 ACCEPTED = (
     *("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm", "modernbert"),

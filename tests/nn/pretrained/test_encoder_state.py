@@ -108,7 +108,7 @@ def test_a_damaged_state_is_refused(encoder, key):
 
 
 def test_base64_of_a_map_is_checked():
-    from graphdep.nn.pretrained.encoder_state import _check_charsmap
+    from graphdep.nn.pretrained.loading import _check_charsmap
 
     _check_charsmap(base64.b64encode((4).to_bytes(4, "little") + b"abcd").decode())
     with pytest.raises(ValueError, match="damaged 'precompiled_charsmap'"):

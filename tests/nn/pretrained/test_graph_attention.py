@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
-from graphdep.nn.pretrained.graph_attention import LayerEdges, graph_attention, register
+from graphdep.nn.pretrained.anatomy import LayerEdges, graph_attention, register
 
 EDGES = torch.tensor([[0, 1, 2, 0], [0, 1, 1, 2]])
 MODULE = nn.Identity()

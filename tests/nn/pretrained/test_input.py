@@ -17,8 +17,8 @@ from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import RelationEmbedding
 from graphdep.nn.pretrained import PretrainedEncoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import ChainTree, CompleteEdges, RelationEdges, resolve
+from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
 LEAST = torch.finfo(torch.double).min
@@ -156,7 +156,7 @@ def test_relations_without_places_are_a_label_and_a_type_alone(make):
 def test_relations_without_places_need_places_that_are_added(make, monkeypatch):
     encoder = with_relations(make(max_position_embeddings=70)[0])
     batch = batch_of(encoder, position="none")
-    monkeypatch.setattr("graphdep.nn.pretrained._input._is_place", lambda name, module: False)
+    monkeypatch.setattr("graphdep.nn.pretrained.encoder._is_place", lambda name, module: False)
     with pytest.raises(ValueError, match="BertModel adds no embedding of positions to words"):
         encoder(batch)
     encoder(batch_of(encoder))

@@ -19,8 +19,8 @@ from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.attention import EdgeTerms, GatedRelationScore, RelationKeyValue
 from graphdep.nn.models import ClassificationHead, RelationEmbedding, SentenceModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 COUNT = len(RelationVocab())
 each_family = pytest.mark.parametrize("family", ["bert", "roberta"])

@@ -15,8 +15,8 @@ from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, mark_words, text_data
 from graphdep.nn.models import SIA, RelationEmbedding, TokenModel
 from graphdep.nn.pretrained import PretrainedEncoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
 FAMILIES = ["bert", "roberta", "electra", "albert", "distilbert"]
@@ -229,7 +229,7 @@ def test_errors(make, monkeypatch):
     with pytest.raises(ValueError, match=r"'mark' must be from 0 to 1 \(got 2\)"):
         encoder(batch)
     del batch["mark"]
-    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.mark_words\(data, marks\)"):
+    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         encoder(batch)
     other = make()[0]
     monkeypatch.setattr(type(other.model), "forward", lambda self, input_ids: None)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from graphdep.nn.attention import AttentionLayout, RelationVectors, edge_attention
-from graphdep.nn.pretrained._near_edges import near_edges
+from graphdep.nn.pretrained.anatomy import near_edges
 
 # The first layer sees all, the others two places on either side.
 OPTIONS = {"local_attention": 4, "global_attn_every_n_layers": 3}

@@ -25,9 +25,9 @@ from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import SIA, ClassificationHead, SelectionModel, SentenceModel, SentencePairModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
-from graphdep.testing import random_sentence
+from graphdep.parsing.parser import Parsed
 from graphdep.transforms import ChainTree, resolve
+from tests.kit.trees import random_sentence
 
 FAMILIES = ("bert", "roberta")
 each_family = pytest.mark.parametrize("family", FAMILIES)
@@ -457,7 +457,7 @@ def test_enhanced_arcs_are_made_where_there_are_none(make, monkeypatch):
         asked.append((len(trees), level))
         return [Graphs()._graph(tree.form) for tree in trees]
 
-    monkeypatch.setattr("graphdep.nn.pretrained.pretrained_encoder.enhance", enhanced)
+    monkeypatch.setattr("graphdep.nn.pretrained.encoder.enhance", enhanced)
     texts = ["a hotel room", ("new low rooms", "a b c")]
     assert encoder.to_data(texts, Halves(), roots="first").arc_index.size(1) == 6
     assert encoder.to_data(texts, Halves(), arcs="enhanced").arc_index.size(1) == 9

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphdep.nn.pretrained.vocabulary import fit_vocabulary
+from graphdep.nn.pretrained.encoder import fit_vocabulary
 
 
 def table(model):

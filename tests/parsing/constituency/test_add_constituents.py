@@ -3,10 +3,9 @@ from __future__ import annotations
 import dataclasses
 
 from graphdep import Sentence
-from graphdep.parsing.bundled_parser import BUNDLED
-from graphdep.parsing.constituency import SpanParser
-from graphdep.parsing.constituency.add_constituents import add_constituents
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.bundled import BUNDLED
+from graphdep.parsing.constituency import SpanParser, add_constituents
+from graphdep.parsing.parser import Parsed
 
 
 def test_too_long_ones_are_flat_and_said():

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing.constituency.chart import best_spans, span_ends, span_starts
+from graphdep.parsing.constituency import best_spans, span_ends, span_starts
 
 
 def best_naive(score, start: int, end: int) -> tuple[float, list[tuple[int, int]]]:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing.constituency.like_lengths import like_lengths
+from graphdep.parsing.constituency import like_lengths
 
 
 @given(st.lists(st.integers(1, 40)), st.integers(1, 100))

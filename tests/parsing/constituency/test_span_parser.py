@@ -8,7 +8,7 @@ import torch
 
 from graphdep.io import format_ptb, read_ptb
 from graphdep.parsing import ParserUnavailableError
-from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.bundled import BUNDLED
 from graphdep.parsing.constituency import SpanParser
 
 MODEL = BUNDLED / "en_ewt_constituency.pt"

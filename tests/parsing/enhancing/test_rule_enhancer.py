@@ -14,7 +14,7 @@ from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import enhance
 from graphdep.parsing.enhancing import RuleEnhancer
-from graphdep.testing.random_trees import random_sentence
+from tests.kit.trees import random_sentence
 
 LABELS = (
     "nsubj nsubj:pass csubj obj obl nmod nmod:poss conj cc case "

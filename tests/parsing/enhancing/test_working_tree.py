@@ -5,9 +5,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphdep.parsing.enhancing.working_tree import WorkingTree
+from graphdep.parsing.enhancing import WorkingTree
 from graphdep.sentence.sentence import check_tree
-from graphdep.testing.random_trees import random_sentence
+from tests.kit.trees import random_sentence
 
 
 def below(tree: WorkingTree, node: int) -> set[int]:

@@ -33,7 +33,7 @@ def test_all_of_it_there_and_back():
 
 @given(st.data())
 def test_what_the_package_reads_of_ours_is_the_same(data):
-    from graphdep.testing.strategies import sentences
+    from tests.kit.strategies import sentences
 
     sentence = data.draw(sentences())
     read = conllu.parse(sentence.to_conllu())

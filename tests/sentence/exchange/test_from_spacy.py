@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from graphdep import Sentence, to_data
-from graphdep.sentence.exchange.from_spacy import read_spacy
-from graphdep.testing.law import assert_same_data
+from graphdep.sentence.exchange import read_spacy
+from graphdep.testing import assert_same_data
 
 TEXT = "She didn't look at the dogs in Paris. \n He is happy, and he (Bob) was seen by Ann!"
 

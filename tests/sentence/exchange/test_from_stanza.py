@@ -8,7 +8,7 @@ from stanza.utils.conll import CoNLL
 from graphdep import Sentence, to_data
 from graphdep.io import parse_conllu
 from graphdep.parsing import BundledParser
-from graphdep.testing.law import assert_same_data
+from graphdep.testing import assert_same_data
 
 TEXT = """# text = Don't sing it!
 # sent_id = 1

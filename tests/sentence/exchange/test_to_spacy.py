@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.sentence.exchange.to_spacy import _spaces
+from graphdep.sentence.exchange import _spaces
 
 
 def test_without_spacy_it_says_so(monkeypatch):
@@ -25,7 +25,7 @@ def test_spaces():
 @pytest.mark.spacy
 @given(st.data())
 def test_there_and_back(data):
-    from graphdep.testing.strategies import sentences
+    from tests.kit.strategies import sentences
 
     sentence = data.draw(sentences())
     [back] = Sentence.from_spacy(sentence.to_spacy())

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.sentence.exchange.word_lines import without_lost_arcs, word_lines
+from graphdep.sentence.exchange import without_lost_arcs, word_lines
 
 
 @pytest.mark.parametrize(

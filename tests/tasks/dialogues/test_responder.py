@@ -8,12 +8,12 @@ import torch
 from graphdep import RelationVocab, Responder, Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.decoding import DecodeConfig
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.parsing.parser import Parsed, chain_sentence
+from graphdep.sentence.sentence import truncate
 from graphdep.training import TrainConfig, load_task
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.vocab.detokenize import detokenize
+from graphdep.training.checkpoint import RunState
 from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.vocab import detokenize
 
 WORDS = "ann bob cid saw met the and you n't do . , ?".split()
 CONTEXTS = [
@@ -25,7 +25,7 @@ CONTEXTS = [
 ]
 SIZES = {"hidden_channels": 16, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}
 SIZES |= {"decoder_layers": 1, "max_turns": 3, "max_words": 6, "max_length": 6, "accelerator": "cpu"}
-MODELS = ["transformer-dra", "transformer", "dialogbert", "recosa", "hred", "hran", "transformer-dra-random"]
+MODELS = ["transformer-dra", "transformer", "dialogbert", "recosa", "hred", "hran", "transformer-dra@random"]
 
 
 class Stub(Parser):

@@ -6,14 +6,14 @@ import math
 import pytest
 import torch
 
-from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
-from graphdep.tasks.dialogues.responses import read_responses, spread_over
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
+from graphdep.tasks.dialogues.model import read_responses, spread_over
+from graphdep.tasks.dialogues.settings import DIALOGUE_MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.token_batches import TokenBatchSampler
-from graphdep.training.runner.run_file import RESULT
-from graphdep.training.table.report import write_report
+from graphdep.training.config import RESULT
+from graphdep.training.learning_task import TokenBatchSampler
+from graphdep.training.table import write_report
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 WORDS = [name for name, preset in DIALOGUE_MODELS.items() if "pieces" not in preset.overrides]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
@@ -57,26 +57,6 @@ def test_a_model_learns_what_follows(dialogues, tmp_path):
     result = train(TrainConfig.of("transformer-dra", **settings), tmp_path)
     assert result["metrics"]["test_perplexity"] < 1.1 < 4 < result["floor"]["test_perplexity"]
     assert result["metrics"]["test_bleu2_method1"] > 0.99 > 0.5 > result["floor"]["test_bleu2_method1"]
-
-
-def test_resumed_is_uninterrupted(dialogues, tmp_path, monkeypatch):
-    config = TrainConfig.of("dialogbert", **{**dialogues, "max_epochs": 3, "dropout": 0.2})
-    whole = train(config, tmp_path / "whole")
-    from graphdep.tasks import DialogueTask
-
-    original = DialogueTask.loss
-
-    def interrupted(self, batch):
-        if self.current_epoch == 2:
-            raise KeyboardInterrupt
-        return original(self, batch)
-
-    monkeypatch.setattr(DialogueTask, "loss", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "halves")
-    monkeypatch.setattr(DialogueTask, "loss", original)
-    resumed = train(config, tmp_path / "halves", resume=True)
-    assert resumed["metrics"] == whole["metrics"]
 
 
 def test_more_epochs_are_another_run_where_the_rate_falls(dialogues, tmp_path):
@@ -217,7 +197,7 @@ def test_defaults_are_the_paper_s():
 
 def test_rows_of_words_and_subwords_have_data_of_their_own(dialogues, tmp_path):
     pytest.importorskip("tokenizers")
-    from graphdep.training.table.ablation import ablate
+    from graphdep.training.ablation import ablate
 
     settings = {**dialogues, "max_epochs": 1}
     del settings["task"]

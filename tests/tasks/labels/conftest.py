@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_roles import write_tiny_propbank
-from graphdep.testing.tiny_tags import read_tiny_treebank, write_tiny_tags
+from tests.kit.tiny_corpora import read_tiny_treebank, write_tiny_propbank, write_tiny_tags
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 RAW = Path(__file__).parents[3] / "datasets" / "mini" / "ud" / "raw"
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}

@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphdep.tasks.labels.build import build_label_model
+from graphdep.tasks.labels.model import build_label_model
 from graphdep.training import TrainConfig
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.build import Parts, load_pretrained
 from graphdep.vocab import RelationVocab
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from graphdep.metrics.found_labels import micro_f1
-from graphdep.tasks.labels.by_place import DISTANCES, LENGTHS, f1_by_place
-from graphdep.tasks.labels.scoring import ScoredWords
+from graphdep.metrics.scores import micro_f1
+from graphdep.tasks.labels.model import DISTANCES, LENGTHS, f1_by_place
+from graphdep.tasks.labels.settings import ScoredWords
 
 
 def corpus(examples: list[list[bool]]) -> SimpleNamespace:

@@ -8,12 +8,11 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 from graphdep.datasets import PropBankEWT
-from graphdep.datasets.labels.bio import spans_of
-from graphdep.datasets.labels.column import Column
-from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.datasets.labels.base import UDTags
+from graphdep.datasets.labels.words import Column, spans_of
 from graphdep.sentence import Sentence
-from graphdep.tasks.labels.floors import label_floors, labelled_words
-from graphdep.tasks.labels.scoring import LabelScoring
+from graphdep.tasks.labels.model import label_floors, labelled_words
+from graphdep.tasks.labels.settings import LabelScoring
 
 
 def commonest(labels: list) -> object:

@@ -8,12 +8,12 @@ import torch
 
 pytest.importorskip("transformers")
 
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.labels import frozen
+from graphdep.tasks.labels import model as frozen
 from graphdep.tasks.labels.family import LabelFamily
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.frozen import frozen_words
+from graphdep.training.floors import frozen_words
 
 
 @pytest.fixture(scope="module")

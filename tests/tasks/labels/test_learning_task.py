@@ -6,11 +6,11 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch
 
 from graphdep.tasks import family_of
-from graphdep.tasks.labels.learning_task import LabelTask, word_losses
-from graphdep.tasks.labels.presets import LABEL_MODELS
+from graphdep.tasks.labels.model import LabelTask, word_losses
+from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.learning_task import join_outputs
-from graphdep.training.family.parts import Parts
+from graphdep.training.build import Parts
+from graphdep.training.learning_task import join_outputs
 from graphdep.transforms import PRESETS
 
 # Those over constituents: tests/tasks/test_constituents.py.

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from graphdep.tasks import resolve_task
-from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown
+from graphdep.training.ablation import ablate
+from graphdep.training.table import markdown
+from tests.kit.runs import evaluate_own
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SHORT = {"max_epochs": 2, "batch_size": 4, "lr": 0.05, "accelerator": "cpu", "min_freq": 1}

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from graphdep.cli import app
 from graphdep.datasets import PropBankEWT
 from graphdep.io import read_conllu
-from graphdep.testing.tiny_roles import write_tiny_propbank
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training.evaluation import read_predictions
+from tests.kit.tiny_corpora import write_tiny_propbank
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SHORT = {"max_epochs": 3, "batch_size": 4, "lr": 0.05, "accelerator": "cpu", "min_freq": 1, "parser": "chain"}
@@ -205,7 +205,7 @@ def test_a_mark_that_nobody_learned_from(run, tiny, tmp_path):
 @pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-dam-basic"])
 def test_words_that_a_pretrained_encoder_has_no_room_for(run, tmp_path, model):
     pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     encoder = write_tiny_encoder(tmp_path / "encoder", positions=12)
     plain = [{key: value for key, value in row.items() if key != "mark"} for row in ROWS]

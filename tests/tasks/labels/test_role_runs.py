@@ -11,13 +11,11 @@ from typer.testing import CliRunner
 
 from graphdep.cli import app
 from graphdep.tasks import family_of
-from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.interrupted import assert_resumes
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.runner.predictions import read_predictions
-from graphdep.training.table.comparison import compare_runs
+from graphdep.training.build import load_pretrained
+from graphdep.training.evaluation import read_predictions
+from graphdep.training.table import compare_runs
+from tests.kit.runs import evaluate_own
 
 AGREEMENT = Path(__file__).parents[3] / "datasets" / "mini" / "agreement" / "raw"
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=8")
@@ -106,12 +104,6 @@ def test_the_best_sequence_is_a_matter_of_the_evaluation(of_roles, tmp_path):
     assert again["metrics"]["test_accuracy"] != result["metrics"]["test_accuracy"]
     told = evaluate_own(tmp_path / "best.ckpt", settings={"decode": "argmax"})["metrics"]
     assert told == {k: v for k, v in result["metrics"].items() if k.startswith("test")}
-
-
-def test_an_interrupted_run_with_a_chain_ends_like_an_uninterrupted_one(of_roles, tmp_path):
-    settings = {**of_roles, "max_epochs": 3, "dropout": 0.3, "batch_size": 8}
-    weights = assert_resumes(TrainConfig.of("dt", **settings, form="spans", crf=True), tmp_path, LabelTask)
-    assert weights["chain.transition"].any()
 
 
 def test_rows_of_words_and_of_pieces_are_compared(of_roles, on_encoder, tmp_path):

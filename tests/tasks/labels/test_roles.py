@@ -12,15 +12,13 @@ from torch.utils.data import DataLoader as PlainLoader
 from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
-from graphdep.datasets.labels.bio import bio_of, spans_of
+from graphdep.datasets.labels.words import bio_of, spans_of
 from graphdep.tasks import family_of
-from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.tasks.labels.presets import LABEL_MODELS
+from graphdep.tasks.labels.model import LabelTask
+from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.learning_task import join_outputs
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.ranks import example_numbers, gather_rows
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.learning_task import example_numbers, gather_rows, join_outputs
 
 # Those over constituents: tests/tasks/test_constituents.py.
 TREES = [name for name in LABEL_MODELS if "constituent" not in name]
@@ -261,7 +259,7 @@ def test_rows_of_several_processes_are_those_of_one(pieces, of_roles, on_encoder
         into[:] = parts
 
     fake = SimpleNamespace(get_world_size=lambda: processes, all_gather_object=all_gather)
-    monkeypatch.setattr("graphdep.training.family.ranks.dist", fake)
+    monkeypatch.setattr("graphdep.training.learning_task.dist", fake)
     for mine, theirs in zip(gather_rows(*parts[0]), one):
         torch.testing.assert_close(mine, theirs)
 
@@ -269,7 +267,7 @@ def test_rows_of_several_processes_are_those_of_one(pieces, of_roles, on_encoder
 def test_what_is_compared_are_words_or_whole_groups(spans, of_roles):
     from dataclasses import replace
 
-    from graphdep.tasks.labels.tasks import TASKS
+    from graphdep.tasks.labels.settings import TASKS
 
     task = make(spans, of_roles, form="spans")
     outputs = outputs_of(task, spans["test"], spans["test"])

@@ -8,13 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from graphdep.cli import app
-from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.words import Column
 from graphdep.io import read_conllu
-from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.interrupted import assert_resumes
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training.evaluation import read_predictions
+from tests.kit.runs import evaluate_own
 
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=2")
 SCORES = ("accuracy", "f1", "macro_f1", "exact")
@@ -60,11 +58,6 @@ def test_a_checkpoint_has_the_names_of_its_labels(tiny, tmp_path):
     assert state.labels == sorted(state.labels)
     assert {"NOUN", "VERB", "DET"} < set(state.labels)
     assert task.model.head.lin.out_features == len(state.labels)
-
-
-def test_an_interrupted_run_ends_like_an_uninterrupted_one(tiny, tmp_path):
-    config = TrainConfig.of("dt@random", **{**tiny, "max_epochs": 3, "dropout": 0.3})
-    assert_resumes(config, tmp_path, LabelTask)
 
 
 def test_ablation_and_comparison_from_the_command_line(run, raw, tmp_path):

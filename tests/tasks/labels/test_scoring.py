@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.datasets.labels.bio import bio_of, spans_of
-from graphdep.metrics.found_labels import NOTHING
-from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords, bio_tables
+from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.labels.words import bio_of, spans_of
+from graphdep.metrics.scores import NOTHING
+from graphdep.tasks.labels.settings import LabelScoring, ScoredWords, bio_tables
 
 LABELS = ("O", "B-A", "B-B", "I-A", "I-B")
 SCORING = LabelScoring(LABELS, "O", "bio")

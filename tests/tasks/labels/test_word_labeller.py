@@ -16,9 +16,9 @@ from torch_geometric.data import Batch
 import graphdep
 from graphdep import Sentence, WordLabeller
 from graphdep.data import mark_words, to_data
-from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.transforms import DependencyEdges, SelfLoops
+from tests.kit.runs import evaluate_own
 
 SIZES = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SIZES |= {"min_freq": 1, "lr": 0.02, "dropout": 0.0}
@@ -157,7 +157,7 @@ def test_edges_of_ones_own(tmp_path):
 @pytest.mark.parametrize("model", ["bert", "bert-dt", None])
 def test_pretrained_encoders(tmp_path, model):
     pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     encoder = write_tiny_encoder(tmp_path / "encoder")
     fitted = new(encoder, model, max_length=24, word_state="mean").fit(TREES, LABELS, MARKS)
@@ -179,7 +179,7 @@ def test_pretrained_encoders(tmp_path, model):
 @pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
 def test_enhanced_graphs(tmp_path):
     pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     encoder = write_tiny_encoder(tmp_path / "encoder")
     model = new(encoder, "bert-dam", max_length=24).fit(TREES, LABELS)

@@ -16,8 +16,8 @@ from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingKey, Pos
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import GraphTransformer, PostTrainingModel
 from graphdep.tasks import PostTraining, PostTrainingTask
-from graphdep.training.family.learning_task import join_outputs
-from graphdep.training.runner.trainer import quiet
+from graphdep.training.learning_task import join_outputs
+from graphdep.training.trainer import quiet
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
 

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from graphdep.nn.conv.sia_conv import MASKS
-from graphdep.nn.models.selection_model import READOUTS
-from graphdep.nn.models.sia import BLOCKS
-from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.nn.models.selection import BLOCKS, READOUTS
+from graphdep.tasks.selection.settings import SelectionConfig
 
 
 def test_choices_are_those_of_the_layer():

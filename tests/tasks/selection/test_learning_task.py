@@ -13,10 +13,10 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.metrics import RANKING
 from graphdep.nn.models import SMN
 from graphdep.tasks import SelectionTask
-from graphdep.tasks.selection.equal_candidates import example_keys
-from graphdep.testing.word_dialogues import LETTERS, VOCAB, random_dialogue, word_dialogue
-from graphdep.training.family.learning_task import join_outputs
+from graphdep.tasks.selection.model import example_keys
+from graphdep.training.learning_task import join_outputs
 from graphdep.vocab import VocabTokens
+from tests.kit.word_dialogues import LETTERS, VOCAB, random_dialogue, word_dialogue
 
 
 class Fixed(nn.Module):

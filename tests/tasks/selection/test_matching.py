@@ -9,22 +9,18 @@ import torch
 
 from graphdep import ResponseSelector
 from graphdep.nn.models import MatchingModel
-from graphdep.nn.models._turn_accumulator import ACCUMULATIONS
-from graphdep.nn.models.deep_attention_matching import FORMS
-from graphdep.nn.models.ioi import OBJECTIVES
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.selection.matching_build import build_matching_model
-from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
-from graphdep.tasks.selection.presets import SELECTION_MODELS
-from graphdep.tasks.selection.published import PAPER
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.word_dialogues import word_dialogue
+from graphdep.nn.models.baselines.deep_matching import DAM_FORMS, OBJECTIVES
+from graphdep.nn.models.baselines.matching import ACCUMULATIONS
+from graphdep.tasks.selection.model import build_matching_model
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS, PAPER, SELECTION_MODELS, SelectionConfig
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import write_report
+from graphdep.training.ablation import ablate
+from graphdep.training.table import write_report
 from graphdep.vocab import UNK_ID
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
+from tests.kit.word_dialogues import word_dialogue
 
 SMALL = {"hidden_channels": 8, "image_words": 8, "max_length": 32, "batch_size": 8, "accelerator": "cpu"}
 
@@ -37,7 +33,7 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_choices_are_those_of_the_layers() -> None:
     """Settings do not import them."""
     assert SelectionConfig.choices["accumulation"] == ACCUMULATIONS
-    assert SelectionConfig.choices["matching_form"] == FORMS
+    assert SelectionConfig.choices["matching_form"] == DAM_FORMS
     assert SelectionConfig.choices["block_objective"] == OBJECTIVES
 
 
@@ -80,8 +76,8 @@ def test_a_model_learns_who_is_spoken_of(pools, tmp_path) -> None:
 
 
 def test_settings_reach_the_model(pools) -> None:
-    from graphdep.training.family.by_task import build_task
-    from graphdep.training.family.parts import Parts
+    from graphdep.training.build import Parts
+    from graphdep.training.family import build_task
 
     def built(model: str, **settings):
         return build_task(TrainConfig.of(model, **pools, **settings), Parts(9, 5)).model

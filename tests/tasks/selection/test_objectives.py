@@ -15,19 +15,18 @@ from typer.testing import CliRunner
 
 from graphdep import ResponseSelector, attention_map
 from graphdep.cli import app
-from graphdep.datasets.selection.objectives.order_restoration import FORMS
+from graphdep.datasets.selection.objectives import FORMS
 from graphdep.nn.models import SIA
-from graphdep.nn.models.speaker_selection_model import SPEAKERS
-from graphdep.nn.models.utterance_manipulation_model import LOSSES
-from graphdep.tasks.selection.objective_settings import OBJECTIVES, ObjectiveSettings
-from graphdep.tasks.selection.splits import EpochKeys
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.nn.models.selection import LOSSES, SPEAKERS
+from graphdep.tasks.selection.model import EpochKeys
+from graphdep.tasks.selection.settings import OBJECTIVES, ObjectiveSettings
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.by_task import build_task
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.shared_batches import SharedBatches
-from graphdep.training.family.splits import EpochSampler
+from graphdep.training.build import Parts
+from graphdep.training.family import build_task
+from graphdep.training.learning_task import SharedBatches
+from graphdep.training.splits import EpochSampler
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"encoder": "transformer", "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
 MINI = Path(__file__).parents[3] / "datasets" / "mini"

@@ -7,15 +7,14 @@ import pytest
 import torch
 
 from graphdep.nn.models import SIA
-from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
-from graphdep.tasks.selection.presets import SELECTION_MODELS
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SELECTION_MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.runner.run_file import RESULT
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import write_report
+from graphdep.training.ablation import ablate
+from graphdep.training.config import RESULT
+from graphdep.training.table import write_report
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"encoder": "transformer", "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
 
@@ -69,15 +68,6 @@ def test_a_model_learns_who_is_spoken_of(pools, tmp_path):
     assert result["metrics"]["test_MRR"] > 0.6 > 0.3 > result["floor"]["test_MRR"]
 
 
-def test_resumed_is_uninterrupted(pools, tmp_path):
-    config = TrainConfig.of("bert-sia", **pools)
-    whole = train(config, tmp_path / "whole")
-    part = tmp_path / "part"
-    train(dataclasses.replace(config, max_epochs=1), part)
-    resumed = train(config, part, resume=True)
-    assert resumed["metrics"] == whole["metrics"]
-
-
 def test_a_pretrained_encoder_needs_its_folder_only_in_training(pools, folder, tmp_path):
     config = TrainConfig.of(
         "bert-sia", **{**pools, "encoder": folder, "freeze_layers": 1, "layer_decay": 0.5}
@@ -107,9 +97,8 @@ def test_frozen_layers_keep_their_weights_and_others_do_not(pools, folder, tmp_p
 
 
 def test_learning_rates_fall_from_layer_to_layer(pools, folder):
-    from graphdep.training.family.by_task import build_task
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.pretrained import load_pretrained
+    from graphdep.training.build import Parts, load_pretrained
+    from graphdep.training.family import build_task
 
     config = TrainConfig.of("bert-sia", **{**pools, "encoder": folder, "layer_decay": 0.5, "lr": 0.01})
     task = build_task(config, Parts(5, 5, pretrained=load_pretrained(config)))
@@ -212,9 +201,8 @@ def test_post_training_without_trees_takes_no_edges_of_trees():
 
 
 def test_what_stands_on_the_encoder_may_learn_faster_and_biases_do_not_decay(pools, folder):
-    from graphdep.training.family.by_task import build_task
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.pretrained import load_pretrained
+    from graphdep.training.build import Parts, load_pretrained
+    from graphdep.training.family import build_task
 
     settings = {
         **pools,

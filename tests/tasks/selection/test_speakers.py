@@ -7,7 +7,7 @@ from torch_geometric.data import Batch
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.tasks.selection.speakers import Speakers
+from graphdep.tasks.selection.model import Speakers
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{number}" for number in range(6)]

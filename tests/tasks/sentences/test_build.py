@@ -8,12 +8,12 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, to_data
-from graphdep.training import MODELS, TrainConfig
-from graphdep.training.family.by_task import build_edges, build_task, load_splits
-from graphdep.training.family.optimizers import make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.scratch import build_encoder
+from graphdep.tasks.sentences.settings import MODELS
+from graphdep.training import TrainConfig
+from graphdep.training.build import Parts, build_encoder, make_optimizer
+from graphdep.training.family import build_task, load_splits
 from graphdep.transforms import PRESETS, resolve
+from tests.kit.runs import build_edges
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_single_sentences(model, opinions, tiny):
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        ("dt-unlabelled", {"labels": False}),
+        ("dt@unlabelled", {"labels": False}),
         ("dt-undirected", {"directions": False}),
         ("dt-infill4", {"max_distance": 4}),
         ("dt-infill0", {"max_distance": 0}),
@@ -134,9 +134,9 @@ def test_types_are_those_of_the_dt_preset(batch):
 def test_tree_controls_come_before_the_edges(batch):
     data, _ = batch
     parsed = build_edges(TrainConfig.of("dt"))(data)
-    chain = build_edges(TrainConfig.of("dt-chain"))(data)
+    chain = build_edges(TrainConfig.of("dt@chain"))(data)
     assert not torch.equal(parsed.governor_index, chain.governor_index)
-    seeds = [build_edges(TrainConfig.of("dt-random", seed=seed))(data).governor_index for seed in (0, 0, 1)]
+    seeds = [build_edges(TrainConfig.of("dt@random", seed=seed))(data).governor_index for seed in (0, 0, 1)]
     assert torch.equal(seeds[0], seeds[1])
     assert not torch.equal(seeds[0], seeds[2])
 

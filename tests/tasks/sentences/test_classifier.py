@@ -21,13 +21,13 @@ import graphdep
 from graphdep import RelationVocab, Sentence, SequenceClassifier, to_data
 from graphdep.datasets import SICK
 from graphdep.parsing import resolver
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_sick
-from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.parsing.parser import ChainParser
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.runner import predictor as _asking
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training import estimator as _asking
+from graphdep.training.evaluation import read_predictions
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_sick
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.05}
 WORDS = {"good": ["fine", "nice"], "bad": ["dull", "awful"], "odd": ["strange", "queer"]}
@@ -253,17 +253,6 @@ def test_checkpoints_of_other_tasks(tmp_path):
     result = train(TrainConfig.of("dt", task="sick-r", **settings), tmp_path / "r")
     with pytest.raises(ValueError, match="best.ckpt: trained on the task 'sick-r', which has no classes"):
         SequenceClassifier.load(result["checkpoint"], parser="chain")
-
-
-def test_a_checkpoint_of_before_classes_had_names(fitted, tmp_path):
-    fitted.save(tmp_path / "model.ckpt")
-    checkpoint = torch.load(tmp_path / "model.ckpt", weights_only=True)
-    del checkpoint["graphdep"]["labels"]
-    checkpoint["graphdep"]["config"] = TrainConfig.of("dt", task="sst", **SIZES, parser="chain").to_dict()
-    for name in ("head.lin.weight", "head.lin.bias"):
-        checkpoint["state_dict"][f"model.{name}"] = checkpoint["state_dict"][f"model.{name}"][:2]
-    torch.save(checkpoint, tmp_path / "old.ckpt")
-    assert SequenceClassifier.load(tmp_path / "old.ckpt", parser="chain").classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

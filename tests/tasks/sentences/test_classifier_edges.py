@@ -6,23 +6,17 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from torch_geometric.transforms import Compose
+from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import SentenceEncoder, SequenceClassifier
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import load_task
-from graphdep.transforms import (
-    CompleteEdges,
-    DependencyEdges,
-    RandomTree,
-    SelfLoops,
-    register_edges,
-    registry,
-    resolve,
-)
-from graphdep.transforms.registry import UnknownEdgesError
+from graphdep.transforms import CompleteEdges, DependencyEdges, RandomTree, SelfLoops, register_edges, resolve
+from graphdep.transforms import presets as registry
+from graphdep.transforms.presets import UnknownEdgesError
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 
@@ -110,6 +104,30 @@ def test_saved_and_loaded_with_the_same_edges(fitted, tmp_path):
     assert clone(given).fit(TEXTS, LABELS).result_["own_edges"] == fitted.result_["own_edges"]
     vectors = SentenceEncoder(path, edges=both(), parser="chain", device="cpu").transform(TEXTS)
     assert vectors.shape == (8, 8)
+
+
+class Window(BaseTransform):
+    """Prints alike, whatever its width."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def forward(self, data):
+        near = (torch.arange(data.num_nodes)[:, None] - torch.arange(data.num_nodes)).abs() <= self.width
+        data.edge_index = (near & (data.batch[:, None] == data.batch)).nonzero().T.contiguous()
+        return data
+
+
+def test_others_that_differ_on_long_texts_alone_are_refused(tmp_path):
+    new(Window(20), max_epochs=1).fit(TEXTS, LABELS).save(tmp_path / "model.ckpt")
+    SequenceClassifier.load(tmp_path / "model.ckpt", edges=Window(20), parser="chain", device="cpu")
+    for width in (30, 300):
+        with pytest.raises(
+            ValueError, match=r"must be those of the training, 'Window\(\) .*code, options and"
+        ):
+            SequenceClassifier.load(
+                tmp_path / "model.ckpt", edges=Window(width), parser="chain", device="cpu"
+            )
 
 
 def test_loaded_where_they_are_known(fitted, tmp_path):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import (
     TrainConfig,
     ablate,
@@ -17,7 +16,8 @@ from graphdep.training import (
     parse_settings,
     train,
 )
-from graphdep.training.table.report import csv_rows, markdown
+from graphdep.training.table import csv_rows, markdown
+from tests.kit.runs import evaluate_own
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 ROWS = [

@@ -25,12 +25,12 @@ from torch_geometric.transforms import Compose
 import graphdep
 from graphdep import Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
-from graphdep.tasks.sentences import encoder as sentence_encoder
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.parsing.parser import Parsed, chain_sentence
+from graphdep.tasks.sentences import predict as sentence_encoder
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.runner import predictor
+from graphdep.training import estimator as predictor
 from graphdep.transforms import resolve
+from tests.kit.tiny_corpora import write_tiny_sick
 
 TEXTS = ["ann saw bob", "dan saw eve . bob saw ann .", "Rain", "ann", "bob saw ann"]
 ODD = ["", " \n\t", "Rain", "我 喜欢 茶", "😀", "word " * 2000, "\u200b", "\x00 \ud800"]
@@ -361,7 +361,7 @@ def test_arcs_of_a_model_in_memory(monkeypatch):
         return [dataclasses.replace(tree, deps=deps) for tree in trees]
 
     asked: list[str] = []
-    monkeypatch.setattr("graphdep.tasks.sentences.encoder.enhance", enhanced)
+    monkeypatch.setattr("graphdep.tasks.sentences.predict.enhance", enhanced)
     model = DependencyTransformer(
         6, 3, hidden_channels=8, num_layers=1, heads=2, ff_channels=8, relation_attention=False
     )
@@ -381,7 +381,7 @@ def test_arcs_of_a_model_in_memory(monkeypatch):
 def test_length_of_a_pretrained_model_in_memory(tmp_path):
     pytest.importorskip("transformers")
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     model = load_encoder(write_tiny_encoder(tmp_path))
     parts = model, Vocab(), graphdep.RelationVocab(), resolve("transformer"), Stub()

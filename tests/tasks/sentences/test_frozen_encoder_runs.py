@@ -8,15 +8,13 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep import SentenceEncoder, attention_map
-from graphdep.nn.models import _single_texts
+from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.sentences.learning_task import SentenceTask
-from graphdep.tasks.sentences.predictor import Predictor
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.interrupted import assert_resumes
-from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.tasks.sentences.predict import Predictor
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.table.ablation import ablate
+from graphdep.training.ablation import ablate
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +53,6 @@ def test_a_run_on_pairs(task, short, corpus, folder, tmp_path, monkeypatch) -> N
     texts = {s: {t for d in splits[s] for t in _single_texts.texts_of(d)} for s in ("train", "val")}
     trained = read[: len(texts["train"] | texts["val"])]
     assert sorted(trained) == sorted(texts["train"] | texts["val"])
-
-
-def test_it_goes_on_where_it_was_stopped(short, corpus, tmp_path) -> None:
-    config = TrainConfig.of("bert-frozen", **{**corpus, **short, "task": "sick-e"})
-    assert_resumes(config, tmp_path, SentenceTask)
 
 
 def test_it_learns_from_single_sentences_and_predicts(short, opinions, folder, tmp_path) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from graphdep.tasks import ACCEPTABILITY, DUPLICATE, ENTAILMENT, RELATEDNESS, SIMILARITY
-from graphdep.tasks.sentences.goal import expected_grade, kl_divergence
+from graphdep.tasks.sentences.settings import expected_grade, kl_divergence
 
 
 def test_kl_divergence_equals_its_formula():

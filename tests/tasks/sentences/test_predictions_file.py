@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
-from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, train
+from tests.kit.tiny_corpora import write_tiny_glue, write_tiny_sick, write_tiny_sst
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "max_epochs": 1, "accelerator": "cpu"}
 

@@ -7,12 +7,12 @@ pytest.importorskip("transformers")
 
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
-from graphdep.parsing.chain_parser import ChainParser
-from graphdep.tasks.sentences.pretrained import build_pretrained_model
-from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.parsing.parser import ChainParser
+from graphdep.tasks.sentences.model import build_pretrained_model
 from graphdep.training import TrainConfig
-from graphdep.training.family.pretrained_edges import pretrained_edges
+from graphdep.training.build import pretrained_edges
 from graphdep.vocab import RelationVocab
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 TEXTS = ["a b c d", ("e f g", "h i")]
 

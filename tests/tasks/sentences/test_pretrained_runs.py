@@ -9,17 +9,16 @@ pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
-from graphdep.tasks.sentences.presets import MODELS
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_glue import write_tiny_glue
+from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.by_task import build_edges, build_task
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.splits import Splits
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown
+from graphdep.training.ablation import ablate
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.family import build_task
+from graphdep.training.splits import Splits
+from graphdep.training.table import markdown
+from tests.kit.runs import build_edges, evaluate_own
+from tests.kit.tiny_corpora import write_tiny_glue
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 # Over constituents: tests/tasks/test_constituents.py.
 BERTS = [n for n in MODELS if n.startswith("bert") and n not in ("bert-frozen", "bert-constituents")]
@@ -134,7 +133,7 @@ def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkey
             for number, s in enumerate(sentences)
         ]
 
-    monkeypatch.setattr("graphdep.datasets.base.text_dataset.enhance", enhanced)
+    monkeypatch.setattr("graphdep.datasets.base.parsed.enhance", enhanced)
     settings = {**corpus, **short, "task": "sick-e", "arcs": "enhanced++"}
     result = train(TrainConfig.of("bert-dam", **settings), tmp_path)
     state = load_task(tmp_path / "best.ckpt")[1]
@@ -278,7 +277,7 @@ def test_other_corpora_have_one_way_to_split(short, opinions):
 
 
 def test_the_paper_stands_beside_the_rows_that_it_has():
-    from graphdep.tasks.sentences.published import PAPER
+    from graphdep.tasks.sentences.settings import PAPER
 
     assert PAPER["cola"].rows.keys() <= MODELS.keys()
     for task, (whole, dev) in {"cola": (8551, 1043), "glue-sst2": (67349, 872)}.items():

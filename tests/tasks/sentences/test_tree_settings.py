@@ -8,11 +8,11 @@ from graphdep.datasets import SST
 from graphdep.nn import models as M
 from graphdep.parsing import resolve_parser
 from graphdep.tasks import SENTIMENT, SentenceTask
-from graphdep.tasks.sentences.build import build_model
-from graphdep.tasks.sentences.tree_settings import CONSTITUENT_ENCODERS, TREE_ENCODERS
+from graphdep.tasks.sentences.model import build_model
+from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, TREE_ENCODERS
 from graphdep.training import TrainConfig
-from graphdep.training.family.by_task import build_task, load_splits
-from graphdep.training.family.parts import Parts
+from graphdep.training.build import Parts
+from graphdep.training.family import build_task, load_splits
 from graphdep.transforms import resolve
 
 SMALL = {"hidden_channels": 8, "heads": 2, "ff_channels": 8}
@@ -74,14 +74,6 @@ def test_labels_of_nodes() -> None:
         TrainConfig.of("rntn", task="sst-trees", node_labels=True, phrases=True)
     with pytest.raises(ValueError, match=r"'node_labels' are of the treebank's own .*\(got trees='random'\)"):
         TrainConfig.of("rntn@random", task="sst", node_labels=True)
-
-
-def test_unchanged_settings_have_the_digest_that_they_had() -> None:
-    """Settings that came later leave runs of before their names."""
-    config = TrainConfig.of("tree-lstm", task="sst")
-    later = {"binarized", "leaf", "node_labels"}
-    assert later <= set(config.to_dict())
-    assert later <= set(type(config).later)
 
 
 @pytest.mark.parametrize("name", ["tree-lstm-ct", "taghypertreelstm"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_spans import (
+from tests.kit.tiny_corpora import (
     tiny_span_rows,
     write_span_rows,
     write_tiny_aspects,
     write_tiny_conll04,
     write_tiny_semeval2010,
 )
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SHORT = {"max_epochs": 2, "batch_size": 4, "lr": 0.05, "accelerator": "cpu", "min_freq": 1, "parser": "chain"}

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.datasets.spans.label_names import LABELS, OTHER, RELATIONS, UNDIRECTED
+from graphdep.datasets.spans.rows import LABELS, OTHER, RELATIONS, UNDIRECTED
 from graphdep.tasks import family_of, resolve_task
-from graphdep.tasks.spans.tasks import COLUMNS, TASKS
+from graphdep.tasks.spans.settings import COLUMNS, TASKS
 from graphdep.training import TrainConfig
-from graphdep.training.family.word_models import WORD_MODELS
+from graphdep.training.encoder_config import WORD_MODELS
 
 SCRATCH = [name for name in WORD_MODELS if not name.startswith("bert") and "constituent" not in name]
 SCORES = ["accuracy", "exact", "f1", "macro_f1"]

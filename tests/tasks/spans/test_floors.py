@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from graphdep.datasets.spans.span_key import span_key
+from graphdep.datasets.spans.rows import span_key
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.parsing import resolve_parser
 from graphdep.tasks import family_of
-from graphdep.tasks.spans.floors import span_floors
-from graphdep.testing.tiny_spans import tiny_span_rows, write_span_rows
+from graphdep.tasks.spans.model import span_floors
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.build import Parts, load_pretrained
+from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 OUTSIDE = {"semeval2010": "Other", "conll04": "none"}
 

@@ -9,12 +9,12 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.spans import frozen
+from graphdep.tasks.spans import model as frozen
 from graphdep.tasks.spans.family import SpanFamily
 from graphdep.training import TrainConfig, load_splits, train
-from graphdep.training.family.frozen import frozen_words
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown
+from graphdep.training.ablation import ablate
+from graphdep.training.floors import frozen_words
+from graphdep.training.table import markdown
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,11 @@ from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
 from graphdep.tasks import family_of
-from graphdep.tasks.spans.learning_task import SpanTask
+from graphdep.tasks.spans.model import SpanTask
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.learning_task import join_outputs
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.ranks import example_numbers, gather_rows
-from graphdep.training.family.word_models import WORD_MODELS
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.encoder_config import WORD_MODELS
+from graphdep.training.learning_task import example_numbers, gather_rows, join_outputs
 from graphdep.transforms import PRESETS
 
 # Those over constituents: tests/tasks/test_constituents.py.
@@ -243,7 +241,7 @@ def test_rows_of_several_processes_are_those_of_one(splits, short, monkeypatch, 
         into[:] = parts
 
     fake = SimpleNamespace(get_world_size=lambda: processes, all_gather_object=all_gather)
-    monkeypatch.setattr("graphdep.training.family.ranks.dist", fake)
+    monkeypatch.setattr("graphdep.training.learning_task.dist", fake)
     for column, other in zip(gather_rows(*parts[0]), one):
         torch.testing.assert_close(column, other)
 

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from graphdep.cli import app
-from graphdep.testing.tiny_spans import tiny_span_rows, write_span_rows
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training.evaluation import read_predictions
+from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SHORT = {"max_epochs": 3, "batch_size": 4, "lr": 0.05, "accelerator": "cpu", "min_freq": 1, "parser": "chain"}

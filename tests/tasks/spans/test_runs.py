@@ -12,13 +12,11 @@ from typer.testing import CliRunner
 import graphdep
 from graphdep.cli import app
 from graphdep.tasks import family_of
-from graphdep.tasks.spans.learning_task import SpanTask
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.interrupted import assert_resumes
-from graphdep.testing.tiny_spans import tiny_span_rows, write_span_rows
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.runner.predictions import read_predictions
-from graphdep.training.table.ablation import ablate
+from graphdep.training.ablation import ablate
+from graphdep.training.evaluation import read_predictions
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 TASKS = ("semeval2010", "conll04", "aspects", "spans")
 SCORES = ("accuracy", "exact", "f1", "macro_f1")
@@ -94,11 +92,6 @@ def test_pretrained_encoders(roots, on_encoder, tmp_path, model):
     _, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     assert (prediction == -2).sum() == lost > 0
     check_again(tmp_path, result)
-
-
-def test_an_interrupted_run_ends_like_an_uninterrupted_one(of_task, tmp_path):
-    settings = {**of_task("semeval2010"), "max_epochs": 3, "dropout": 0.3}
-    assert_resumes(TrainConfig.of("dt@random", **settings, path=True), tmp_path, SpanTask)
 
 
 @pytest.mark.parametrize("task", TASKS)

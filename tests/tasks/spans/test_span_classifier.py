@@ -12,9 +12,9 @@ from sklearn.model_selection import cross_val_score
 
 import graphdep
 from graphdep import Sentence, SpanClassifier
-from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.transforms import DependencyEdges, SelfLoops
+from tests.kit.runs import evaluate_own
 
 SIZES = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SIZES |= {"min_freq": 1, "lr": 0.02, "dropout": 0.0}

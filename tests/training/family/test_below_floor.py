@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from graphdep.training.family.below_floor import below_floor, untrained
+from graphdep.training.floors import below_floor, untrained
 
 
 def test_the_best_floor_counts_whichever_way_is_better():

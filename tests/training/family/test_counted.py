@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.training.family.counted import look_up
+from graphdep.training.floors import look_up
 
 
 def commonest(labels: list[int]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -15,17 +14,15 @@ pytest.importorskip("transformers")
 from graphdep.data import NodeType
 from graphdep.metrics import MSE, ranking_metrics
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.sentences import frozen as sentences
+from graphdep.tasks.sentences import model as sentences
 from graphdep.tasks.sentences.family import SentenceFamily
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.training import TrainConfig, load_splits, run_folder, train
-from graphdep.training.family.by_task import family_of
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.frozen import frozen_vectors
-from graphdep.training.runner.run_file import RESULT
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown, table_cells
+from graphdep.training import TrainConfig, load_splits, train
+from graphdep.training.ablation import ablate
+from graphdep.training.family import TaskFamily, family_of
+from graphdep.training.floors import frozen_vectors
+from graphdep.training.table import markdown, table_cells
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +170,6 @@ def test_a_run_has_it_and_is_else_the_same_without(task, short, pools, corpus, t
     assert known["floor_frozen"] == {"test_MRR": 0.25}
 
 
-def test_the_setting_leaves_the_digest_as_it_was(short, pools, corpus):
-    for config in (
-        TrainConfig.of("bert", **pools, **short),
-        TrainConfig.of("bert", task="sick-e", **corpus, **short),
-    ):
-        assert "floor_frozen" in config.later
-        state = {key: value for key, value in config.to_dict().items() if key != "floor_frozen"}
-        assert TrainConfig.from_dict(state).digest("x") == config.digest("x")
-
-
 def test_models_without_a_pretrained_encoder_have_none(tiny, tmp_path):
     assert train(TrainConfig.of("dt", task="sick-e", **tiny), tmp_path)["floor_frozen"] == {}
     assert TaskFamily.floor_frozen(None, None, None, None) == {}
@@ -213,17 +200,3 @@ def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, mon
     off = ablate("sick-e", ["bert"], [0], tmp_path / "off", settings={**settings, "floor_frozen": False})
     assert len(calls) == 1
     assert "not trained" not in markdown(off)
-
-
-def test_results_of_before_are_read(short, corpus, tmp_path):
-    config = TrainConfig.of("bert", task="sick-e", **corpus, **short)
-    splits = load_splits(config)
-    folder = run_folder(config, splits, tmp_path)
-    result = train(config, folder, splits=splits)
-    old = {key: value for key, value in result.items() if key != "floor_frozen"}
-    old["config"] = {key: value for key, value in old["config"].items() if key != "floor_frozen"}
-    (folder / RESULT).write_text(json.dumps(old))
-    assert train(config, folder, splits=splits, resume=True)["metrics"] == result["metrics"]
-    summary = ablate("sick-e", ["bert"], [0], tmp_path, settings={**corpus, **short})
-    assert summary["floor_frozen"] == {}
-    assert [row[0] for row in table_cells(summary)[1]] == ["(no skill)", "bert"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from graphdep.training.family import frozen_probe
-from graphdep.training.family.frozen_probe import fit_ridge, pair_features, predict_rows
+from graphdep.training import floors as frozen_probe
+from graphdep.training.floors import fit_ridge, pair_features, predict_rows
 
 
 def rows(x: torch.Tensor):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch_geometric.data import Batch
@@ -9,7 +11,7 @@ from graphdep import Sentence, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention import layout as layout_module
 from graphdep.tasks import ENTAILMENT, SentenceTask
-from graphdep.training.family.learning_task import LearningTask, LinearSchedule, epoch_seed
+from graphdep.training.learning_task import LearningTask, LinearSchedule, epoch_seed
 from graphdep.transforms import resolve
 
 
@@ -29,6 +31,19 @@ def test_epoch_seeds_do_not_repeat():
     seeds = {epoch_seed(seed, epoch) for seed in range(5) for epoch in range(20)}
     assert len(seeds) == 100
     assert epoch_seed(1, 3) == epoch_seed(1, 3)
+
+
+def test_each_epoch_and_process_has_a_dropout_of_its_own_which_repeats():
+    task = SentenceTask(torch.nn.Linear(1, 1), resolve("dt"), ENTAILMENT, seed=3)
+
+    def dropped(epoch: int, rank: int) -> tuple[float, ...]:
+        task._trainer = SimpleNamespace(current_epoch=epoch, global_rank=rank)
+        task.on_train_epoch_start()
+        return tuple(torch.nn.functional.dropout(torch.ones(64)).tolist())
+
+    masks = {(epoch, rank): dropped(epoch, rank) for epoch in range(3) for rank in range(2)}
+    assert len(set(masks.values())) == 6
+    assert masks == {key: dropped(*key) for key in reversed(masks)}
 
 
 def test_a_batch_goes_to_a_gpu_with_its_tiles_from_pinned_memory(monkeypatch: pytest.MonkeyPatch):

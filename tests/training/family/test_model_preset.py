@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from graphdep.tasks import families
-from graphdep.training import TrainConfig, parse_settings, resolve_model
-from graphdep.training.family.by_task import build_edges
-from graphdep.training.family.model_preset import CONTROLS, ModelPreset
+from graphdep.training import TrainConfig, parse_settings
+from graphdep.training.config import CONTROLS, ModelPreset
+from tests.kit.runs import build_edges
 
 TREES = ("random", "chain", "reversed")
 TASK_OF = {
@@ -90,7 +90,6 @@ def test_a_control_without_labels():
     ("name", "message"),
     [
         ("dt@random@chain", r"one kind of trees \(got random and chain in 'dt@random@chain'\)$"),
-        ("dt-random@parser", r"one kind of trees \(got random and parser in 'dt-random@parser'\)$"),
         ("dt@noisy-5@parser", r"\(got noisy-5 and parser in .*\); did you mean '@noisy-5-parsed'\?"),
         ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of dt@parser, dt@gold"),
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
@@ -104,25 +103,11 @@ def test_wrong_controls_are_named(name, message):
         TrainConfig.of(name)
 
 
-def test_runs_and_checkpoints_from_before_keep_their_names():
-    # As commit 3b997c8 names them.
-    assert TrainConfig.of("dt").digest() == "f4e66527"
-    assert TrainConfig.of("dt-random").digest() == "ccacf847"
-    # Whose roots of further sentences in a turn were not roots.
-    before = TrainConfig.of("transformer-dra", task="dailydialog", roots="first")
-    assert before.digest() == "7ee5fc91"
-    state = TrainConfig.of("dt").to_dict()
-    del state["trees"]
-    assert TrainConfig.from_dict({**state, "tree": "chain"}).trees == "chain"
-    assert TrainConfig.from_dict({**state, "tree": None}).trees == "parser"
-
-
 def test_a_control_says_so():
     preset = ModelPreset("a model", overrides={"arcs": "enhanced++", "lr": 1.0})
     assert preset.control("random").summary == "control: a model, on random trees without labels"
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}
     assert preset.control("unlabelled").settings["arcs"] == "enhanced++"
-    assert resolve_model("dt-random").stands_for == "dt@random"
     plain = {"parser", "gold", "random", "random-labels", "chain", "reversed", "unlabelled", "shuffled"}
     assert {name for name in CONTROLS if not name.startswith("noisy-")} == {*plain, "random-labels-parsed"}
     noisy = preset.control("noisy-20")

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from graphdep.training import TrainConfig
-from graphdep.training.family import precision
-from graphdep.training.family.precision import gain_of_bf16, settled
+from graphdep.training import build as precision
+from graphdep.training.build import gain_of_bf16, settled
 
 
 @pytest.fixture

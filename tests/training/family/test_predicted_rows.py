@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from graphdep.training.family.predicted_rows import PredictedRow, write_rows
+from graphdep.training.floors import PredictedRow, write_rows
 
 PREDICTED = [PredictedRow("a", {"a": 0.75, "b": 0.25}), PredictedRow(None, None)]
 

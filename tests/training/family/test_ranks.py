@@ -16,13 +16,13 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler, SequentialSampler
 
 from graphdep.data import StoredBatches
-from graphdep.tasks.sentences.learning_task import SentenceTask
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.tasks.sentences.model import SentenceTask
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.by_task import build_task
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.ranks import example_numbers, gather_rows
-from graphdep.training.runner.trainer import make_trainer, quiet
+from graphdep.training.build import Parts
+from graphdep.training.family import build_task
+from graphdep.training.learning_task import example_numbers, gather_rows
+from graphdep.training.trainer import make_trainer, quiet
+from tests.kit.tiny_corpora import write_tiny_sick
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 
@@ -101,7 +101,7 @@ def gathered(monkeypatch, parts):
         into[:] = parts
 
     fake = SimpleNamespace(get_world_size=lambda: len(parts), all_gather_object=all_gather)
-    monkeypatch.setattr("graphdep.training.family.ranks.dist", fake)
+    monkeypatch.setattr("graphdep.training.learning_task.dist", fake)
     return gather_rows(*parts[0])
 
 

@@ -5,14 +5,13 @@ import dataclasses
 import pytest
 
 from graphdep.io.limits import LIMITS
-from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.csv_config import CSVConfig
+from graphdep.tasks.dialogues.settings import DialogueConfig
+from graphdep.tasks.labels.settings import LabelConfig
+from graphdep.tasks.post_training.settings import PostTrainingConfig
+from graphdep.tasks.selection.settings import SelectionConfig
+from graphdep.tasks.sentences.settings import CSVConfig, SentenceConfig
 from graphdep.training import TrainConfig
-from graphdep.training.family.setting import Marked, Told, setting
+from graphdep.training.settings import Marked, Told, setting
 
 CONFIGS = (
     TrainConfig,
@@ -29,12 +28,11 @@ CONFIGS = (
 class Base:
     size: int = setting(defines=True)
     rate: float = setting(0.1, at_least=0.01, published=True, free=True)
-    kind: str | None = setting(None, choices=(None, "b", "a"), later=True)
+    kind: str | None = setting(None, choices=(None, "b", "a"))
     plain: int = 0
 
     defining = Marked("defines")
     free = Marked("free", "late")
-    later = Marked("later")
     choices = Told[tuple[str | None, ...]]("choices")
     at_least = Told[float]("at_least")
 
@@ -48,7 +46,7 @@ class Mixin:
 class Own(Mixin, Base):
     rate: float = 0.5
     size: int = 3
-    kind: str | None = setting("c", choices=("c",), defines=True, later=False)
+    kind: str | None = setting("c", choices=("c",), defines=True)
     extra: int = setting(2, late=True)
 
 
@@ -68,7 +66,7 @@ def test_a_field_is_a_plain_one_of_its_dataclass():
 
 def test_a_class_and_its_instances_tell_what_the_fields_say():
     for own in (Base, Base(size=2)):
-        assert (own.defining, own.free, own.later) == (("size",), ("rate",), ("kind",))
+        assert (own.defining, own.free) == (("size",), ("rate",))
         assert own.choices == {"kind": (None, "b", "a")}
         assert own.at_least == {"rate": 0.01}
 
@@ -76,7 +74,6 @@ def test_a_class_and_its_instances_tell_what_the_fields_say():
 def test_a_field_that_is_declared_again_keeps_what_it_does_not_say_otherwise():
     assert Own.defining == ("size", "kind", "extra")  # as the fields are in order, whoever says it
     assert Own.free == ("rate", "extra")
-    assert Own.later == ()
     assert Own.choices == {"kind": ("c",)}
     assert Own.at_least == Further.at_least == {"rate": 0.01}
     assert Further.free == ("extra",)
@@ -110,11 +107,6 @@ def test_settings_of_tasks_say_what_they_said():
     assert "max_sum" not in SentenceConfig.defining
     assert "seed" in DialogueConfig.free
     assert "seed" not in SentenceConfig.free
-    pretrained = {"freeze_layers", "head_lr", "layer_decay"}  # selection has always had them
-    assert pretrained.isdisjoint(SelectionConfig.later)
-    assert pretrained < {*SentenceConfig.later}
-    assert "labels" in SelectionConfig.later
-    assert "labels" not in SentenceConfig.later
     assert [config.at_least for config in CONFIGS] == [
         {},
         *[{"max_length": 5}] * 2,
@@ -122,38 +114,3 @@ def test_settings_of_tasks_say_what_they_said():
         {"max_length": 5},
         *[{"max_length": 4}] * 2,
     ]
-
-
-# As runs were named before fields said anything.
-TEXTS = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
-DIGESTS = [
-    ("sick-e", "dt", {}, "f4e66527"),
-    ("sick-e", "dt-chain", {"seed": 3}, "d2b8afac"),
-    ("sst", "tree-lstm", {}, "696fb324"),
-    ("mrpc", "bert-dt", {}, "0e402a50"),
-    ("mrpc", "bert", {"freeze_layers": 2}, "683ecd60"),
-    ("qnli", "bert-dam", {"val_from": "dev"}, "21702da1"),
-    ("csv", "dt", TEXTS, "f9622ba3"),
-    ("csv", "dt", {**TEXTS, "max_words": 50}, "209c69d9"),
-    ("dailydialog", "transformer-dra", {"roots": "first"}, "7ee5fc91"),  # as all runs were before
-    ("dailydialog", "hred", {"roots": "first", "strategy": "sample"}, "24f14685"),
-    ("ud-tags", "dt", {}, "317120ec"),
-    ("ubuntu", "bert-sia", {}, "801d2aae"),
-    ("ubuntu", "bert-sia", {"max_sum": 3}, "932dbb68"),
-    ("post-train", "bert-fp", {}, "61ee796b"),
-]
-
-
-@pytest.mark.parametrize(("task", "model", "settings", "digest"), DIGESTS)
-def test_runs_keep_their_names(task, model, settings, digest):
-    assert TrainConfig.of(model, task=task, **settings).digest() == digest
-
-
-def test_runs_of_before_had_another_default():
-    config = TrainConfig.of("transformer-dra", task="dailydialog")
-    before = {name: value for name, value in config.to_dict().items() if name != "roots"}
-    read = TrainConfig.from_dict(before)
-    assert (config.roots, read.roots) == ("all", "first")
-    assert TrainConfig.from_dict(config.to_dict()).roots == "all"
-    assert read == config.replace(roots="first")
-    assert read.digest() != config.digest()

@@ -4,7 +4,7 @@ import pytest
 
 from graphdep.tasks import families
 from graphdep.training import TrainConfig
-from graphdep.training.family.setting_texts import setting_texts
+from graphdep.training.config import setting_texts
 
 TASKS = [task for family in families() for task in family.tasks]
 

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.training import MODELS, TrainConfig, parse_settings
+from graphdep.tasks.sentences.settings import MODELS
+from graphdep.training import TrainConfig, parse_settings
 
 
-def test_presets_are_table_3_and_its_controls():
+def test_presets_are_table_3():
     flags = {}
     for name in MODELS:
         config = TrainConfig.of(name)
@@ -21,11 +22,6 @@ def test_presets_are_table_3_and_its_controls():
     assert flags["dt"] == (True, "sigmoid", True, "dt", "parser")
     assert flags["transformer"][0] is False
     assert flags["transformer"][2:] == (False, "transformer-utterance", "parser")
-    assert [flags[f"dt-{tree}"][4] for tree in ("random", "chain", "reversed")] == [
-        "random",
-        "chain",
-        "reversed",
-    ]
 
 
 def test_defaults_are_the_paper_s():
@@ -103,14 +99,8 @@ def test_wrong_values_name_key_and_value(setting, message):
 
 
 def test_survives_a_dictionary():
-    config = TrainConfig.of("dt-chain", seed=3, vectors="glove.txt")
+    config = TrainConfig.of("dt@chain", seed=3, vectors="glove.txt")
     assert TrainConfig.from_dict(config.to_dict()) == config
-
-
-def test_a_later_setting_leaves_the_names_of_earlier_runs():
-    config = TrainConfig.of("dt")
-    assert config.replace(start="random").digest() == config.digest()
-    assert config.replace(start="torch").digest() != config.digest()
 
 
 def test_phrases_are_those_of_the_treebank():

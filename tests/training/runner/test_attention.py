@@ -9,14 +9,13 @@ import torch
 
 import graphdep
 from graphdep import NodeType, RelationVocab, Vocab, attention_map
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig
-from graphdep.training.family.by_task import build_task
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.splits import NO_WORDS
-from graphdep.training.runner.checkpoint import RunState, load_task, save_task
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.checkpoint import RunState, load_task, save_task
+from graphdep.training.family import build_task
+from graphdep.training.splits import NO_WORDS
 from graphdep.visualization import AttentionMap
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 TINY = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
 SENTENCE = {**TINY, "relation_dim": 4}

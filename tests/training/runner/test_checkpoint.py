@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
-from graphdep.training.runner.checkpoint import AtomicCheckpointIO
+from graphdep.training.checkpoint import AtomicCheckpointIO
 
 
 class Evil:

@@ -10,8 +10,8 @@ from graphdep import RelationVocab, Sentence, Vocab, to_data
 from graphdep.nn import models as M
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.explain import ExplainableModel
-from graphdep.training.runner.edge_masks import edge_masks
 from graphdep.transforms import resolve
+from graphdep.visualization.attention import edge_masks
 
 WORDS = ["I", "saw", "big", "dogs"]
 VOCAB, RELATIONS = Vocab(WORDS), RelationVocab()

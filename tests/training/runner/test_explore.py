@@ -6,10 +6,9 @@ import pytest
 import torch
 
 from graphdep import explore
-from graphdep.testing import tiny_corpus
-from graphdep.testing.tiny_roles import write_tiny_propbank
-from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, train
+from tests.kit import tiny_corpora
+from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_semeval2010
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "max_epochs": 1}
 
@@ -20,7 +19,7 @@ def trained(model, task, corpus, folder, **settings):
 
 
 def test_a_regression_gives_a_number(tmp_path):
-    corpus = tiny_corpus.write_tiny_sick(tmp_path)
+    corpus = tiny_corpora.write_tiny_sick(tmp_path)
     checkpoint = trained("dt", "sick-r", corpus, tmp_path)
     page = explore(checkpoint, ["ann likes bob", "bob likes ann"], parser="chain")
     [answer] = page.sides[0].answers
@@ -55,7 +54,7 @@ def test_marked_spans_have_a_label_and_are_explained(tmp_path):
 
 
 def test_responses_and_rankings(tmp_path):
-    corpus = tiny_corpus.write_tiny_dialogues(tmp_path / "dialogues")
+    corpus = tiny_corpora.write_tiny_dialogues(tmp_path / "dialogues")
     settings = {"min_freq": 1, "limit_generate": 0, "decoder_layers": 1}
     checkpoint = trained("transformer-dra", "dailydialog", corpus, tmp_path / "a", **settings)
     page = explore(checkpoint, ["hello there", "how are you"], parser="chain")
@@ -69,7 +68,7 @@ def test_responses_and_rankings(tmp_path):
         assert [float(share) for *_, share in parts] == sorted((float(s) for *_, s in parts), reverse=True)
     with pytest.raises(ValueError, match="which models of 'dailydialog' do not give"):
         explore(checkpoint, "hello there", parser="chain", explain=["gradient"])
-    corpus = tiny_corpus.write_tiny_selection(tmp_path / "selection")
+    corpus = tiny_corpora.write_tiny_selection(tmp_path / "selection")
     checkpoint = trained("bert-sia", "ubuntu", {**corpus, "encoder": "transformer"}, tmp_path / "b")
     texts = ["hello there", "how are you"]
     options = {"candidates": ["no", "fine"], "explain": ["gradient"], "parser": "chain"}
@@ -85,7 +84,7 @@ def test_responses_and_rankings(tmp_path):
 
 
 def test_a_mask_of_an_explainer_is_a_layer(tmp_path):
-    checkpoint = trained("dt", "sst", tiny_corpus.write_tiny_sst(tmp_path), tmp_path)
+    checkpoint = trained("dt", "sst", tiny_corpora.write_tiny_sst(tmp_path), tmp_path)
     plain = explore(checkpoint, "ann likes bob", parser="chain")
     mask = torch.rand(plain.sides[0].edges["dt"].edge_index.size(1))
     page = explore(checkpoint, "ann likes bob", parser="chain", masks={"mine": mask})
@@ -95,7 +94,7 @@ def test_a_mask_of_an_explainer_is_a_layer(tmp_path):
 
 
 def test_edges_of_the_same_name_leave_the_models_own(tmp_path):
-    checkpoint = trained("dt", "sst", tiny_corpus.write_tiny_sst(tmp_path), tmp_path, max_distance=1)
+    checkpoint = trained("dt", "sst", tiny_corpora.write_tiny_sst(tmp_path), tmp_path, max_distance=1)
     plain = explore(checkpoint, "ann likes bob", parser="chain")
     asked = explore(checkpoint, "ann likes bob", parser="chain", edges="dt", explain=["gradient"])
     own, other = asked.sides[0].edges.values()
@@ -105,7 +104,7 @@ def test_edges_of_the_same_name_leave_the_models_own(tmp_path):
 
 
 def test_a_name_for_each_side(tmp_path):
-    checkpoint = trained("dt", "sst", tiny_corpus.write_tiny_sst(tmp_path), tmp_path)
+    checkpoint = trained("dt", "sst", tiny_corpora.write_tiny_sst(tmp_path), tmp_path)
     for names in (["mine"], ["mine", "yours", "theirs"]):
         with pytest.raises(ValueError, match=f"'names' must be one for each of 2 sides .got {len(names)}."):
             explore(checkpoint, "ann likes bob", parser="chain", against="random", names=names)

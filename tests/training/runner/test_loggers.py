@@ -5,9 +5,9 @@ import importlib.util
 import pytest
 from lightning.pytorch.loggers import Logger
 
-from graphdep.io.extras import LOGGERS, check_logger
+from graphdep.io.limits import LOGGERS, check_logger
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.metrics_file import METRICS, read_metrics
+from graphdep.training.trainer import METRICS, read_metrics
 
 
 class Told(Logger):
@@ -47,7 +47,7 @@ def test_a_logger_gets_the_values_of_epochs_and_of_steps_where_asked(tmp_path, c
 @pytest.mark.parametrize("name", [name for name in LOGGERS if name != "none"])
 def test_a_missing_package_is_told_of_before_the_work(tmp_path, config, monkeypatch, name):
     real = importlib.util.find_spec
-    monkeypatch.setattr("graphdep.io.extras.find_spec", lambda other: None if other == name else real(other))
+    monkeypatch.setattr("graphdep.io.limits.find_spec", lambda other: None if other == name else real(other))
     with pytest.raises(ImportError, match=f"the logger '{name}' needs its package: pip install {name}"):
         train(config, tmp_path, logger=name)
     assert not (tmp_path / "last.ckpt").exists()

@@ -6,8 +6,8 @@ import lightning as L
 import pytest
 
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.metrics_file import METRICS, STEPS, read_metrics, write_metrics
-from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training.checkpoint import RunCheckpoint
+from graphdep.training.trainer import METRICS, STEPS, read_metrics, write_metrics
 
 
 class Stop(Exception):

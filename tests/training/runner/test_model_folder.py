@@ -19,23 +19,21 @@ from safetensors.torch import load_file
 import graphdep
 from graphdep.io import atomic_path
 from graphdep.tasks import TASKS, resolve_task
-from graphdep.testing import tiny_corpus
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_roles import write_tiny_propbank
-from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
-from graphdep.training.runner import hub_model
-from graphdep.training.runner.licences import LICENCES, licence_of
-from graphdep.training.runner.model_folder import read_model_folder
-from graphdep.training.runner.write_model_folder import write_model_folder
+from graphdep.training import hub as hub_model
+from graphdep.training.checkpoint import read_model_folder
+from graphdep.training.hub import LICENCES, licence_of, write_model_folder
+from tests.kit import tiny_corpora
+from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_semeval2010
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "max_epochs": 1, "min_freq": 1}
 OWN = {"accelerator": "cpu", "parser": "chain"}
 RUNS = {
-    "sst": ("dt", tiny_corpus.write_tiny_sst, SIZES),
-    "sick-r": ("transformer", tiny_corpus.write_tiny_sick, SIZES),
-    "dailydialog": ("transformer-dra", tiny_corpus.write_tiny_dialogues, {**SIZES, "limit_generate": 0}),
-    "ubuntu": ("bert-sia", tiny_corpus.write_tiny_selection, {"max_epochs": 1, "max_length": 40}),
+    "sst": ("dt", tiny_corpora.write_tiny_sst, SIZES),
+    "sick-r": ("transformer", tiny_corpora.write_tiny_sick, SIZES),
+    "dailydialog": ("transformer-dra", tiny_corpora.write_tiny_dialogues, {**SIZES, "limit_generate": 0}),
+    "ubuntu": ("bert-sia", tiny_corpora.write_tiny_selection, {"max_epochs": 1, "max_length": 40}),
     "semeval2010": ("dt", write_tiny_semeval2010, SIZES),
     "propbank-ewt": ("dt", write_tiny_propbank, {**SIZES, "relation_dim": 4}),
 }
@@ -133,7 +131,7 @@ def test_licences_are_those_of_the_cards_of_the_corpora():
 
 
 def test_a_task_that_no_class_answers_for(runs, monkeypatch):
-    module = importlib.import_module("graphdep.training.runner.load")  # the name is the function's, too
+    module = importlib.import_module("graphdep.training.hub")  # the name is the function's, too
     monkeypatch.setattr(module, "read_task", lambda place: "post-train")
     with pytest.raises(ValueError, match="the task 'post-train', which no class answers for: see"):
         graphdep.load(runs["sst"])
@@ -151,7 +149,7 @@ def test_in_another_process(saved):
 def test_on_a_machine_of_another_precision(tmp_path):
     """Its weights are those that were trained, whatever numbers are usual where it is loaded."""
     given = {
-        **tiny_corpus.write_tiny_sst(tmp_path / "data"),
+        **tiny_corpora.write_tiny_sst(tmp_path / "data"),
         "task": "sst",
         **SIZES,
         **OWN,
@@ -217,24 +215,69 @@ def test_a_damaged_or_foreign_folder_is_refused(saved, how, message):
         load_task(saved)
 
 
-def test_a_save_that_is_killed_leaves_nothing_that_is_taken_for_a_model(saved, runs, monkeypatch):
-    monkeypatch.setattr(
-        "graphdep.training.runner.write_model_folder.model_card", None
-    )  # what comes before the end
-    with pytest.raises(TypeError):
-        write_model_folder(saved, *load_task(runs["sst"]))
-    with pytest.raises(ValueError, match="damaged: no file config.json"):
+@pytest.mark.parametrize("name", ["config.json", "README.md", "vocab.json", "model.safetensors"])
+def test_a_save_that_is_killed_leaves_no_model_and_can_be_made_again(saved, runs, monkeypatch, name):
+    trained = load_task(runs["sst"])
+
+    @contextlib.contextmanager
+    def killed(path):
+        if path.name == name:
+            raise KeyboardInterrupt
+        with atomic_path(path) as temporary:
+            yield temporary
+
+    module = "graphdep.training.hub"
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(f"{module}.atomic_path", killed)
+        write_model_folder(saved, *trained)
+    with pytest.raises((ValueError, FileNotFoundError), match="damaged: no file|without a best.ckpt"):
         load_task(saved)
+    write_model_folder(saved, *trained)
+    load_task(saved)
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "config.json", "run.yaml", "vocab.json", "encoder.json", "model.safetensors"]
+)
+@pytest.mark.parametrize("before", ["nothing", "an export"])
+def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_path, name, before):
+    model, folder = graphdep.load(runs["sst"], parser="chain"), tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    if before == "an export":
+        model.save_pretrained(folder)
+        model.save_pretrained(folder)  # its own files, once more
+    (folder / name).write_text("mine")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    first = name if name == "config.json" and before == "nothing" else ".*"  # without it none is an export's
+    with pytest.raises(ValueError, match=rf"project/{first} is not as an export wrote it, .*overwrite=True"):
+        model.save_pretrained(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
+    model.save_pretrained(folder, overwrite=True)
+    load_task(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert name == "encoder.json" or (folder / name).read_text(errors="replace") != "mine"
+
+
+def test_the_folder_of_a_run_and_a_link_stay_as_they_are(runs, tmp_path):
+    model = graphdep.load(runs["sst"], parser="chain")
+    with pytest.raises(ValueError, match="is the folder of a run, whose best.ckpt is its model"):
+        model.save_pretrained(runs["sick-r"], overwrite=True)
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "README.md").symlink_to(tmp_path / "precious")
+    (tmp_path / "model" / "run.yaml").symlink_to(tmp_path / "gone")
+    model.save_pretrained(tmp_path / "model", overwrite=True)
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not (tmp_path / "gone").exists()
+    with pytest.raises(TypeError, match="'token' is for push_to_hub=True"):
+        model.save_pretrained(tmp_path / "model", token="t")
 
 
 def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeypatch):
     """Into another one, which is moved over it, a kill leaves that, and others take the new one for a
     leftover.
     """
-    modules = [
-        importlib.import_module(f"graphdep.training.runner.{name}")
-        for name in ("write_model_folder", "run_file")
-    ]
 
     @contextlib.contextmanager
     def watched(path):
@@ -243,8 +286,7 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
             yield temporary
             assert temporary.stat().st_ino == held, path
 
-    for module in modules:
-        monkeypatch.setattr(module, "atomic_path", watched)
+    monkeypatch.setattr("graphdep.training.hub.atomic_path", watched)
     write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.training.runner.predictions import (
-    Predictions,
-    read_predictions,
-    shared_groups,
-    write_predictions,
-)
+from graphdep.training.evaluation import Predictions, read_predictions, shared_groups, write_predictions
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 whole = st.integers(-(2**63), 2**63 - 1)

@@ -12,9 +12,8 @@ import pytest
 import torch
 
 from graphdep.training import TrainConfig, load_splits, train
-from graphdep.training.runner.checkpoint import read_checkpoint
-from graphdep.training.runner.metrics_file import read_metrics
-from graphdep.training.runner.processes import Processes
+from graphdep.training.checkpoint import read_checkpoint
+from graphdep.training.trainer import Processes, read_metrics
 
 # Six batches of 7 and one of 1, of which the second process has none.
 EXAMPLES, BATCH = 43, 7
@@ -185,7 +184,7 @@ def test_an_error_of_one_process_ends_them_all(words):
 FIRST_FAILS = """
 import sys
 from graphdep.cli import app
-from graphdep.training.runner import run
+from graphdep.training import run
 
 def fails(*args, **given):
     raise OSError(28, "No space left on device", "curves.png")

@@ -8,14 +8,14 @@ import pytest
 import torch
 from lightning import Callback
 
+from graphdep import SequenceClassifier
 from graphdep.tasks import SentenceTask, TrainingError
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_glue import write_tiny_glue
-from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
-from graphdep.training.runner import run
-from graphdep.training.runner.alone_in import alone_in
-from graphdep.training.runner.predictions import read_predictions
-from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training import TrainConfig, checkpoint, load_splits, read_checkpoint, run, train
+from graphdep.training.checkpoint import RunCheckpoint
+from graphdep.training.evaluation import read_predictions
+from graphdep.training.run import alone_in
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_glue
 
 
 class Stop(Exception):
@@ -235,6 +235,24 @@ def test_best_epoch_s_score_is_that_of_the_checkpoint(tmp_path, config):
     )
 
 
+@pytest.mark.parametrize("fits", [False, True])
+def test_the_best_checkpoint_is_loaded_once(tmp_path, monkeypatch, config, fits):
+    read, read_archive = [], checkpoint._read_archive
+    monkeypatch.setattr(
+        checkpoint, "_read_archive", lambda path: read.append(path.name) or read_archive(path)
+    )
+    if fits:
+        own = {"max_epochs": 2, "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1}
+        model = SequenceClassifier(
+            "transformer", model="dt", parser="chain", device="cpu", validation_fraction=0.5, **own
+        )
+        model.fit(["good film", "bad film"] * 4, ["x", "y"] * 4)
+        assert model._predictor.task._trainer is None  # which would keep the data
+    else:
+        train(config, tmp_path)
+    assert read == ["best.ckpt"]
+
+
 def test_limit_train_takes_the_first_pairs(tmp_path, config):
     splits = load_splits(config.replace(limit_train=5))
     assert [len(splits[split]) for split in ("train", "val", "test")] == [5, 10, 12]
@@ -383,7 +401,7 @@ def test_predictions_are_those_that_were_scored(tmp_path, config):
     target, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     assert len(target) == result["data"]["examples"]["test"]
     assert (target == prediction).mean() == result["metrics"]["test_accuracy"]
-    (tmp_path / "predictions.csv").unlink()  # as a run of an older version: made again
+    (tmp_path / "predictions.csv").unlink()  # made again
     assert train(config, tmp_path, resume=True)["metrics"] == result["metrics"]
     assert (tmp_path / "predictions.csv").exists()
 
@@ -407,8 +425,8 @@ def test_a_finished_run_that_is_set_aside_is_told_of(tmp_path, config, caplog):
 
 
 def test_precision_auto_is_what_it_became(tmp_path, monkeypatch, config, capsys):
-    monkeypatch.setattr("graphdep.training.family.precision.gain_of_bf16", lambda *sizes: 2.0)
-    monkeypatch.setattr("graphdep.training.family.precision._LEAST_CHANNELS", 1)
+    monkeypatch.setattr("graphdep.training.build.gain_of_bf16", lambda *sizes: 2.0)
+    monkeypatch.setattr("graphdep.training.build._LEAST_CHANNELS", 1)
     config = config.replace(max_epochs=1, accelerator="cpu")
     splits = load_splits(config)
     auto, bf16 = config.replace(precision="auto"), config.replace(precision="bf16-mixed")

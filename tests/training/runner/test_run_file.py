@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphdep.tasks import families
 from graphdep.training import TrainConfig, read_checkpoint, train
-from graphdep.training.runner.run_file import RUN_FILE, read_run, write_run
+from graphdep.training.config import RUN_FILE, read_run, write_run
 
 OWN = {"train": "a b: #c.csv", "text_columns": "text", "label_column": "no", "scheme": "words"}
 CONFIGS = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graphdep.training import TrainConfig
-from graphdep.training.table.row_settings import row_settings
+from graphdep.training.rows import row_settings
 
 
 def rows(*models: str, **own: object) -> dict[str, dict[str, object]]:

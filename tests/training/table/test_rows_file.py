@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graphdep.training import ablate
-from graphdep.training.table.rows_file import read_rows_file
+from graphdep.training.rows import read_rows_file
 
 ROWS = """
 task: sick-e

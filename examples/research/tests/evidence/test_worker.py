@@ -10,7 +10,7 @@ from evidence import worker as module
 from evidence.ledger import RunKey
 from evidence.worker import BUSY, Job, Worker
 
-from graphdep.training.runner.folder_in_use import FolderInUseError
+from graphdep.training.run import FolderInUseError
 
 # From Python 3.12 on a fork beside threads warns; what these do holds no lock.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -85,8 +85,8 @@ def test_an_encoder_is_asked_once_for_all_runs_of_a_table_that_share_its_data(tm
             floor_frozen = {"test_P@1": len(asked)} if config.pretrained else {}
         return {"floor_frozen": floor_frozen}
 
-    monkeypatch.setattr("graphdep.training.runner.run.train", train)
-    monkeypatch.setattr("graphdep.training.family.by_task.load_splits", lambda config: config.data)
+    monkeypatch.setattr("graphdep.training.run.train", train)
+    monkeypatch.setattr("graphdep.training.family.load_splits", lambda config: config.data)
     held = {}
     runs = [
         ("first", "table", Settings("a")),

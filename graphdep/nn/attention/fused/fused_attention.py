@@ -1,8 +1,9 @@
-"""Attention by the fused kernels, as an operator of torch."""
+"""Attention by the Triton kernels: what they serve, and their launch."""
 
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +12,184 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphdep.nn.attention.tiles import TENSORS, AttentionTiles
+from graphdep.nn.attention.dispatch import TILE_ROWS
+from graphdep.nn.attention.fused.kernels import (
+    csr_backward_columns,
+    csr_backward_rows,
+    csr_forward,
+    flash_backward_columns,
+    flash_backward_rows,
+    flash_forward,
+    tile_backward,
+    tile_forward,
+)
+from graphdep.nn.attention.tiles import CSR_ROWS, TENSORS, AttentionTiles
+
+# So many warps a program, by its rows: where registers do not spill when compiled ahead of time for sm_80,
+# sm_90 and sm_120 (tests/nn/attention/fused/test_launch.py), not by measurement.
+TILE_WARPS = {16: (1, 2), 32: (4, 4), 64: (4, 8)}  # forward, backward
+FLASH_SHAPES = {"forward": (32, 4), "rows": (32, 8), "columns": (32, 8)}  # columns or rows at a time, warps
+# Rows, edges at a time and warps of a program of `csr`, for nodes of few and of many edges.
+CSR_SHAPES = {"light": (CSR_ROWS, 2, 4), "hub": (1, 64, 8)}
+#: Dropout compares numbers of so many bits.
+DROPOUT_BITS = 24
+
+Tiles = dict[str, Tensor]
+
+
+def forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    seed: Tensor | None,
+    tiles: Tiles,
+    dropout_p: float,
+    num_weights: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Output, weights of ``num_weights`` explicit edges after dropout, logarithms of the rows' sums."""
+    num_nodes, heads, _ = query.shape
+    states, common = _arguments(
+        query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, num_weights > 0
+    )
+    out = query.new_empty(query.shape)
+    alpha = query.new_empty((num_weights, heads), dtype=torch.float32)
+    lse = query.new_empty((num_nodes, heads), dtype=torch.float32)
+    weights_to = alpha if num_weights else None
+    with _on(query):
+        if grid := tiles["tile"].size(0):
+            bytes_ = (tiles["tile"], tiles["slot"], tiles["rowptr"], tiles["edge"])
+            _tile(tile_forward, 0, grid, (*states, out, weights_to, *bytes_), common, tiles)
+        if grid := tiles["flash"].size(0):
+            args = (*states, out, lse, weights_to, *_flash_data(tiles))
+            _flash(flash_forward, "forward", grid, args, common)
+        data = (tiles["rowptr"], tiles["source"], tiles["edge"])
+        _csr(csr_forward, "rows", (*states, out, lse, weights_to), data, common, tiles)
+    return out, alpha, lse
+
+
+def backward(
+    grad_out: Tensor,
+    grad_alpha: Tensor | None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    seed: Tensor | None,
+    lse: Tensor,
+    tiles: Tiles,
+    dropout_p: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of the states and the terms; empty where there is no such term."""
+    states, common = _arguments(
+        query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, grad_alpha is not None
+    )
+    grad_out = grad_out.contiguous()
+    grad_alpha = None if grad_alpha is None else grad_alpha.contiguous()
+    grads = [query.new_empty(query.shape) for _ in range(3)]
+    terms = [query.new_empty(0) if x is None else x.new_empty(x.shape) for x in (attn_bias, score_scale)]
+    to = [None if x is None else grad for x, grad in zip((attn_bias, score_scale), terms)]
+    delta = torch.empty_like(lse)
+    incoming = (grad_out, grad_alpha)
+    with _on(query):
+        if grid := tiles["tile"].size(0):
+            bytes_ = (tiles["tile"], tiles["slot"], tiles["rowptr"], tiles["edge"])
+            _tile(tile_backward, 1, grid, (*states, *incoming, *grads, *to, *bytes_), common, tiles)
+        if grid := tiles["flash"].size(0):
+            kept = (*states, *incoming, lse, delta)
+            data = _flash_data(tiles)
+            _flash(flash_backward_rows, "rows", grid, (*kept, grads[0], *to, *data), common)
+            _flash(flash_backward_columns, "columns", grid, (*kept, *grads[1:], *data), common)
+        kept = (*states, *incoming, lse, delta)
+        data = (tiles["rowptr"], tiles["source"], tiles["edge"])
+        _csr(csr_backward_rows, "rows", (*kept, grads[0]), data, common, tiles)
+        data = (tiles["colptr"], tiles["by_source"], tiles["target"], tiles["edge"])
+        _csr(csr_backward_columns, "columns", (*kept, *grads[1:], *to), data, common, tiles)
+    return grads[0], grads[1], grads[2], terms[0], terms[1]
+
+
+def _arguments(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    seed: Tensor | None,
+    tiles: Tiles,
+    dropout_p: float,
+    weights: bool,
+) -> tuple[tuple[Tensor | None, ...], dict[str, Any]]:
+    """What all kernels begin with, and what they are specialised for."""
+    if query.stride(2) != 1 or not query.stride() == key.stride() == value.stride():
+        query, key, value = (x.contiguous() for x in (query, key, value))
+    bias, scale = (None if x is None or x.numel() == 0 else x.contiguous() for x in (attn_bias, score_scale))
+    channels = query.size(2)
+    for term in (bias, scale):
+        if term is not None and term.numel() >= 2**31:
+            raise ValueError(
+                f"backend='triton' serves terms of fewer than 2^31 numbers (got {[*term.shape]})"
+            )
+    threshold = round(dropout_p * 2**DROPOUT_BITS)
+    kept = 1 - threshold / 2**DROPOUT_BITS
+    common = {
+        "stride_node": query.stride(0),
+        "stride_head": query.stride(1),
+        "threshold": threshold,
+        "keep_scale": 1 / kept if kept else 0.0,
+        "sm_scale": channels**-0.5,
+        "H": query.size(1),
+        "D": channels,
+        "BLOCK_D": padded_channels(channels),
+        "HAS_BIAS": bias is not None,
+        "HAS_SCALE": scale is not None,
+        "HAS_EDGE": tiles["edge"].numel() > 0,
+        "DROPOUT": threshold > 0,
+        "WEIGHTS": weights,
+        "num_stages": 1,
+    }
+    return (query, key, value, bias, scale, seed), common
+
+
+def padded_channels(channels: int) -> int:
+    """Columns of a tile that holds so many channels: tensor cores take powers of two from 16 on."""
+    return max(16, 1 << (channels - 1).bit_length())
+
+
+def precision(dtype: torch.dtype) -> str:
+    """How products of 32 bits are computed, as for those of torch; others are exact anyway."""
+    fast = dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest"
+    return "tf32" if fast else "ieee"
+
+
+def _tile(kernel: Any, way: int, grid: int, args: tuple, common: dict[str, Any], tiles: Tiles) -> None:
+    block = tiles["slot"].size(1)
+    own = {"BLOCK": block, "PRECISION": precision(args[0].dtype), "num_warps": TILE_WARPS[block][way]}
+    kernel[(grid * common["H"],)](*args, **common, **own)
+
+
+def _flash(kernel: Any, name: str, grid: int, args: tuple, common: dict[str, Any]) -> None:
+    step, warps = FLASH_SHAPES[name]
+    own = {"TILE": TILE_ROWS, "STEP": step, "PRECISION": precision(args[0].dtype), "num_warps": warps}
+    kernel[(grid * common["H"],)](*args, **common, **own)
+
+
+def _flash_data(tiles: Tiles) -> tuple[Tensor, ...]:
+    return tuple(tiles[name] for name in ("flash", "flash_slot", "flash_used", "rowptr", "edge"))
+
+
+def _csr(kernel: Any, side: str, args: tuple, data: tuple, common: dict[str, Any], tiles: Tiles) -> None:
+    for kind, (rows, width, warps) in CSR_SHAPES.items():
+        nodes = tiles[f"{kind}_{side}"]
+        if nodes.numel():
+            own = {"ROWS": rows, "WIDTH": width, "num_warps": warps}
+            kernel[(nodes.numel() // rows * common["H"],)](*args, nodes, *data, **common, **own)
+
+
+def _on(query: Tensor) -> AbstractContextManager[Any]:
+    return torch.cuda.device(query.device) if query.is_cuda else nullcontext()
+
 
 INSTALLED = find_spec("triton") is not None
 #: Whether kernels run under Triton's interpreter, on the CPU; Triton itself looks when it is first imported.
@@ -142,7 +320,7 @@ class _FusedAttention(torch.autograd.Function):
 @cache
 def _launch() -> Any:
     """The module that has the kernels, which are imported when they are first called."""
-    return import_module("graphdep.nn.attention.fused.launch")
+    return import_module("graphdep.nn.attention.fused.fused_attention")
 
 
 def _forward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -7,12 +8,7 @@ import pytest
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import Agreement
-from graphdep.datasets.labels.agreement.agreement_rows import (
-    auxiliary_labels,
-    changing_words,
-    read_agreement,
-    verb_labels,
-)
+from graphdep.datasets.labels.agreement import auxiliary_labels, changing_words, read_agreement, verb_labels
 
 MINI = Path(__file__).parents[4] / "datasets" / "mini" / "agreement" / "raw"
 TENSE = {
@@ -99,6 +95,11 @@ def test_the_input_does_not_show_the_number(tmp_path, write):
     dataset = Agreement(tmp_path / "a", "test", raw_from=write("tense"))
     rows = read_agreement(Path(dataset.raw_dir, "tense_bracket.gen"), "tense", brackets=True)
     assert [row.words[-2] for row in rows] == ["missed", "missed"]
+
+
+def test_a_copy_has_no_parser_and_the_same_words(tmp_path, write):
+    dataset = Agreement(tmp_path / "a", "test", raw_from=write("tense"))
+    assert pickle.loads(pickle.dumps(dataset)).words() == dataset.words()
 
 
 def test_the_main_verb_alone(tmp_path, write):

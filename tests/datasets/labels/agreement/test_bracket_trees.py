@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.agreement.bracket_trees import bracket_tree, bracket_words
+from graphdep.datasets.labels.agreement import bracket_tree, bracket_words
 
 PATH = Path("tense_bracket.dev")
 

@@ -49,7 +49,7 @@ def files(tmp_path) -> Path:
 @pytest.fixture
 def sang(monkeypatch):
     """Lets *sang* and *sing* be a verb of the corpus, which it is not in the published one."""
-    from graphdep.datasets.labels.cogs import cogs_words
+    from graphdep.datasets.labels import cogs as cogs_words
 
     monkeypatch.setitem(cogs_words._IRREGULAR, "sing", "sang sung")
 

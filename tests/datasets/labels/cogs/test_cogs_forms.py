@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.cogs.cogs_forms import Node, original, variable_free
+from graphdep.datasets.labels.cogs import Node, original, variable_free
 
 PATH = Path("gen.tsv")
 

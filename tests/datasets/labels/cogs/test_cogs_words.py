@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.cogs.cogs_forms import original, variable_free
-from graphdep.datasets.labels.cogs.cogs_words import MisfitError, is_form, predicates
+from graphdep.datasets.labels.cogs import MisfitError, is_form, original, predicates, variable_free
 
 PATH = Path("gen.tsv")
 

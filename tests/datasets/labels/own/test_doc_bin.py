@@ -5,8 +5,7 @@ import sys
 import pytest
 
 from graphdep.datasets import OwnLabels
-from graphdep.datasets.labels.column import Column
-from graphdep.datasets.labels.own.doc_bin import read_doc_bin
+from graphdep.datasets.labels.words import Column, read_doc_bin
 
 WORDS = ["Ann", "Dow", "\n", "sings", "It", "rains"]
 HEADS = [1, 3, 1, 3, 5, 5]

@@ -10,8 +10,8 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import OwnLabels, UDTags
-from graphdep.datasets.base.digest import digests
-from graphdep.datasets.labels.relation_path import relation_paths
+from graphdep.datasets.base.parsed import digests
+from graphdep.datasets.labels.base import relation_paths
 
 TREE = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
 ROW = {"words": ["Ann", "reads", "books"], "labels": ["A0", None, "A1"], "mark": 1}

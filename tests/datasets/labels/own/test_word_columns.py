@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.own.word_columns import read_word_columns
+from graphdep.datasets.labels.words import read_word_columns
 
 # No blank, tab or control character, which are no part of a word here; "_" as a label has a meaning.
 WORDS = st.text(st.characters(blacklist_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=5)

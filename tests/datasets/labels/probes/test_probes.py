@@ -13,16 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS, WORD_CLASSES
-from graphdep.datasets.labels.probes.probe_sentences import (
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.labels.probe_corpus import (
     PHRASES,
+    PROBE_FUNCTIONS,
     RELATIONS,
+    WORD_CLASSES,
     ProbeSizes,
     _projective,
     probe_sentences,
 )
-from graphdep.datasets.labels.probes.probes import Probes
+from graphdep.datasets.labels.probe_dataset import Probes
 
 SMALL = {"sentences": 20, "min_words": 2, "max_words": 6}
 # w1 -> w3 -> w0, w5; w0 -> w2 -> w4, by numbers of words in their order

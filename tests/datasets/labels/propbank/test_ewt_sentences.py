@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.datasets.labels.propbank.ewt_sentences import read_ewt
-from graphdep.testing.tiny_roles import write_tiny_propbank
+from graphdep.datasets.labels.propbank import read_ewt
+from tests.kit.tiny_corpora import write_tiny_propbank
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence
 from graphdep.datasets import PropBankEWT
-from graphdep.datasets.base.draw import spread_rows
-from graphdep.datasets.labels.bio import spans_of
+from graphdep.datasets.base.rows import spread_rows
+from graphdep.datasets.labels.words import spans_of
 from graphdep.parsing import Parser
-from graphdep.testing.tiny_roles import write_tiny_propbank
+from tests.kit.tiny_corpora import write_tiny_propbank
 
 SPLITS = ("train", "val", "test")
 

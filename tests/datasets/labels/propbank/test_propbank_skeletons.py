@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.propbank.propbank_skeletons import read_skeletons
+from graphdep.datasets.labels.propbank import read_skeletons
 
 ROWS = [
     "doc 0 0 [WORD] PRP (TOP(S(NP*) - - (ARG0* *",

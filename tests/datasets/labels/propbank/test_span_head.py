@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.propbank.span_head import span_head
+from graphdep.datasets.labels.propbank import span_head
 from graphdep.sentence import Sentence
-from graphdep.testing.strategies import sentences
+from tests.kit.strategies import sentences
 
 
 def arcs_to_the_root(head, word):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import PropBankEWT, UniversalPropBank
-from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
+from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_up
 
 
 @pytest.fixture(scope="module")

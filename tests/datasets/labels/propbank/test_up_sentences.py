@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import ConlluError
-from graphdep.datasets.labels.propbank.up_sentences import read_up
+from graphdep.datasets.labels.propbank import read_up
 
 FORMS = ("Ann", "wants", "to", "sing")
 TREE = ["2\tnsubj", "0\troot", "4\tmark", "2\txcomp"]

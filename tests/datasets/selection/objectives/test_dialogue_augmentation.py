@@ -7,10 +7,9 @@ import torch
 
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, NodeType, selection_data
-from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.selection.objectives.dialogue import Dialogue
-from graphdep.datasets.selection.objectives.dialogue_augmentation import DialogueAugmentation
-from graphdep.tasks.selection.speakers import Speakers
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.selection.objectives import Dialogue, DialogueAugmentation
+from graphdep.tasks.selection.model import Speakers
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{number}" for number in range(12)]

@@ -6,11 +6,9 @@ import pytest
 import torch
 
 from graphdep.datasets import Ubuntu
-from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.selection.objectives.dialogue_augmentation import DialogueAugmentation
-from graphdep.datasets.selection.objectives.objective import Objective, as_kind
-from graphdep.datasets.selection.objectives.objective_pairs import ObjectivePairs
-from graphdep.testing.tiny_corpus import write_tiny_selection
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.selection.objectives import DialogueAugmentation, Objective, ObjectivePairs, as_kind
+from tests.kit.tiny_corpora import write_tiny_selection
 
 
 class Telling(Objective):

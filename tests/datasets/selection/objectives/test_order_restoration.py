@@ -7,9 +7,8 @@ import torch
 
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, NodeType, selection_data
-from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.selection.objectives.dialogue import Dialogue
-from graphdep.datasets.selection.objectives.order_restoration import OrderRestoration
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.selection.objectives import Dialogue, OrderRestoration
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{number}" for number in range(12)]

@@ -14,12 +14,10 @@ import pytest
 
 from graphdep import Sentence
 from graphdep.datasets import Ubuntu
-from graphdep.datasets.selection.store import selection_store
-from graphdep.datasets.selection.store.selection_file import check_sum, trees_of, write_note
-from graphdep.datasets.selection.store.selection_store import SelectionStore
-from graphdep.datasets.selection.store.tree_bytes import pack_tree
+from graphdep.datasets.selection import store as selection_store
+from graphdep.datasets.selection.store import SelectionStore, check_sum, pack_tree, trees_of, write_note
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 
 ROWS = [f"{i % 2}\tis it p{i // 2}\tyes it is\tword{i} of mine" for i in range(30)]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.selection.store.tree_bytes import pack_tree, unpack_tree
+from graphdep.datasets.selection.store import pack_tree, unpack_tree
 
 LARGEST = st.sampled_from([0, 1, 255, 256, 65_535, 65_536, (1 << 32) - 1])
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.selection.store import word_pieces
-from graphdep.datasets.selection.store.word_pieces import WordPieces
+from graphdep.datasets.selection import builder as word_pieces
+from graphdep.datasets.selection.builder import WordPieces
 
 
 class Letters:

@@ -18,8 +18,7 @@ from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.nn.attention import tiles as tiles_module
 from graphdep.nn.attention.dispatch import CSR, FLASH, TILE
 from graphdep.nn.attention.fused import fused_attention as module
-from graphdep.testing.backends import assert_backends_equal, assert_close, random_states, run_backend
-from graphdep.testing.random_graphs import random_graph
+from tests.kit.backends import assert_backends_equal, assert_close, random_graph, random_states, run_backend
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cpu" if INTERPRETED else "cuda"

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from graphdep.nn.attention.dispatch import TILE_ROWS
-from graphdep.nn.attention.fused import launch
-from graphdep.nn.attention.fused.launch import CSR_SHAPES, FLASH_SHAPES, TILE_WARPS
+from graphdep.nn.attention.fused import fused_attention as launch
+from graphdep.nn.attention.fused.fused_attention import CSR_SHAPES, FLASH_SHAPES, TILE_WARPS
 
 POINTERS = {"SLOT": "*u8", "SEED": "*i64"}
 POINTERS |= dict.fromkeys(("LSE", "DELTA", "ALPHA", "DALPHA", "BIAS", "SCALE", "DBIAS", "DSCALE"), "*fp32")

@@ -1,0 +1,421 @@
+"""Signals, errors, output and input files of commands."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import errno
+import io
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
+from rich.table import Table
+from typer.core import TyperGroup
+
+from graphdep.io.files import check_plain_file, guard, has_half_character, json_value, long_fields
+from graphdep.io.process import plain_console
+
+if TYPE_CHECKING:
+    from graphdep.parsing.parser import WordLimit
+
+
+# What schedulers of jobs and `timeout` send, and a terminal that closes. Windows has the first alone.
+_ASKED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextlib.contextmanager
+def ended_as_by_ctrl_c() -> Iterator[list[int]]:
+    """Within it SIGTERM and SIGHUP raise :class:`KeyboardInterrupt`, so that what is half-written goes and
+    children end; gives the list of the signals that came. Those within a second of the first do nothing, as
+    `timeout` sends two; later ones raise again, since some code drops what is raised in it. Who ignores one
+    (``nohup``) or handles it is left alone, as are threads, which cannot have handlers.
+    """
+    came: list[int] = []
+    times: list[float] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        times.append(time.monotonic())
+        if len(came) == 1 or times[-1] > times[0] + 1:
+            raise KeyboardInterrupt
+
+    on_main = threading.current_thread() is threading.main_thread()
+    own = [number for number in _ASKED if on_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in own:
+        signal.signal(number, interrupt)
+    try:
+        yield came
+    finally:
+        for number in own:
+            signal.signal(number, signal.SIG_DFL)
+
+
+# Beside the ValueErrors of this package.
+_OF_USERS = ("ParserUnavailableError", "TrainingError")
+
+
+class ErrorGroup(TyperGroup):
+    """Commands whose errors are one line on stderr and exit code 2; ``GRAPHDEP_DEBUG=1`` shows the
+    traceback. Ctrl-C ends them with 130, SIGTERM with 143 and SIGHUP with 129, as shells count.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        with ended_as_by_ctrl_c() as came:
+            try:
+                return self._invoke(ctx)
+            except KeyboardInterrupt:
+                print(
+                    "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, "
+                    "`ablate`, `needs-structure` and `demo` when they are run again)",
+                    file=sys.stderr,
+                )
+                raise typer.Exit(128 + (came[0] if came else signal.SIGINT)) from None
+
+    def _invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of stdout has gone, as in `graphdep parse ... | head`: nothing is wrong.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except Exception as error:
+            if os.environ.get("GRAPHDEP_DEBUG") == "1" or _is_click(error):
+                raise
+            print(f"graphdep: error: {describe(error)}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
+    text = " ".join(str(error).split())
+    ours = isinstance(error, ValueError) and type(error).__module__.startswith("graphdep.")
+    if ours or type(error) is ValueError or type(error).__name__ in _OF_USERS:
+        return text
+    if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
+        return text
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename:
+        return f"{error.filename}: {error.strerror}: free some there; what is finished is kept"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
+    return f"{type(error).__name__}: {text[:500]} (GRAPHDEP_DEBUG=1 shows where)"
+
+
+def _is_click(error: BaseException) -> bool:
+    """Click's own, which Typer prints itself: wrong usage, and the exits."""
+    return any(kind.__name__ in ("ClickException", "Exit", "Abort") for kind in type(error).__mro__)
+
+
+def say_loading() -> None:
+    """A sign of life in a terminal before PyTorch is imported: seconds, on a busy machine a minute."""
+    if sys.stderr.isatty():
+        print("graphdep: loading ...", file=sys.stderr, flush=True)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object, and nothing else, on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_scores(result: dict[str, Any], told: str = "") -> None:
+    """A run's scores for people, and what exactly each metric is, or where that is told."""
+    from graphdep.tasks.registry import family_of
+    from graphdep.training.floors import below_floor, untrained
+    from graphdep.training.task import legend
+
+    floors = family_of(result["task"]).split_floors(result["floor"])
+    floors |= {"encoder, not trained": result.get("floor_frozen", {})}
+    beside = {"score": result["metrics"], **floors, "references": result["reference"]}
+    shown = {title: scores for title, scores in beside.items() if scores}
+    table = Table(
+        "metric",
+        *shown,
+        title=f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}",
+    )
+    for name in result["metrics"]:
+        cells = [scores.get(name) for scores in shown.values()]
+        table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
+    console = plain_console()
+    console.print(table)
+    for line in [f"what the metrics are: {told}"] if told else legend(result["signature"]):
+        console.print(line, style="dim", soft_wrap=True)
+    for note in result.get("data", {}).get("notes", ()):
+        console.print(note, soft_wrap=True)
+    if "epochs" in result:
+        seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
+        if "seconds_per_validation" in result:
+            seconds += f" and {result['seconds_per_validation']:.1f} s its validation"
+        epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
+        stopped = f"; {result['stopped']}" if result.get("stopped") else ""
+        console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
+    if said := below_floor(result["task"], result["metrics"], result["floor"]):
+        console.print(f"WARNING: {said}", soft_wrap=True)
+    if said := untrained(result["task"], result["metrics"], result.get("floor_frozen", {})):
+        console.print(f"UNTRAINED: {said}", soft_wrap=True)
+    console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)
+
+
+_SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".jsonl", ".conllu", ".conll", ".spacy", ".parquet")
+
+
+def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str], str | None]:
+    """The texts that are given, or the name of the file that they are in; a single TEXT may name it, too.
+
+    Raises:
+        ValueError: If not exactly one of the two is given.
+        FileNotFoundError: If what looks like the name of a file is none.
+    """
+    if bool(texts) == (source is not None):
+        raise ValueError("give either a TEXT or --input FILE")
+    if source is not None or not texts or len(texts) > 1:
+        return texts or [], source
+    (text,) = texts
+    if text == "-" or _is_file(text):
+        return [], text
+    if " " not in text and Path(text).suffix.lower() in _SUFFIXES:
+        raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
+    return texts, None
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a long text is no possible file name
+        return False
+
+
+def is_table(source: str) -> bool:
+    """Whether a file has columns, and not a text a line."""
+    return Path(source).suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")
+
+
+def read_lines(source: str) -> list[str]:
+    """The lines of a file or of stdin, empty ones included; a line break at the end starts no new line.
+
+    Raises:
+        ValueError: If it has no line or is not UTF-8.
+        OSError: If it cannot be read.
+    """
+    content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    content = content.removeprefix(codecs.BOM_UTF8)
+    try:
+        lines = content.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].split(b"\n")
+        raise ValueError(f"{source}:{len(before)}: not UTF-8 at byte {len(before[-1])}") from None
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise ValueError(f"{source}: no line, and so no text")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths are those of one file, which need not be there yet."""
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
+    """Finds out before the work whether the file can be written, and that it is none of those that are read.
+
+    Raises:
+        ValueError: If it is one of them, no plain file, or below something that is no folder to write in.
+    """
+    for name, read in (("--checkpoint", checkpoint), ("--input", source)):
+        if read is not None and read != "-" and same_file(output, read):
+            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+    if output.is_dir():
+        raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
+    check_plain_file(output)
+    folder = next(parent for parent in output.parents if parent.exists())
+    if output.is_absolute() and folder == Path(folder.anchor) and output.parent != folder:
+        raise ValueError(
+            f"'output' cannot be written: no folder {str(output.parent)!r} (got {str(output)!r})"
+        )
+    if not folder.is_dir():
+        raise ValueError(f"'output' cannot be written: {str(folder)!r} is no folder (got {str(output)!r})")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"'output' cannot be written: no permission to write in {str(folder)!r} (got {str(output)!r})"
+        )
+
+
+_BLOCK = 2**20
+
+
+def read_texts(text: str) -> list[str]:
+    """The texts of a file, one a line, or the text itself.
+
+    Raises:
+        ValueError: If there is no text, it has half a character, or the file is not UTF-8 or no file of text.
+        FileNotFoundError: If what looks like the name of a file is none.
+    """
+    return list(stream_texts(text)[0])
+
+
+def stream_texts(text: str) -> tuple[Iterator[str], int | None]:
+    """:func:`read_texts` text by text, and how many they are; :obj:`None` if they come from a pipe or stdin.
+
+    A file is read twice, so that what is wrong in it is said before its first text is given.
+    """
+    if text == "-":
+        if sys.stdin is None:
+            raise ValueError("stdin is closed: name a file")
+        return _texts(sys.stdin, text), None
+    if not text.strip():
+        return _counted(lambda: _texts([], text))
+    if _is(Path.is_dir, text):
+        raise ValueError(f"{text!r} is a folder: name a file in it")
+    if _is(Path.is_fifo, text):  # also <(a command)
+        return _texts(_lines(Path(text)), text), None
+    if _is(Path.is_file, text):
+        return _counted(lambda: _texts(_lines(Path(text)), text))
+    if " " not in text and _is(Path.exists, text):
+        raise ValueError(f"{text!r} is neither a file nor a pipe")
+    if " " not in text and Path(text).suffix in (".txt", ".text", ".md", ".tsv", ".csv", ".conllu"):
+        raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
+    return _counted(lambda: _texts([" ".join(text.split())], text))
+
+
+def _counted(read: Callable[[], Iterator[str]]) -> tuple[Iterator[str], int]:
+    return read(), sum(1 for _ in read())
+
+
+def _texts(lines: Iterable[str], name: str) -> Iterator[str]:
+    number = 0
+    for line in map(str.strip, lines):
+        if not line:
+            continue
+        number += 1
+        if has_half_character(line):
+            raise ValueError(f"text {number} has half a character: {line[:80]!r}")
+        yield line
+    if not number:
+        raise ValueError(f"there is no text to parse in {name!r}")
+
+
+def _is(kind: Callable[[Path], bool], text: str) -> bool:
+    try:
+        return kind(Path(text))
+    except (OSError, ValueError):  # a long text is no possible file name
+        return False
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines, also those that end with a carriage return."""
+    unfinished: list[str] = []
+    with open(path, "rb") as file:
+        for piece in _decoded(file, path):
+            *lines, rest = piece.split("\n")
+            if lines:
+                yield "".join((*unfinished, lines[0]))
+                yield from lines[1:]
+                unfinished = []
+            unfinished.append(rest)
+    yield "".join(unfinished)
+
+
+def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
+    """The text of a UTF-8 file, a megabyte at a time, without a byte-order mark; lines end in one way."""
+    decoder, ends = codecs.getincrementaldecoder("utf-8")(), io.IncrementalNewlineDecoder(None, True)
+    place, block, begun = 0, b"-", False
+    while block:
+        block = file.read(_BLOCK)
+        start = place - len(decoder.getstate()[0])  # bytes of a character that is cut stay with the decoder
+        try:
+            piece = ends.decode(decoder.decode(block, not block), not block)
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}: not UTF-8 at byte {start + error.start}") from None
+        yield piece if begun else piece.removeprefix("\ufeff")
+        begun, place = begun or bool(piece), place + len(block)
+
+
+# What a text of each list is called.
+_WHAT = {"context": "turn", "candidates": "candidate"}
+
+
+def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines, each with a list of texts under every one of ``keys``.
+
+    Raises:
+        ValueError: If there is no line, or one is wrong or has a text that is longer than :obj:`limit`;
+            names the file and the line.
+        OSError: If the file cannot be read.
+    """
+    lines = enumerate(read_lines(source), start=1)
+    return [_row(line, f"{source}:{number}", keys, limit) for number, line in lines]
+
+
+def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes JSON lines to a file, whole or not at all, or to stdout."""
+    text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from graphdep.io.files import atomic_path
+
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[str, Any]:
+    row = json_value(line, place)
+    for key in keys:
+        if not isinstance(row, dict) or key not in row:
+            raise ValueError(f"{place}: no object with {key!r} (got {line[:80]!r})")
+        _check_texts(row[key], key, place)
+        for number, text in enumerate(row[key]):
+            limit.check(text, f"{place}: '{key}[{number}]'")
+    return row
+
+
+def _check_texts(texts: Any, key: str, place: str) -> None:
+    if not isinstance(texts, list) or not texts:
+        raise ValueError(f"{place}: {key!r} must be a list of at least one string (got {repr(texts)[:80]})")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"{place}: '{key}[{number}]' must be a string (got {repr(text)[:80]})")
+        if not text.strip():
+            raise ValueError(f"{place}: '{key}[{number}]' is blank: a {_WHAT[key]} has at least one word")
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def guard_table(text: str, kind: str) -> str:
+    """A table with an apostrophe before each part of a cell that a spreadsheet would take for a formula.
+
+    The header's cells are guarded, too. A number, such as ``-0.5``, is none.
+
+    Args:
+        text: The content of the file.
+        kind: Its suffix.
+
+    Raises:
+        ValueError: If it is neither ``.csv`` nor ``.tsv``.
+    """
+    if kind == ".tsv":  # without quotes, as :mod:`graphdep.training.floors` writes it
+        return "\n".join("\t".join(map(_guarded, line.split("\t"))) for line in text.split("\n"))
+    if kind != ".csv":
+        raise ValueError(f"--guard-formulas is for .csv and .tsv (got {kind!r})")
+    file = io.StringIO()
+    with long_fields():
+        rows = [[_guarded(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
+
+
+def _guarded(cell: str) -> str:
+    return cell if _NUMBER.fullmatch(cell) else guard(cell)

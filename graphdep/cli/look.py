@@ -1,0 +1,469 @@
+"""``graphdep parse``, ``draw``, ``attention``, ``explore``, ``models`` and ``settings``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.table import Table
+
+from graphdep.cli import options as o
+from graphdep.cli.common import check_output, print_json, read_texts, same_file, say_loading, stream_texts
+from graphdep.cli.options import EDGE_NAMES, import_edges
+from graphdep.io.files import find_checkpoint
+from graphdep.io.limits import plural
+from graphdep.io.process import plain_console
+
+if TYPE_CHECKING:
+    from graphdep.sentence import Sentence
+
+
+# Sentences whose graphs are made at a time.
+_AT_A_TIME = 4_096
+_BRACKETS = (".ptb", ".mrg")  # endings of files of brackets
+
+
+def parse(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
+    ],
+    parser: Annotated[
+        str,
+        typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
+    ] = "bundled",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.conllu",
+            help="Write here, whole or not at all; FILE.ptb and FILE.mrg get the brackets of --constituents "
+            "alone. [default: stdout]",
+        ),
+    ] = None,
+    enhanced: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Write column DEPS as well: ud or ud++ (English); or by pybart, enhanced or enhanced++ "
+            "(graphdep[enhanced]; enhanced++ also with the parser corenlp).",
+        ),
+    ] = None,
+    constituents: Annotated[
+        bool,
+        typer.Option(
+            "--constituents",
+            help="Write phrases as well, as # constituency = (ROOT ...): bundled, stanza (where the language "
+            "has them) or ptb:FILE.",
+        ),
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that parse, for files of many texts.")] = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Parse on the workers of a Dask cluster, e.g. tcp://HOST:8786 (graphdep[cluster]).",
+        ),
+    ] = None,
+) -> None:
+    """Parse raw text into dependency trees (CoNLL-U).
+
+    A file holds one text a line; empty lines are passed over. It may be larger than memory: sentences are
+    written as they are parsed, in order. A text may have several sentences: the parser splits them. A text
+    that the parser fails on gets a chain tree, and the number of such texts is reported. With --enhanced,
+    sentences for which the parser gives an enhanced graph keep it.
+
+    Examples:
+        graphdep parse "The dog chased the cat. It ran away."
+
+        graphdep parse texts.txt --output texts.conllu
+
+        graphdep parse texts.txt --output texts.conllu --cache parses.sqlite --workers 4
+
+        graphdep parse texts.txt --output texts.conllu --cache parses.sqlite --scheduler tcp://node1:8786
+
+        graphdep parse texts.txt --parser stanza:de
+
+        graphdep parse texts.txt --enhanced ud++
+
+        graphdep parse "The dog chased the cat." --constituents
+
+        graphdep parse texts.txt --constituents --output texts.ptb
+    """
+    from graphdep.io.trees import write_conllu, write_ptb
+    from graphdep.parsing.enhanced import enhance
+    from graphdep.parsing.resolver import resolve_parser
+    from graphdep.sentence.conllu import format_conllu
+
+    if output is not None:
+        _check_output(output, text, parser, cache)
+        if output.suffix in _BRACKETS and not constituents:
+            raise ValueError(f"'output' has brackets, which are --constituents (got {str(output)!r})")
+    texts, total = stream_texts(text)
+    if enhanced is not None:
+        enhance([], level=enhanced)  # an unknown level is an error before the parser works
+    made = resolve_parser(
+        parser,
+        arcs=enhanced or "basic",
+        cache=cache,
+        workers=workers,
+        scheduler=scheduler,
+        constituents=constituents,
+    )
+    given = _Counted(made.iter_parse(texts, total=total))
+    sentences = _Counted(chain.from_iterable(given))
+    done = sentences if enhanced is None else _enhanced(sentences, enhanced)
+    if output is None:
+        if sys.stdout is None:
+            raise ValueError("stdout is closed: name a file with --output")
+        sys.stdout.writelines(format_conllu(sentence) + "\n" for sentence in done)
+    elif output.suffix in _BRACKETS:
+        write_ptb(done, output)
+    else:
+        write_conllu(done, output)
+    where = "" if output is None else f" -> {output}"
+    plain_console(stderr=True).print(
+        f"{plural(given.count, 'text')}, {plural(sentences.count, 'sentence')}, "
+        f"{plural(made.failures, 'text')} with a chain tree{where}",
+        soft_wrap=True,
+    )
+
+
+class _Counted:
+    """Things of an iterator, and how many there were."""
+
+    def __init__(self, things: Iterable[Any]) -> None:
+        self.things, self.count = things, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for thing in self.things:
+            self.count += 1
+            yield thing
+
+
+def _enhanced(sentences: Iterable[Sentence], level: str) -> Iterator[Sentence]:
+    from graphdep.parsing.enhanced import enhance
+
+    waiting = iter(sentences)
+    while some := list(islice(waiting, _AT_A_TIME)):
+        yield from enhance(some, level=level)
+
+
+def _check_output(output: Path, text: str, parser: str, cache: Path | None) -> None:
+    if text == "-" and output.exists() and sys.stdin is not None and _is_stdin(output):
+        raise ValueError(f"'output' is the file that stdin is read from (got {str(output)!r})")
+    files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": str(cache or "")}
+    for name, read in files.items():
+        if read and same_file(output, read):
+            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+    check_output(output, Path(text), None)
+
+
+def _is_stdin(path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
+    except (OSError, ValueError):  # a stdin that is no file of the system's
+        return False
+
+
+def draw(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="A page for the browser: .html; or a picture: .svg, .png or .pdf, of several sentences "
+            "tree-1.svg, ...",
+        ),
+    ] = Path("tree.svg"),
+    edges: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help=f"Edges to draw below the words: {EDGE_NAMES}")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EDGES",
+            help="Show what differs between --edges and these, or `random`: the same on a random tree.",
+        ),
+    ] = None,
+    constituents: Annotated[
+        bool,
+        typer.Option(
+            "--constituents",
+            help="Parse phrases, too, and draw them as brackets; edges that read "
+            "phrases do so without being told.",
+        ),
+    ] = False,
+    parser: Annotated[
+        str,
+        typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
+    ] = "bundled",
+) -> None:
+    """Draw the dependency trees of a text, and the edges that a model has on them.
+
+    A page (.html) has all sentences, says of each edge why it is there, and needs no network.
+
+    Examples:
+        graphdep draw "The dog chased the cat."
+
+        graphdep draw "The dog chased the cat." --edges dra,sia,dt --output page.html
+
+        graphdep draw "The dog chased the cat." --edges dra --against random --output page.html
+
+        graphdep draw "The old dog chased a cat." --edges constituents --output page.html
+    """
+    if output.suffix not in (".html", ".svg", ".png", ".pdf"):
+        raise ValueError(f"'output' must end in .html, .svg, .png or .pdf (got {str(output)!r})")
+    check_output(output, Path(text), None)
+    names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
+    other = against if against in (None, "random") else import_edges(against)
+    if against is not None and not names:
+        raise ValueError("'against' compares the edges of --edges, which is not given")
+    texts = read_texts(text)
+    say_loading()
+    from graphdep.parsing.resolver import resolve_parser
+    from graphdep.transforms.presets import PHRASE_PRESETS
+    from graphdep.visualization.explorer import draw as drawn
+
+    bracketed = constituents or any(name in PHRASE_PRESETS for name in (*names, other))
+    own = resolve_parser(parser, constituents=bracketed)
+    sentences = [sentence for parsed in own.parse(texts) for sentence in parsed]
+    parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
+    for number, part in enumerate(parts, start=1):
+        name = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{number}")
+        drawn(part, names, against=other, root=True).save(name)
+        words = sum(len(sentence) for sentence in part)
+        plain_console(stderr=True).print(f"{words} words -> {name}", soft_wrap=True)
+
+
+def attention(
+    texts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT...",
+            help="One example: a text; two of a pair; the turns of a dialogue; for response selection the "
+            "turns and then the response.",
+        ),
+    ],
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run of any task, or its best.ckpt.")
+    ],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The picture: .png, .pdf or .svg.")] = Path(
+        "attention.png"
+    ),
+    layer: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="All heads of this layer, from 1. [default: each layer's mean]"),
+    ] = None,
+    special: Annotated[
+        bool,
+        typer.Option(help="Show [CLS], [ROOT] and their like too, which much of the attention may go to."),
+    ] = True,
+    parser: o.ModelParser = None,
+    json: o.Json = False,
+) -> None:
+    """Draw what the words of a text attend to in a trained model.
+
+    A row of a picture is a word that attends, a column a word that is attended to. The pieces of a word are
+    joined: it attends to what they attend to on average, and is attended to as often as they are together.
+    With --json all weights go to stdout as well: `alpha` by layer, head, row and column.
+
+    Examples:
+        graphdep attention --checkpoint runs/.../best.ckpt "The dog chased the cat." --output attention.png
+    """
+    check_output(output, checkpoint, None)
+    if output.suffix not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"'output' must end in .png, .pdf or .svg (got {str(output)!r})")
+    checkpoint = find_checkpoint(checkpoint)
+    say_loading()
+    from graphdep.io.files import atomic_path
+    from graphdep.visualization.attention import attention_map
+
+    shown = attention_map(checkpoint, texts, parser=parser)
+    if layer is not None and not 1 <= layer <= len(shown.layers):
+        raise ValueError(f"'layer' must be 1 to {len(shown.layers)}, the layers there are (got {layer})")
+    shown = shown if special else shown.without_special()
+    figure = shown.plot(None if layer is None else layer - 1, title=" | ".join(texts))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(output) as temporary:
+        figure.savefig(temporary, dpi=110, format=output.suffix[1:])
+    if json:
+        summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
+        print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist()})
+    plain_console(stderr=True).print(
+        f"{len(shown.words)} words, {len(shown.layers)} layers, {shown.heads} heads -> {output}",
+        soft_wrap=True,
+    )
+
+
+def explore(
+    checkpoint: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt; twice to compare two models."),
+    ],
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="One example: a text; once more for the second of a pair; the turns of a dialogue; for "
+            "response selection the turns and then the response; spans as <e1>a</e1> and <e2>b</e2>.",
+        ),
+    ] = None,
+    input: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The example, a text a line; - for stdin.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="The page (.html), or its edges: .svg, .png or .pdf.")
+    ] = Path("page.html"),
+    against: Annotated[
+        str | None, typer.Option(metavar="random", help="Compare with the same model on a random tree.")
+    ] = None,
+    edges: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help=f"Further edges to show and look for: {EDGE_NAMES}")
+    ] = None,
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Of response selection: another response, to rank beside the last."
+        ),
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="On which edges the answer depends: gradient, gnnexplainer (PyG's, some seconds more).",
+        ),
+    ] = None,
+    parser: o.ModelParser = None,
+) -> None:
+    """See what a trained model does with a text: a page for the browser that needs no network.
+
+    The page has the tree with the edges of the model, and why each is there; the attention of all layers and
+    heads, and what flows through them; what the model says; and of two models what differs.
+
+    Examples:
+        graphdep explore --checkpoint runs/.../best.ckpt --text "The dog chased the cat."
+
+        graphdep explore --checkpoint runs/A --checkpoint runs/B --text "Fine." --output difference.html
+
+        graphdep explore --checkpoint runs/A --text "The dog chased the cat." --against random
+
+        graphdep explore --checkpoint runs/A --text "The dog chased the cat." --explain gradient
+    """
+    if output.suffix not in (".html", ".svg", ".png", ".pdf"):
+        raise ValueError(f"'output' must end in .html, .svg, .png or .pdf (got {str(output)!r})")
+    if (text is None) == (input is None):
+        raise ValueError("give the example by --text or by --input, one of the two")
+    if len(checkpoint) > 2 or (len(checkpoint) == 2 and against is not None):
+        raise ValueError("two can be compared: give --checkpoint twice, or once with --against")
+    if against not in (None, "random"):
+        raise ValueError(f"'against' must be 'random' (got {against!r}); a second model by --checkpoint")
+    places = [find_checkpoint(place) for place in checkpoint]
+    check_output(output, places[0], None)
+    texts = text if text is not None else read_texts(str(input))
+    names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
+    say_loading()
+    from graphdep.visualization.attention import explore as explored
+
+    other = places[1] if len(places) == 2 else against
+    asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
+    options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}
+    page = explored(places[0], texts, against=other, parser=parser, **options)
+    page.save(output)
+    plain_console(stderr=True).print(f"{page.summary} -> {output}", soft_wrap=True)
+
+
+def models(
+    task: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Those of one task. [default: of every family]")
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """List the models that `train` and `ablate` know, and the controls that each may have.
+
+    Examples:
+        graphdep models --task sick-e
+
+        graphdep ablate --task sick-e --models "dt,dt@random,dt@unlabelled"
+    """
+    from graphdep.tasks.registry import families, family_of
+    from graphdep.training.config import CONTROLS
+
+    listed: dict[str, dict[str, Any]] = {}
+    for family in families() if task is None else (family_of(task),):
+        of_task = next(iter(family.tasks)) if task is None else task
+        rows = family.config(of_task).models
+        listed[family.name] = {
+            "tasks": [*family.tasks],
+            "models": {name: preset.summary for name, preset in rows.items()},
+        }
+    controls = {f"@{name}": about for name, (about, _) in CONTROLS.items()}
+    if json:
+        print_json({"families": listed, "controls": controls})
+        return
+    console = plain_console()
+    for name, family_rows in listed.items():
+        table = Table("model", "what it is", box=SIMPLE, title=f"{name}: {', '.join(family_rows['tasks'])}")
+        for model, summary in family_rows["models"].items():
+            table.add_row(model, summary)
+        console.print(table)
+    table = Table("control", "behind a model's name, e.g. dt@random", box=SIMPLE)
+    for control, about in controls.items():
+        table.add_row(control, about)
+    console.print(table)
+
+
+def settings(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Some settings alone, or parts of names.", show_default=False),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model. [default: that of the task]")
+    ] = None,
+    task: o.Task = None,
+    json: o.Json = False,
+) -> None:
+    """List the settings of a model: name, default, meaning.
+
+    Each is given to `train` and `ablate` by --set NAME=VALUE, in a file by --config, and in Python to
+    TrainConfig.of and to estimators by its name.
+
+    Examples:
+        graphdep settings --model bert-dt --task cola
+
+        graphdep settings lr batch --model dt
+    """
+    from graphdep.training.config import TrainConfig, setting_texts
+
+    task = o.task_of(task)
+    config = TrainConfig.of_task(task)
+    rows = setting_texts(config, task, model or config.default_model())
+    if names:
+        rows = [row for row in rows if any(name in row.name for name in names)]
+        if not rows:
+            config.check_keys(names)
+    if json:
+        print_json({"task": task, "settings": [row._asdict() for row in rows]})
+        return
+    table = Table("setting", "default", "what it is", box=SIMPLE, title=f"{model or 'settings'} on {task}")
+    for row in rows:
+        table.add_row(row.name, _shown(row.default), row.meaning)
+    plain_console().print(table)
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "true", False: "false"}[value]
+    return re.sub(r"(\.0)?e-0?", "e-", str(value))

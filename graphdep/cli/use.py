@@ -1,0 +1,766 @@
+"""``graphdep predict``, ``embed``, ``generate``, ``rank``, ``submit`` and ``export``."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphdep.cli import options as o
+from graphdep.cli.common import (
+    check_output,
+    describe,
+    is_table,
+    print_json,
+    read_lines,
+    read_rows,
+    say_loading,
+    texts_or_file,
+    write_rows,
+)
+from graphdep.cli.options import import_edges
+from graphdep.io.files import find_checkpoint
+from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.io.process import plain_console
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from graphdep.tasks.dialogues.predict import Responder
+
+
+_TABLES = (".csv", ".tsv", ".jsonl")
+_OBJECTS = (".jsonl", ".parquet", ".conllu", ".conll", ".spacy")
+_WITH_ROWS = (*_TABLES, ".conllu", ".conll", ".spacy", ".parquet")
+
+
+def predict(
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run, its best.ckpt, or what an estimator saved.")
+    ],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TEXT...",
+            help="Texts, of pairs always two; or the name of a file, or - for stdin.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help="Of texts and spans .csv or .tsv with a header, or .jsonl, or else a text a line, of pairs "
+            "with a tab between the two, or - for such lines of stdin; of words .jsonl or .conllu.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl; written whole or "
+            "not at all. [default: stdout]",
+        ),
+    ] = None,
+    text_columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME]",
+            help="The column with the texts, or the two columns of pairs. [default: those of the training, "
+            "or what they are called in GLUE]",
+        ),
+    ] = None,
+    parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs a batch.")] = 64,
+    guard_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--guard-formulas",
+            help="Of .csv and .tsv: an apostrophe before what a spreadsheet would take for a formula. Not "
+            "for files that are read again.",
+        ),
+    ] = False,
+    json: o.Json = False,
+) -> None:
+    """Predict the labels or numbers of texts or pairs of texts, or what else a task's examples have.
+
+    Every row of a file of texts becomes a row of the output: the same columns, with "prediction" and, for
+    classes, the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of
+    the input with these names are replaced; stderr says which. If a row is wrong, nothing is written. Cells
+    are written as they are, also those that a spreadsheet takes for formulas, unless --guard-formulas is
+    given.
+
+    What goes in, and where the predictions go: {predicted}.
+
+    Examples:
+        graphdep predict --checkpoint runs/.../best.ckpt "A fine film."
+
+        graphdep predict --checkpoint runs/.../best.ckpt --input new.csv --output predicted.csv
+
+        graphdep predict --checkpoint runs/.../best.ckpt --input new.jsonl --text-columns text
+
+        graphdep predict --checkpoint runs/.../best.ckpt --input words.jsonl --output labelled.jsonl
+
+        graphdep predict --checkpoint runs/.../best.ckpt --input relations.jsonl --output labelled.jsonl
+    """
+    if json and output is None:
+        raise ValueError("--json needs --output: the predictions and the summary cannot both go to stdout")
+    texts, source = texts_or_file(texts, source)
+    checkpoint = find_checkpoint(checkpoint)
+    _check_files(source, output, checkpoint, text_columns)
+    whole = source is not None and Path(source).suffix.lower() in _WITH_ROWS
+    lines = None if whole else texts if source is None else read_lines(source)
+    if guard_formulas and Path(output or (source if whole else None) or ".csv").suffix.lower() in _OBJECTS:
+        raise ValueError("--guard-formulas is for .csv and .tsv")
+    say_loading()
+    from graphdep.cli.common import guard_table
+    from graphdep.parsing.parser import WordLimit
+    from graphdep.tasks.registry import family_of
+    from graphdep.training.checkpoint import load_task
+    from graphdep.training.family import FileRequest
+
+    task, state = load_task(checkpoint, edges and import_edges(edges))
+    limit = WordLimit(max_words, truncate)
+    if source is None:
+        lines = _pairs(texts, getattr(state.config, "num_texts", 1))
+    named = Path("TEXT" if source is None else source)
+    request = FileRequest(named, str(checkpoint), state, parser, text_columns, batch_size, limit, lines)
+    if lines is not None and output is not None:
+        request = dataclasses.replace(request, output=output.suffix.lower())
+    predicted = family_of(state.config.task).predict_file(task, request)
+    _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
+    if json:
+        print_json({"checkpoint": str(checkpoint), **predicted.summary, "output": str(output)})
+    console = plain_console(stderr=True)
+    for note in predicted.notes[:-1]:
+        console.print(note, soft_wrap=True)
+    where = "" if output is None else f" -> {output}"
+    console.print(f"{predicted.notes[-1]}{where}", soft_wrap=True)
+
+
+def _check_files(source: str | None, output: Path | None, checkpoint: Path, text_columns: str | None) -> None:
+    """Finds out before the work what of the files is wrong, as far as their names and first rows tell it."""
+    kind = None if source is None else Path(source).suffix.lower()
+    table = kind in _WITH_ROWS
+    if output is not None:
+        same = ".jsonl" if kind == ".parquet" else kind
+        if table and output.suffix.lower() != same:
+            why = "" if kind == ".parquet" else ", as the input does"
+            raise ValueError(f"'output' must end in {same}{why} (got {str(output)!r})")
+        if not table and output.suffix.lower() not in _TABLES:
+            raise ValueError(f"'output' must end in {', '.join(_TABLES)} (got {str(output)!r})")
+        check_output(output, checkpoint, source)
+    if text_columns is not None and not table:
+        given = "texts" if source is None else repr(source)
+        raise ValueError(f"--text-columns is for files that have columns (got {given})")
+    if source is None or source == "-":
+        return
+    Path(source).stat()
+    if text_columns is not None and kind in (".csv", ".tsv"):
+        from graphdep.datasets.base.rows import check_columns
+
+        check_columns(Path(source), [name.strip() for name in text_columns.split(",")])
+
+
+def _pairs(texts: list[str], width: int) -> list[str]:
+    """The texts of each example as a line, those of a pair with a tab between them."""
+    if len(texts) % width:
+        raise ValueError(f"the model reads pairs of texts: give an even number of them (got {len(texts)})")
+    plain = [" ".join(text.split()) for text in texts]
+    return ["\t".join(plain[start : start + width]) for start in range(0, len(plain), width)]
+
+
+def _write(output: Path | None, text: str) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from graphdep.io.files import atomic_path
+
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+def embed(
+    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TEXT...", help="Texts, or the name of a file, or - for stdin.", show_default=False
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help="One text a line, or - for stdin; or .csv or .tsv with a header, or .jsonl, with "
+            "--text-columns.",
+        ),
+    ] = None,
+    text_columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The column with the texts, of a file that has columns."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A .npy, .csv or .tsv file, written whole or not at all. [default: CSV on stdout]",
+        ),
+    ] = None,
+    parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
+    json: o.Json = False,
+) -> None:
+    """Turn texts into vectors with a trained model.
+
+    Text, line or row i of the input becomes row i of the output: an empty line counts, and is a row of
+    zeros. CSV and TSV hold the numbers alone, without a header. A text that the parser fails on gets a chain
+    tree, and the number of such texts is reported.
+
+    Examples:
+        graphdep embed --checkpoint runs/.../best.ckpt --input texts.txt --output vectors.npy
+
+        graphdep embed --checkpoint runs/.../best.ckpt "The dog chased the cat." "It ran."
+
+        graphdep embed --checkpoint runs/... --input reviews.csv --text-columns text --output vectors.npy
+    """
+    checkpoint = find_checkpoint(checkpoint)
+    write = writer(output)
+    texts, source = texts_or_file(texts, source)
+    if output is not None:
+        check_output(output, checkpoint, source)
+    places: list[str] = []
+    if source is not None:
+        texts, places = _read(source, text_columns)
+
+    from graphdep.parsing.parser import WordLimit
+    from graphdep.tasks.sentences.predict import SentenceEncoder
+
+    limit = WordLimit(max_words, truncate)
+    for line, place in zip(texts, places):
+        limit.check(line, place)
+    options: dict[str, Any] = {"parser": parser, "batch_size": batch_size, "progress": None}
+    options["edges"] = edges and import_edges(edges)
+    encoder = SentenceEncoder(checkpoint, max_words=max_words, truncate=truncate, **options)
+    vectors = encoder.transform(texts)
+    result: dict[str, Any] = {
+        "checkpoint": str(checkpoint),
+        "shape": [*vectors.shape],
+        "parser_failures": encoder.parser_failures,
+        "output": None if output is None else str(output),
+    }
+    if output is not None:
+        from graphdep.io.files import atomic_path
+
+        # A file, not its name: to a name like X.NPY NumPy would append .npy.
+        with atomic_path(output) as temporary, open(temporary, "wb") as file:
+            write(file, vectors)
+    elif not json:
+        write(sys.stdout, vectors)
+    if json:
+        print_json(result if output is not None else {**result, "vectors": vectors.tolist()})
+    where = "" if output is None else f" -> {output}"
+    plain_console(stderr=True).print(
+        f"{plural(len(texts), 'text')}, {vectors.shape[1]} numbers each, "
+        f"{plural(encoder.parser_failures, 'text')} with a chain "
+        f"tree{where}",
+        soft_wrap=True,
+    )
+
+
+def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
+    """The texts of a file, and the place of each.
+
+    Raises:
+        ValueError: If a file with columns is given without the name of one, or the other way round, or
+            something is wrong in it; names file and line.
+    """
+    if not is_table(source):
+        if text_columns is not None:
+            raise ValueError(f"--text-columns is for files that have columns (got {source!r})")
+        lines = read_lines(source)
+        return lines, [f"{source}:{number}" for number in range(1, len(lines) + 1)]
+    from graphdep.datasets.base.rows import column_names, read_text_rows
+
+    if text_columns is None:
+        names = ", ".join(column_names(Path(source)))
+        raise ValueError(
+            f"{source} has columns: say which one holds the texts (--text-columns; it has {names})"
+        )
+    rows = read_text_rows(Path(source), [text_columns])
+    # An empty text is a row of zeros, as an empty line is.
+    texts = [
+        value if isinstance(value := row.values[text_columns], str) else row.text(text_columns)
+        for row in rows
+    ]
+    return texts, [f"{source}:{row.line}: {text_columns!r}" for row in rows]
+
+
+def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
+    """Writes vectors in the format that the name of the file asks for.
+
+    Raises:
+        ValueError: If the suffix is none of a known format.
+    """
+    import numpy as np
+
+    suffix = ".csv" if output is None else output.suffix.lower()
+    if suffix == ".npy":
+        return lambda file, vectors: np.save(file, vectors, allow_pickle=False)
+    if suffix not in (".csv", ".tsv"):
+        raise ValueError(f"'output' must end in .npy, .csv or .tsv (got {str(output)!r})")
+    delimiter = "," if suffix == ".csv" else "\t"
+    # Nine digits give every float32 back.
+    return lambda file, vectors: np.savetxt(file, vectors, fmt="%.9g", delimiter=delimiter)
+
+
+_DECODING = "Decoding (default: as in the checkpoint's settings)"
+
+
+def generate(
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run on dialogues, or its best.ckpt.")
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help='JSON lines with {"context": ["...", ...]}, or - for stdin. Without it: a chat.',
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="greedy, beam or sample.", rich_help_panel=_DECODING)
+    ] = None,
+    beams: Annotated[
+        int | None, typer.Option(metavar="N", help="Width of the beam.", rich_help_panel=_DECODING)
+    ] = None,
+    num_return: Annotated[
+        int, typer.Option(metavar="N", help="Responses a context, best first.", rich_help_panel=_DECODING)
+    ] = 1,
+    max_length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Tokens of a response at most.", rich_help_panel=_DECODING),
+    ] = None,
+    length_penalty: Annotated[
+        float | None,
+        typer.Option(
+            help="0 prefers short responses, 1 ranks by the mean of a token.", rich_help_panel=_DECODING
+        ),
+    ] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Draw from the N most probable tokens.", rich_help_panel=_DECODING),
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            help="Draw from the fewest tokens of this probability together.", rich_help_panel=_DECODING
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(help="Below 1 draws what is probable more often.", rich_help_panel=_DECODING),
+    ] = None,
+    no_repeat_ngram: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="No N words in a row occur twice in a response.", rich_help_panel=_DECODING
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of draws.", rich_help_panel=_DECODING)] = None,
+    parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
+    json: o.Json = False,
+) -> None:
+    """Respond to dialogues with a trained model: those of a file, or yours in a chat.
+
+    Every line of the input becomes a line of the output: the same object with "response" and, where
+    --num-return is above 1, "responses", in place of those that it may have. If a line is wrong, nothing is
+    written.
+
+    A chat goes on until /quit or the end of the input; /reset forgets what was said. A line that cannot be
+    answered is passed over.
+
+    Examples:
+        graphdep generate --checkpoint runs/.../best.ckpt
+
+        graphdep generate --checkpoint runs/.../best.ckpt --input contexts.jsonl --output responses.jsonl
+    """
+    _check_options(source, output, num_return, json)
+    if output is not None:
+        check_output(output, checkpoint, source)
+    checkpoint = find_checkpoint(checkpoint)
+    from graphdep.parsing.parser import WordLimit
+
+    rows = None if source is None else read_rows(source, ("context",), WordLimit(max_words, truncate))
+    decoding = {
+        "strategy": strategy,
+        "beams": beams,
+        "num_return": num_return,
+        "max_length": max_length,
+        "length_penalty": length_penalty,
+        "top_k": top_k,
+        "top_p": top_p,
+        "temperature": temperature,
+        "no_repeat_ngram": no_repeat_ngram,
+        "seed": seed,
+    }
+    given: dict[str, Any] = {name: value for name, value in decoding.items() if value is not None}
+    say_loading()
+    from graphdep.tasks.dialogues.predict import Responder
+
+    given |= {
+        "edges": edges and import_edges(edges),
+        "parser": parser,
+        "batch_size": batch_size,
+        "max_words": max_words,
+        "truncate": truncate,
+    }
+    responder = Responder(checkpoint, **given)
+    if rows is None:
+        chat(responder)
+        return
+    responses = responder.respond([row["context"] for row in rows])
+    write_rows(output, [_answered(row, texts, num_return) for row, texts in zip(rows, responses)])
+    if json:
+        print_json(_summary(responder, len(rows), output))
+    where = "" if output is None else f" -> {output}"
+    plain_console(stderr=True).print(
+        f"{len(rows)} contexts, {responder.parser_failures} turns with a chain tree{where}",
+        soft_wrap=True,
+    )
+
+
+def chat(responder: Responder) -> None:
+    """Answers each line of the input, with what was said before in mind.
+
+    A line that cannot be answered is told on stderr and is no turn.
+    """
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")  # a bad byte would take the lines after it along
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if terminal:
+        print("/reset forgets what was said, /quit leaves.", file=sys.stderr)
+    turns: list[str] = []
+    try:
+        while (text := _ask("> " if terminal else "")) is not None and text != "/quit":
+            if text == "/reset":
+                turns = []
+            elif text:
+                turns = _answer(responder, turns, text)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def _answer(responder: Responder, turns: list[str], text: str) -> list[str]:
+    """Answers a turn; the turns with it and the answer, or without both where there was an error."""
+    from graphdep.io.files import has_half_character
+
+    try:
+        if has_half_character(text):
+            raise ValueError("stdin: not UTF-8")
+        answer = responder.respond([[*turns, text]])[0][0]
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f"graphdep: error: {describe(error)}", file=sys.stderr)
+        return turns
+    print(answer, flush=True)
+    return [*turns, text, *([answer] if answer.strip() else [])]
+
+
+def _ask(prompt: str) -> str | None:
+    """The next line without the spaces around it; None at the end of the input."""
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        return None
+
+
+def _check_options(source: str | None, output: Path | None, num_return: int, json: bool) -> None:
+    for name, given in (("--output", output is not None), ("--num-return", num_return > 1), ("--json", json)):
+        if given and source is None:
+            raise ValueError(f"{name} needs --input: without it, this is a chat")
+    if json and output is None:
+        raise ValueError("--json needs --output: the responses and the summary cannot both go to stdout")
+
+
+def _answered(row: dict[str, Any], texts: list[str], num_return: int) -> dict[str, Any]:
+    kept = {key: value for key, value in row.items() if key not in ("response", "responses")}
+    return {**kept, "response": texts[0], **({"responses": texts} if num_return > 1 else {})}
+
+
+def _summary(responder: Responder, contexts: int, output: Path | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "checkpoint": responder.checkpoint,
+        "contexts": contexts,
+        "parser_failures": responder.parser_failures,
+        "decoding": asdict(responder.decoding),
+        "output": str(output),
+    }
+
+
+_ANSWER = ("ranking", "scores")
+
+
+def rank(
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run on response selection, or its best.ckpt.")
+    ],
+    source: Annotated[
+        str,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help='JSON lines with {"context": ["...", ...], "candidates": ["...", ...]}, or - for stdin.',
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+    ] = None,
+    parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
+    batch_size: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
+    ] = 64,
+    json: o.Json = False,
+) -> None:
+    """Rank the candidates for the next response in a dialogue, with a trained model.
+
+    Every line of the input becomes a line of the output: the same object with "ranking", the numbers of the
+    candidates from 0, the best first, and "scores", a probability for each candidate in their own order, in
+    place of those that it may have. If a line is wrong, nothing is written.
+
+    Every text is parsed once, whatever the number of its pools. What is longer than the model takes is cut,
+    the context from its left; how many words were cut is reported.
+
+    Examples:
+        graphdep rank --checkpoint runs/.../best.ckpt --input pools.jsonl --output ranked.jsonl
+    """
+    if json and output is None:
+        raise ValueError("--json needs --output: the rankings and the summary cannot both go to stdout")
+    if output is not None:
+        check_output(output, checkpoint, source)
+    checkpoint = find_checkpoint(checkpoint)
+    from graphdep.parsing.parser import WordLimit
+
+    limit = WordLimit(max_words, truncate)
+    rows = read_rows(source, ("context", "candidates"), limit)
+    say_loading()
+    from graphdep.tasks.selection.predict import ResponseSelector
+
+    options: dict[str, Any] = {
+        "parser": parser,
+        "batch_size": batch_size,
+        "edges": edges and import_edges(edges),
+    }
+    selector = ResponseSelector(checkpoint, max_words=max_words, truncate=truncate, **options)
+    rankings = selector.rank_pools(rows)
+    write_rows(output, [_without(row) | ranking._asdict() for row, ranking in zip(rows, rankings)])
+    summary: dict[str, Any] = {
+        "checkpoint": selector.checkpoint,
+        "pools": len(rows),
+        "candidates": sum(len(row["candidates"]) for row in rows),
+        "parser_failures": selector.parser_failures,
+        "cut_words": selector.cut_words,
+        "output": str(output),
+    }
+    if json:
+        print_json(summary)
+    cut, where = selector.cut_words, "" if output is None else f" -> {output}"
+    failures = selector.parser_failures
+    plain_console(stderr=True).print(
+        f"{plural(summary['pools'], 'pool')}, {plural(summary['candidates'], 'candidate')}, "
+        f"{plural(failures, 'text')} with a chain tree; "
+        f"words cut: {cut['context']} of contexts, {cut['candidates']} of candidates{where}",
+        soft_wrap=True,
+    )
+
+
+def _without(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in _ANSWER}
+
+
+def submit(
+    checkpoint: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE",
+            help="Folder of a run on cola, sst2, mrpc, stsb, mnli, qnli, rte or qqp, or its best.ckpt; once "
+            "a task, which TASK=FILE may name.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder; written whole or not at all.")],
+    root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of GLUE (raw/, processed/, cache/). [default: where each model was trained, if the "
+            "test files are there, or datasets/glue]",
+        ),
+    ] = None,
+    raw_from: o.RawFrom = None,
+    parser: o.ModelParser = None,
+    edges: o.ModelEdges = None,
+    fill: Annotated[
+        bool,
+        typer.Option(
+            "--fill",
+            help="Fill the files of tasks without a checkpoint with a constant: the leaderboard takes all or "
+            "none.",
+        ),
+    ] = False,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Examples a batch.")] = 64,
+    json: o.Json = False,
+) -> None:
+    """Answer GLUE's test sets with trained models, as the files that its leaderboard takes.
+
+    The folder gets CoLA.tsv, SST-2.tsv, MRPC.tsv, STS-B.tsv, MNLI-m.tsv, MNLI-mm.tsv, AX.tsv, QNLI.tsv,
+    RTE.tsv and QQP.tsv, as far as there are checkpoints for them, WNLI.tsv with a constant, and
+    submission.zip of them all. The leaderboard takes all eleven only; those that are missing are named. A
+    model of MNLI answers three files.
+
+    The test files are read below `raw/` of the root, in the layout of GLUE's download. The leaderboard
+    knows an answer by its index, so each row of a test file must have its own number, from 0.
+
+    Examples:
+        graphdep submit --checkpoint runs/cola_... --checkpoint runs/mnli_... --output submission --fill
+
+        graphdep submit --checkpoint runs/rte_.../best.ckpt --raw-from glue_data --output submission
+    """
+    given = [_task_and_file(text) for text in checkpoint]
+    say_loading()
+    from graphdep.tasks.sentences.glue_submission import (
+        ARCHIVE,
+        FILES,
+        check_checkpoints,
+        check_new_folder,
+        check_test_files,
+        constant_answers,
+        glue_root,
+        predict_glue,
+        tasks_of,
+        write_submission,
+    )
+
+    if edges is not None:
+        from graphdep.transforms.presets import resolve
+
+        resolve(import_edges(edges))  # known from now on, to the checkpoints that name it
+    check_new_folder(output)
+    checkpoints = tasks_of(given)
+    check_checkpoints(checkpoints)
+    say = plain_console(stderr=True)
+    places: dict[str, dict[str, Any]] = {}
+    for name, path in checkpoints.items():
+        places[name] = {"root": root or glue_root(path, name), "raw_from": raw_from}
+        check_test_files([name], **places[name])
+    for folder in dict.fromkeys(str(place["root"]) for place in places.values() if root is None):
+        say.print(f"test files of {folder}", soft_wrap=True)
+    answers: dict[str, list[str]] = {}
+    for name, path in checkpoints.items():
+        answers |= predict_glue(path, name, batch_size=batch_size, parser=parser, **places[name])
+    missing = [file for file, about in FILES.items() if file not in answers and about.task is not None]
+    constant = [file for file, about in FILES.items() if about.task is None] + (missing if fill else [])
+    answers |= {file: constant_answers(file) for file in constant}
+    write_submission(output, {file: answers[file] for file in FILES if file in answers})
+    if json:
+        sizes = {file: len(answers[file]) for file in FILES if file in answers}
+        paths = {"output": str(output), "archive": str(output / ARCHIVE)}
+        print_json({**paths, "rows": sizes, "missing": missing, "constant": constant})
+    say.print(f"{len(answers)} files -> {output / ARCHIVE}", soft_wrap=True)
+    if missing:
+        names = ", ".join(missing)
+        what = (
+            "filled with a constant" if fill else "missing, so that the leaderboard refuses it (see --fill)"
+        )
+        say.print(f"without a checkpoint, and {what}: {names}", soft_wrap=True)
+
+
+def _task_and_file(text: str) -> tuple[str | None, Path]:
+    """The task, where it is named, and the checkpoint; ``glue-sst2`` and ``glue-mrpc`` are ``sst2`` and
+    ``mrpc``.
+    """
+    name, equals, path = text.partition("=")
+    if not equals or Path(text).exists() or not re.fullmatch(r"\s*[a-z0-9-]+\s*", name):
+        return None, find_checkpoint(text)
+    return name.strip().removeprefix("glue-"), find_checkpoint(path)
+
+
+def export(
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run of any task, or its best.ckpt.")
+    ],
+    output: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Gets the files; those of an earlier export are replaced.")
+    ],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace other files of the same names, too.")
+    ] = False,
+    push: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="Also upload it to the Hugging Face hub, under that name."),
+    ] = None,
+    private: Annotated[bool, typer.Option(help="With --push: for yourself alone.")] = False,
+    edges: o.ModelEdges = None,
+    json: o.Json = False,
+) -> None:
+    """Write a trained model as a folder for others: safetensors, JSON, a model card; no code, no pickle.
+
+    Every command that takes a checkpoint takes the folder, and so does `graphdep.load` in Python.
+
+    Examples:
+        graphdep export --checkpoint runs/... --output model
+        graphdep export --checkpoint runs/... --output model --push ann/roles-dt
+    """
+    if private and push is None:
+        raise ValueError("--private is for --push")
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"'output' must be a folder (got {str(output)!r})")
+    checkpoint = find_checkpoint(checkpoint)
+    if output.resolve() == (checkpoint if checkpoint.is_dir() else checkpoint.parent).resolve():
+        raise ValueError(f"'output' must be another folder than that of the run (got {str(output)!r})")
+    say_loading()
+    from graphdep.training.checkpoint import load_task
+    from graphdep.training.hub import result_beside, write_model_folder
+
+    task, state = load_task(checkpoint, edges and import_edges(edges))
+    files = write_model_folder(output, task, state, result_beside(checkpoint), overwrite=overwrite)
+    address = None
+    if push is not None:
+        from huggingface_hub import HfApi
+
+        api = HfApi()
+        name = api.create_repo(push, private=private, exist_ok=True).repo_id
+        print(f"uploads to {name}: {', '.join(files)}", file=sys.stderr)
+        # The folder may have files that are nobody else's.
+        address = str(api.upload_folder(repo_id=name, folder_path=output, allow_patterns=files))
+    if json:
+        print_json({"checkpoint": str(checkpoint), "output": str(output), "pushed": address})
+        return
+    print(address or output)

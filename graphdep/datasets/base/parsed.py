@@ -1,0 +1,864 @@
+"""The base classes of parsed corpora: parses, vocabulary, processed files and their digest."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import logging
+import os
+import pickle
+import re
+import sys
+import types
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypedDict, TypeVar
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data, InMemoryDataset
+
+from graphdep.data.encoded import trees_data
+from graphdep.data.node_table import NodeType
+from graphdep.datasets.base.raw import RawFiles
+from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
+from graphdep.io.files import atomic_path
+from graphdep.io.limits import plural
+from graphdep.parsing.enhanced import check_arcs, enhance, enhance_fingerprint
+from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.parsing.resolver import resolve_parser, resolving_now
+from graphdep.sentence.sentence import Sentence
+from graphdep.version import __version__
+from graphdep.vocab.pieces import vocab_from_state
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vectors import words_with_vector
+from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+_CHUNK = 1 << 20
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def digest(value: object) -> str:
+    """Sixteen hexadecimal digits that change with anything in ``value``; see :func:`describe`."""
+    return hashlib.sha256(describe(value).encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    sha = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            sha.update(chunk)
+    return sha.hexdigest()
+
+
+def digests(texts: Iterable[str]) -> Tensor:
+    """A number for each text, the same wherever it stands: ``[n]``, long."""
+    found = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return torch.tensor([int.from_bytes(one, "big", signed=True) for one in found], dtype=torch.long)
+
+
+def describe(value: Any) -> str:
+    """Text that two values share only if they are equal: an object's class and all of its attributes.
+
+    :func:`repr` would not do, since many transforms leave arguments out of theirs.
+
+    Raises:
+        ValueError: If the value is or holds a function, whose behaviour has no description.
+    """
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, Tensor):
+        content = value.detach().cpu().contiguous().flatten().tolist()
+        return f"tensor({value.dtype}, {tuple(value.shape)}, {digest(content)})"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({', '.join(map(describe, value))})"
+    if isinstance(value, (set, frozenset)):
+        return f"{type(value).__name__}({', '.join(sorted(map(describe, value)))})"
+    if isinstance(value, dict):
+        return f"dict({', '.join(f'{describe(key)}: {describe(item)}' for key, item in value.items())})"
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    return _describe_object(value)
+
+
+def _describe_object(value: Any) -> str:
+    if isinstance(value, _FUNCTIONS):
+        raise ValueError(
+            f"{value!r} cannot be told from another function of that name, so processed files could be "
+            "stale: use a transform object (a BaseTransform with its arguments as attributes) instead"
+        )
+    if hasattr(value, "__dict__"):
+        return f"{describe(type(value))}{describe(vars(value))}"
+    text = repr(value)
+    if " at 0x" in text:
+        raise ValueError(f"{text} shows an address instead of its arguments: processed files could be stale")
+    return f"{describe(type(value))}{text}"
+
+
+logger = logging.getLogger("graphdep.datasets")
+
+FORMAT = "graphdep examples 2"
+_MAGIC = f"{FORMAT}\n".encode()
+_START = len(_MAGIC) + hashlib.sha256().digest_size
+
+
+def save_examples(payload: dict[str, Any], path: Path) -> None:
+    """Writes tensors and plain values as one file, whole or not at all.
+
+    The file is a line with the format, the SHA-256 of the rest, and the rest, so that a file that was cut
+    or altered is known before anything in it is read.
+
+    Raises:
+        ValueError: If the payload holds anything but tensors, numbers, text, and lists and dicts of them.
+    """
+    buffer = io.BytesIO()
+    torch.save(payload, buffer)
+    content = buffer.getvalue()
+    try:
+        torch.load(io.BytesIO(content), weights_only=True)
+    except pickle.UnpicklingError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"examples must hold tensors and plain values only ({reason})") from None
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
+
+
+def load_examples(path: Path) -> dict[str, Any] | None:
+    """What :func:`save_examples` wrote, or :obj:`None` if the file is missing, damaged or holds objects."""
+    try:
+        file = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    content = file[_START:]
+    if file[: len(_MAGIC)] != _MAGIC or hashlib.sha256(content).digest() != file[len(_MAGIC) : _START]:
+        logger.warning("%s is damaged (%d bytes): it is made again", path, len(file))
+        return None
+    try:
+        return torch.load(io.BytesIO(content), weights_only=True)
+    except pickle.UnpicklingError:
+        logger.warning("%s holds more than tensors and plain values: it is made again", path)
+        return None
+    except Exception as error:  # torch raises anything, where the digest is right and the archive is not
+        logger.warning("%s is damaged (%s): it is made again", path, str(error)[:100])
+        return None
+
+
+_LIMIT = re.compile(r"max_words=(\d+)")
+
+
+def warn_of_chains(corpus: str, split: str, failures: int, parser: str) -> None:
+    """Logs a warning where texts have a chain for a tree.
+
+    Args:
+        corpus, split: What the texts are of.
+        failures: How many have one.
+        parser: Fingerprint of the parser, which may have a limit of words in it.
+    """
+    if not failures:
+        return
+    limit = _LIMIT.search(parser)
+    why = f" (as all of more than {limit[1]} words)" if limit else ""
+    logger.warning(
+        "%s (%s): %s with a chain tree instead of a parse%s; without processed/ in the root they are tried "
+        "again (in Python with force_reload=True)",
+        *(corpus, split, plural(failures, "text"), why),
+    )
+
+
+class CorpusOptions(TypedDict, total=False):
+    """Options of every corpus, all of them keywords.
+
+    Args:
+        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
+            (default: :obj:`None`)
+        vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
+            it alone. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`; where ``arcs`` are
+            enhanced, with labels learned from the training split, :meth:`RelationVocab.learn`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`; of
+            dialogues :obj:`3`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use so many examples of the split only, the first ones unless the corpus says otherwise; acts
+            before parsing. A vocabulary that is built is then that of the limited training split, or for
+            another split that of the whole training split. (default: :obj:`None`)
+        transform: Applied to an example each time that it is asked for, as in PyG. (default: :obj:`None`)
+        log: Say on stderr what is processed, as in PyG. (default: :obj:`True`)
+        force_reload: Process again what has been processed, as in PyG. (default: :obj:`False`)
+    """
+
+    raw_from: str | os.PathLike[str] | None
+    vocab: Vocab | None
+    relations: RelationVocab | None
+    min_freq: int
+    lower: bool
+    limit: int | None
+    transform: Callable | None
+    log: bool
+    force_reload: bool
+
+
+class SavedOptions(CorpusOptions, total=False):
+    """Options of the corpora whose examples are saved: those of :class:`CorpusOptions`, and these.
+
+    Args:
+        pre_transform, pre_filter: Applied before examples are saved, as in PyG; objects, not functions.
+            (default: :obj:`None`)
+    """
+
+    pre_transform: Callable | None
+    pre_filter: Callable | None
+
+
+class ParsedOptions(SavedOptions, total=False):
+    """Options of every corpus of sentences: those of :class:`SavedOptions`, and these.
+
+    Args:
+        vocab_from: Where a vocabulary is built from. ``"train"``: the training split alone, so that a word it
+            does not have is [UNK], whatever the split. ``"vectors"``: besides, each word of any split, be it
+            ever so rare, that has a vector in :obj:`vectors` gets a row of its own, after the others, which
+            keep their ids. No label is seen, but the words of the test split are, as by all who load GloVe
+            for the words of a whole corpus (Tree-LSTM's code does). It is not the default, so that a score
+            is one of a model which has not seen the test texts. (default: ``"train"``)
+        vectors: With ``vocab_from="vectors"`` the file, as :func:`~graphdep.vocab.vectors.load_vectors` reads
+            it. (default: :obj:`None`)
+        tokens: Ids of words' pieces, in place of a vocabulary; an example then is one text or a pair, and
+            :attr:`vocab` has no words. (default: :obj:`None`)
+        max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` cuts nothing.
+            (default: :obj:`None`)
+        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or enhanced graphs, made of trees for
+            which the parser gives none (:func:`graphdep.parsing.enhanced`): ``"ud"`` or ``"ud++"``, or by
+            pybart ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        constituents: Read constituents, which the parser has to give
+            (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;
+            ``"tagged"`` also the tags of words, where there are no ``tokens``. (default: :obj:`False`)
+        root_node: Put a ROOT node before the words of each sentence; there is none where ``tokens`` are
+            given. (default: :obj:`True`)
+    """
+
+    vocab_from: str
+    vectors: str | os.PathLike[str] | None
+    tokens: Tokens | None
+    max_length: int | None
+    arcs: str
+    constituents: bool | str
+    root_node: bool
+
+
+@dataclass(frozen=True)
+class Example:
+    """The trees of one example, and its graph-level keys such as ``y``."""
+
+    sentences: list[Sentence]
+    targets: Mapping[str, Tensor] = field(default_factory=dict)
+    segment: list[int] | None = None
+
+
+class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
+    """Base of the corpora: one PyG ``Data`` an example.
+
+    It is made by :func:`graphdep.to_data`, with a node a word; where :obj:`tokens` are given, as for
+    pretrained encoders, by :func:`graphdep.data.encoded`, with [CLS], [SEP] and a node a piece.
+
+    The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
+    vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load
+    it. It is written whole or not at all and checked when it is loaded; a damaged one is made again.
+
+    A subclass says which raw files a split has (:meth:`raw_files`), reads them (:meth:`read`), makes examples
+    of them (:meth:`examples`), and sets its own options before it calls ``super().__init__``.
+
+    Args:
+        root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
+        split: ``"train"``, ``"val"`` or ``"test"``.
+        to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
+        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, constituents, relations, min_freq,
+            lower, limit, transform, pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
+
+    Shapes:
+        - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
+          that are not there, or not as a whole
+    """
+
+    bracketed = False
+    """Whether the corpus has constituents of its own."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        vocab_from: str = "train",
+        vectors: str | os.PathLike[str] | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        constituents: bool | str = False,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        to_data_options: Mapping[str, Any] | None = None,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        if split not in self.splits:
+            raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
+        if limit is not None and limit < 1:
+            raise ValueError(f"'limit' must be at least 1 (got {limit})")
+        if tokens is not None and vocab is not None:
+            raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        if tokens is None and max_length is not None:
+            raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
+        check_arcs(arcs)
+        self.vectors = _checked_vectors(vocab_from, vectors)
+        self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
+        self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
+        self.tokens, self.max_length, self.arcs = tokens, max_length, arcs
+        self.constituents = constituents
+        self._given_vocab = vocab if tokens is None else Vocab()
+        self._learns_relations = arcs != "basic" and relations is None
+        if self._learns_relations and self._given_vocab is not None:
+            self.train_is_for = "the relations are learned from it unless 'relations' is given"
+        self.relations = RelationVocab(relations.learned if relations is not None else ())
+        self.to_data_options = dict(to_data_options or {})
+        super().__init__(os.fspath(root), transform, pre_transform, pre_filter, log, force_reload)
+        self._restore(self.__dict__.pop("_payload"))
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> list[Any]:
+        """What the raw files of a split in ``folder`` have, checked but not parsed, one item an example."""
+
+    @abstractmethod
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        """Reads and parses the examples of a split, or ``limit`` of them."""
+
+    def make_vocab(self, examples: list[Example]) -> Vocab:
+        """The vocabulary of the examples of the training split."""
+        words = (sentence.form for example in examples for sentence in example.sentences)
+        return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
+
+    def make_relations(self, examples: list[Example]) -> RelationVocab:
+        """The relations of the arcs of the training split."""
+        sentences = (sentence for example in examples for sentence in example.sentences)
+        return RelationVocab.learn(label for sentence in sentences for label in _arc_labels(sentence))
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
+        own: dict[str, Any] = {
+            "vocab": vocab,
+            "tokens": self.tokens,
+            "max_length": self.max_length,
+            "arcs": self.arcs,
+            "phrases": self.constituents or self.bracketed,
+        }
+        for example in examples:
+            options = {"segment": example.segment, **self.to_data_options}
+            data = trees_data(example.sentences, self.relations, **own, **options)
+            for key, value in example.targets.items():
+                data[key] = value
+            yield data
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        """Tensors and plain values to keep beside the examples; :meth:`restore` gets them back."""
+        return {}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        """Takes up what :meth:`notes` gave, also where the examples come from a processed file."""
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """The texts of each example as the raw files have them, for people; empty where nobody knows them."""
+        return []
+
+    def options(self) -> dict[str, Any]:
+        """The options of a subclass that its examples depend on, its parser's fingerprint among them."""
+        return {}
+
+    @property
+    def processed_file_names(self) -> list[str]:
+        return [f"{self.split}-{self._digest}.pt"]
+
+    @property
+    def follow_batch(self) -> list[str]:
+        """Keys whose bounds a batch must know, for PyG's ``DataLoader``."""
+        return ["target_ids"] if "target_ids" in self._data else []
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        """Puts all that the examples are into a digest: trees, words and targets."""
+        for key, value in sorted(self._data.to_dict().items()):
+            if isinstance(value, Tensor):
+                sha.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
+                sha.update(value.contiguous().numpy().tobytes())
+
+    def describe(self) -> dict[str, Any]:
+        """What was loaded, as plain values: sizes, unknown words, failures of the parser.
+
+        With :obj:`tokens`, ``words`` are those that are left, ``unknown_words`` is the share of them with an
+        unknown piece, ``cut_words`` of ``cut_examples`` are not there as a whole, and ``forms`` are the
+        different words before anything is cut; there is no ``vocabulary``.
+
+        Of a slice, without what is known of all examples together only.
+        """
+        if self._indices is not None:  # a slice shares the data of the whole
+            return self.copy().describe()
+        described = {
+            "corpus": self.corpus,
+            "split": self.split,
+            "examples": self.len(),
+            "words": self._num_words(),
+            **({"vocabulary": len(self.vocab)} if self.tokens is None else self._describe_cut()),
+            "unknown_words": self._unknown_words(),
+            "parser": self.parser_fingerprint,
+        }
+        return described | (self._describe_loading() if self.len() == self._num_loaded else {})
+
+    def _num_words(self) -> int:
+        words = self._data.node_type == NodeType.WORD
+        return int((words if self.tokens is None else _first_pieces(self._data)).sum())
+
+    def _unknown_words(self) -> float:
+        """The share of unknown ones among the words of all examples: of ``[UNK]``, or with such a piece."""
+        words = self._data.node_type == NodeType.WORD
+        unknown = words & (self._data.input_ids == getattr(self.tokens, "unk_id", UNK_ID))
+        if self.tokens is None:
+            return float(unknown.sum() / words.sum())
+        number = _first_pieces(self._data).cumsum(0)
+        return number[unknown & (self._data.word >= 0)].unique().numel() / max(1, self._num_words())
+
+    def _describe_cut(self) -> dict[str, int]:
+        cut = self._data.cut_words.sum(dim=1)
+        return {"cut_examples": int((cut > 0).sum()), "cut_words": int(cut.sum())}
+
+    def _describe_loading(self) -> dict[str, Any]:
+        """What is known of all examples together, and not of some of them."""
+        return {
+            **({} if self.tokens is None else {"forms": self._forms}),
+            "parser_failures": self.parser_failures,
+            "unknown_relations": self.relations.fallbacks.total(),
+        }
+
+    def process(self) -> None:
+        """Makes the examples of the split and writes them."""
+        payload = self._make()
+        save_examples(payload, Path(self.processed_paths[0]))
+        self._payload = payload
+
+    def _process(self) -> None:
+        # PyG's own only looks whether a file exists, and unpickles two more.
+        self._digest = digest(self._depends_on())
+        loaded = None if self.force_reload else load_examples(Path(self.processed_paths[0]))
+        if loaded is not None:
+            self._payload = loaded
+            return
+        quiet = resolving_now().progress is False
+        if self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ:
+            print(f"Processing {self.corpus} ({self.split}) ...", file=sys.stderr)
+        self.process()
+
+    def _needed(self) -> list[str]:
+        learns = self._given_vocab is None or self._learns_relations or self.learns_labels
+        return sorted({self.split, *(["train"] if learns else [])})
+
+    def _depends_on(self) -> dict[str, Any]:
+        paths = [path for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
+        relations = None if self._learns_relations else self.relations.state_dict()
+        return {
+            "format": [FORMAT, __version__, type(self)],
+            "raw": [(path.name, file_digest(path)) for path in paths],
+            "split": [self.split, self.limit],
+            "options": self.options(),
+            "to_data": self.to_data_options,
+            "vocab": self._ids_depend_on(),
+            "relations": relations if self.arcs == "basic" else [self.arcs, relations],
+            "pre": [self.pre_transform, self.pre_filter],
+            **({"constituents": self.constituents} if self.constituents else {}),
+        }
+
+    def _ids_depend_on(self) -> object:
+        if self.tokens is not None:
+            return [self.tokens.fingerprint, self.max_length]
+        if self._given_vocab is not None:
+            return self._given_vocab.state_dict()
+        learned = [self.min_freq, self.lower]
+        if self.vectors is None:
+            return learned
+        raw = [path for split in self._other_splits() for path in self.raw_files(Path(self.raw_dir), split)]
+        return [*learned, file_digest(self.vectors), *((path.name, file_digest(path)) for path in raw)]
+
+    def _make(self) -> dict[str, Any]:
+        self.parser_failures = 0
+        examples = self._some_examples(self.split, self.limit)
+        failures = self.parser_failures  # of this split alone
+        vocab = self._learn(examples)
+        data_list = list(self._filtered(self.make_data(examples, vocab)))
+        if not data_list:
+            raise ValueError(
+                f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
+            )
+        data, slices = self.collate(data_list)
+        return {
+            "data": data.to_dict(),
+            "slices": slices,
+            "vocab": vocab.state_dict(),
+            "relations": self.relations.state_dict(),
+            "forms": None if self.tokens is None else _num_forms(examples),
+            "parser": self.options().get("parser", "gold"),
+            "parser_failures": failures,
+            "fallbacks": dict(self.relations.fallbacks),
+            "notes": self.notes(examples),
+        }
+
+    def _learn(self, examples: list[Example]) -> Vocab:
+        """The vocabulary; it and the relations are learned from the training split, unless they are given."""
+        given = self._given_vocab
+        if self.split != "train" and (given is None or self._learns_relations):
+            examples = self._some_examples("train", None)
+        if self._learns_relations:
+            self.relations = self.make_relations(examples)
+        if given is not None:
+            return given
+        vocab = self.make_vocab(examples)
+        return vocab if self.vectors is None else self._with_vectors(vocab, examples, self.vectors)
+
+    def _other_splits(self) -> list[str]:
+        """Splits that are there beside the training split."""
+        raw = Path(self.raw_dir)
+        return [split for split in self.splits if split != "train" and self.raw_files(raw, split)]
+
+    def _with_vectors(self, vocab: Vocab, train: list[Example], vectors: Path) -> Vocab:
+        """A vocabulary, and after its words the others, of training and of all splits, with a vector."""
+        more = [example for split in self._other_splits() for example in self.examples(split, None)]
+        forms = (sentence.form for example in [*train, *more] for sentence in example.sentences)
+        others = [word for word in Vocab.build(forms, lower=self.lower).words if word not in vocab]
+        there = words_with_vector(vectors, others)
+        own = vocab.state_dict()["words"]
+        return Vocab([*own, *(word for word in others if word in there)], lower=vocab.lower)
+
+    def _some_examples(self, split: str, limit: int | None) -> list[Example]:
+        examples = self.examples(split, limit)
+        self._check_some(len(examples), Path(self.raw_dir), split)
+        return examples
+
+    def _filtered(self, data_list: Iterable[Data]) -> Iterator[Data]:
+        for data in data_list:
+            if self.pre_filter is None or self.pre_filter(data):
+                yield data if self.pre_transform is None else self.pre_transform(data)
+
+    def _restore(self, payload: dict[str, Any]) -> None:
+        self.data, self.slices = Data.from_dict(payload["data"]), payload["slices"]
+        self._num_loaded = self.len()
+        self.vocab = vocab_from_state(payload["vocab"])
+        if self._learns_relations:
+            self.relations = RelationVocab.from_state_dict(payload["relations"])
+        if self.tokens is not None:
+            self._forms = payload["forms"]
+            self._report_cut()
+        self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
+        self.relations.fallbacks = Counter(payload["fallbacks"])
+        warn_of_chains(self.corpus, self.split, self.parser_failures, self.parser_fingerprint)
+        self.restore(payload["notes"])
+
+    def _report_cut(self) -> None:
+        cut = self._describe_cut()
+        if cut["cut_words"]:
+            logger.warning(
+                "%s (%s): 'max_length' %d cuts %d words of %d examples",
+                *(self.corpus, self.split, self.max_length, cut["cut_words"], cut["cut_examples"]),
+            )
+
+
+def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) -> Path | None:
+    """The file whose words a vocabulary has beside those of training, if there is to be one."""
+    if vocab_from not in ("train", "vectors"):
+        raise ValueError(f"'vocab_from' must be 'train' or 'vectors' (got {vocab_from!r})")
+    if (vocab_from == "vectors") != (vectors is not None):
+        raise ValueError(
+            f"'vectors' must be a file for vocab_from='vectors', and for it alone (got {vectors!r}, "
+            f"vocab_from={vocab_from!r})"
+        )
+    return None if vectors is None else Path(vectors).expanduser()
+
+
+def _num_forms(examples: list[Example]) -> int:
+    return len({form for example in examples for tree in example.sentences for form in tree.form})
+
+
+def _first_pieces(data: Data) -> Tensor:
+    """Which nodes are the first piece of a word; between two texts there is a node that is no word."""
+    before = torch.cat([torch.tensor([-1]), data.word[:-1]])
+    return (data.word >= 0) & (data.word != before)
+
+
+def _arc_labels(sentence: Sentence) -> list[str]:
+    """The labels of the enhanced arcs of a sentence, or of its tree where it has no others."""
+    return sentence.deprel if sentence.deps is None else [label for *_, label in sentence.enhanced_arcs]
+
+
+class TextDataset(ParsedDataset):
+    """Base of the corpora whose texts need a parser; parses are kept in ``cache/parses.sqlite``.
+
+    Args:
+        root: Folder of the corpus.
+        split: ``"train"``, ``"val"`` or ``"test"``.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
+        options: Further ones, see :class:`ParsedOptions`.
+    """
+
+    shared_options: ClassVar[type] = ParsedOptions
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        root_node: bool = True,
+        **options: Any,
+    ) -> None:
+        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
+        reads = {"arcs": options.get("arcs", "basic"), "constituents": bool(options.get("constituents"))}
+        self._parser = resolve_parser(parser, cache=cache, **reads)
+        self.parser_fingerprint = self._parser.fingerprint
+        super().__init__(root, split, to_data_options={"root": root_node}, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models and a database do not travel to the workers of a DataLoader.
+        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
+
+    def options(self) -> dict[str, Any]:
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
+        return {"parser": self.parser_fingerprint, **enhanced}
+
+    def trees_of_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
+        """One tree a text (:func:`parse_joined`)."""
+        trees, failures = parse_joined(self._parser, texts, roots=roots)
+        self.parser_failures += failures
+        return self._enhanced(trees)
+
+    def trees_of_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        """One tree a list of words, which are kept as they are."""
+        before = self._parser.failures
+        trees = self._parser.parse_words(words)
+        self.parser_failures += self._parser.failures - before
+        return self._enhanced(trees)
+
+    def _enhanced(self, trees: list[Sentence]) -> list[Sentence]:
+        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
+
+
+class WordOptions(ParsedOptions, total=False):
+    """Options of every corpus of labelled words or marked spans: those of :class:`ParsedOptions`, and these.
+
+    Args:
+        labels: The classes, e.g. a checkpoint's; :obj:`None` for those of the corpus, or where it has no list
+            of them for those of the training split, whole as it is. (default: :obj:`None`)
+    """
+
+    labels: Sequence[Label] | None
+
+
+class GivenWords(Protocol):
+    """The words of an example, and its own tree if it has one."""
+
+    @property
+    def words(self) -> Sequence[str]: ...
+    @property
+    def tree(self) -> Sentence | None: ...
+
+    def error(self, message: str) -> ValueError:
+        """An error that begins with the place of the example."""
+        ...
+
+
+class WordDataset(ParsedDataset):
+    """Base of the corpora that give words and classes, and perhaps trees.
+
+    A subclass reads its examples (:meth:`read`) and sees to it that :attr:`labels` are learned before they
+    are numbered (:meth:`learn_labels`). Sentences that several examples have in common are parsed once and
+    counted once in the vocabulary.
+
+    Args:
+        root: Folder of the corpus.
+        split: ``"train"``, ``"val"`` or ``"test"``, or another one of the corpus.
+        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        labels: The classes; :obj:`None` learns them from the training split. (default: :obj:`None`)
+        root_node: Whether there is a ROOT node before the words. (default: :obj:`True`)
+        options: Further ones, see :class:`ParsedOptions`.
+    """
+
+    labels: tuple[Label, ...]
+    """The classes by their numbers."""
+    own_trees: ClassVar[bool] = True
+    """Whether the corpus has trees of its own."""
+    keeps_trees: ClassVar[bool] = False
+    """Whether an example's own tree is taken whatever the parser, which parses the others."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        labels: Sequence[Label] | None = None,
+        root_node: bool = True,
+        **options: Any,
+    ) -> None:
+        self.learns_labels = labels is None
+        self.labels = () if labels is None else _checked(labels)
+        if labels is None:
+            self.train_is_for = "the labels are learned from it unless 'labels' are given"
+        reads = {"arcs": options.get("arcs", "basic"), "constituents": options.get("constituents", False)}
+        self._parser = self._resolve(root, parser, reads)
+        self.is_parsed = self._parser is not None  # copies have no parser
+        super().__init__(root, split, to_data_options={"root": root_node}, **options)
+
+    def _resolve(
+        self, root: str | os.PathLike[str], parser: str | Parser, reads: dict[str, Any]
+    ) -> Parser | None:
+        if parser == "gold":
+            if not self.own_trees:
+                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
+            return None
+        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
+        return resolve_parser(parser, cache=cache, **reads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models and a database do not travel to the workers of a DataLoader.
+        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
+
+    @abstractmethod
+    def classes(self, train: Sequence[Any]) -> tuple[str, ...]:
+        """The classes that the examples of the training split have."""
+
+    @property
+    def num_classes(self) -> int:
+        """The number of classes, whatever the split holds."""
+        return len(self.labels)
+
+    def learn_labels(self, split: str, found: Sequence[Any]) -> None:
+        """Learns the classes, unless they are known, from the training split, whole as it is.
+
+        Args:
+            split: The split that was read.
+            found: All that it has.
+
+        Raises:
+            ValueError: If the training split has no example, or too few classes.
+        """
+        if self.learns_labels and not self.labels:
+            folder = Path(self.raw_dir)
+            train = found if split == "train" else self.read(folder, "train")
+            self._check_some(len(train), folder, "train")
+            self.labels = self.classes(train)
+
+    def options(self) -> dict[str, Any]:
+        parser = "gold" if self._parser is None else self._parser.fingerprint
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
+        labels = None if self.learns_labels else self.labels
+        return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
+
+    def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
+        """The tree of each example, one for all that have the same words."""
+        given = [self._given_tree(example) for example in examples]
+        parsed = iter(self._parse([e.words for e, tree in zip(examples, given) if tree is None]))
+        trees = [next(parsed) if tree is None else tree for tree in given]
+        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
+
+    def _given_tree(self, example: GivenWords) -> Sentence | None:
+        if self._parser is None and example.tree is None:
+            raise example.error("the sentence has no tree of its own, which parser='gold' asks for")
+        return example.tree if self._parser is None or self.keeps_trees else None
+
+    def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        if self._parser is None or not words:
+            return []
+        before = self._parser.failures
+        trees = self._parser.parse_words(words)
+        self.parser_failures += self._parser.failures - before
+        return trees
+
+    def make_vocab(self, examples: list[Example]) -> Vocab:
+        # Each sentence once: one of five examples would make its words five times as frequent.
+        forms = {tuple(sentence.form) for example in examples for sentence in example.sentences}
+        return Vocab.build(sorted(forms), min_freq=self.min_freq, lower=self.lower)
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        self.labels = tuple(notes["labels"])
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        super().update_digest(sha)
+        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
+
+
+def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:
+    """The number of each example's sentence ``[1]``: that of the example before it if the words are the same.
+
+    Trees do not matter, so that rows with other parses have the same numbers.
+    """
+    numbers, before = [0], None
+    for example in examples:
+        words = list(example.words)
+        numbers.append(numbers[-1] + (before is not None and words != before))
+        before = words
+    return [torch.tensor([number]) for number in numbers[1:]]
+
+
+def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """Raises :class:`ValueError` unless there are labels, and none of them twice."""
+    if isinstance(labels, str) or not labels or len(set(labels)) < len(labels):
+        raise ValueError(f"'labels' must be a list of labels, none of them twice (got {labels!r})")
+    return tuple(labels)
+
+
+T = TypeVar("T", bound=GivenWords)
+
+
+@dataclass(frozen=True)
+class DrawnVal:
+    """How sentences are drawn for validation: with all examples of theirs, so that none is in both splits.
+
+    Args:
+        share: The share of the different sentences that is drawn. (default: :obj:`0.1`)
+        seed: Of the draw. (default: :obj:`0`)
+
+    Raises:
+        ValueError: If the share is not between 0 and 1, or the seed is no whole number.
+    """
+
+    share: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
+        check_seed(self.seed)
+
+    def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
+        """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it.
+
+        Raises:
+            ValueError: If there is one sentence alone, from which none can be drawn.
+        """
+        sentences = list(dict.fromkeys(tuple(example.words) for example in found))
+        if len(sentences) < 2:
+            what = "the only sentence" if len(found) == 1 else f"all {len(found)} rows have the same words"
+            raise found[0].error(f"{what}: 'val' cannot be drawn from it, give a file for it (--val)")
+        drawn = {sentences[number] for number in drawn_part(len(sentences), self.share, self.seed)}
+        part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
+        note = (
+            f"val is {len(drawn)} of the {len(sentences)} sentences to train on, drawn with seed {self.seed}"
+        )
+        return part, note

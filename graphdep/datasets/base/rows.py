@@ -1,0 +1,413 @@
+"""Rows of tables, and the options that corpora share."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from graphdep.datasets.base.raw import read_csv, read_lines, row_error
+from graphdep.io.files import json_value
+from graphdep.sentence.sentence import Sentence
+
+
+def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
+    """Raises :class:`ValueError` if a table has a column twice, or not one that it must have."""
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise row_error(path, 1, "a column is there twice", twice[0])
+    check_there(path, 1, header, columns)
+
+
+def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[str]) -> None:
+    """Raises :class:`ValueError`, with the columns that are there, if one is not."""
+    names = list(there)
+    for column in columns:
+        if column not in names:
+            raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}")
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Ten names, as they are unless they would not be seen, and how many more there are."""
+    shown = [name if name.isprintable() and name.strip() == name != "" else repr(name) for name in names[:10]]
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return ", ".join(name if len(name) <= 80 else f"{name[:80]}..." for name in shown) + more
+
+
+def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a Parquet file with their numbers, from 1; no more than a batch of them is in memory.
+
+    Args:
+        path: The file.
+        columns: Columns that it must have, among others.
+
+    Raises:
+        ValueError: If it is no Parquet file, a text is not UTF-8, or a column is missing or there twice.
+        ImportError: If pyarrow is not there.
+    """
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise ImportError(f"{path} is read by pyarrow: pip install 'graphdep[parquet]'") from None
+    try:
+        with ParquetFile(path) as file:
+            check_header(path, file.schema_arrow.names, columns)
+            rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches())
+            yield from enumerate(rows, start=1)
+    except UnicodeDecodeError as error:  # nothing checks that what is called text in such a file is some
+        raise ValueError(f"{path}: a text or a name that is not UTF-8 (got {error.object[:100]!r})") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path}: no Parquet file that can be read: {error}") from None
+
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+OBJECTS = (".jsonl", ".parquet")
+"""Files whose values have kinds: texts, numbers, lists."""
+Label = str | int | float | bool
+# Numbers become 32-bit floats, whose largest this is.
+_MAX_NUMBER = (2 - 2**-23) * 2.0**127
+
+
+class TextRow(NamedTuple):
+    """A row, and the line on which it starts; of a Parquet file the number of the row, from 1."""
+
+    path: Path
+    line: int
+    values: dict[str, Any]
+
+    def text(self, column: str) -> str:
+        """The text in a column.
+
+        Raises:
+            ValueError: If it is none or has no word, with file, line and value.
+        """
+        value = self.values[column]
+        if not isinstance(value, str):
+            raise self._error(f"{column!r} must be a text", value)
+        if not value.strip():
+            raise self._error(f"{column!r} is empty: a text has at least one word", value)
+        return value.strip()
+
+    def label(self, column: str) -> Label:
+        """The name of a class: a text, of a table without white space around it, or of an object a number or
+        truth value.
+
+        Raises:
+            ValueError: If there is none, with file, line and value.
+        """
+        value = self.values[column]
+        if not isinstance(value, (str, int, float)) or value != value:  # NaN is no name
+            raise self._error(f"{column!r} must be the name of a class", value)
+        if isinstance(value, str) and not value.strip():
+            raise self._error(f"{column!r} is empty", value)
+        if isinstance(value, str) and self.path.suffix.lower() not in OBJECTS:
+            return value.strip()
+        return value
+
+    def number(self, column: str) -> float:
+        """The number in a column.
+
+        Raises:
+            ValueError: If there is none, or it is not finite as a 32-bit float, with file, line and value.
+        """
+        value = self.values[column]
+        try:
+            number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        except OverflowError:  # a whole number of JSON may have any size
+            number = math.inf
+        if math.isnan(number):
+            raise self._error(f"{column!r} must be a number", value)
+        if abs(number) > _MAX_NUMBER:
+            raise self._error(f"{column!r} must be a number of at most {_MAX_NUMBER:.4g} either way", value)
+        return number
+
+    def _error(self, message: str, value: object) -> ValueError:
+        return row_error(self.path, self.line, message, value if isinstance(value, str) else repr(value))
+
+
+def check_suffix(name: str, path: Path) -> None:
+    """Raises :class:`ValueError` if the name of a file says none of the known formats."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{name!r} must end in {', '.join(SUFFIXES)} (got {str(path)!r})")
+
+
+def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
+    """The rows of a file, in UTF-8 where it is a text; its suffix says what it is.
+
+    ============  ========================================================================================
+    ``.csv``      a header and rows, separated by commas; fields may be quoted
+    ``.tsv``      a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
+    ``.jsonl``    an object a line, with at least the columns that are asked for
+    ``.parquet``  a table of texts, numbers, truth values and lists; needs the extra ``[parquet]``
+    ============  ========================================================================================
+
+    Args:
+        path: The file.
+        columns: The columns that every row must have, among others.
+
+    Raises:
+        ValueError: If a column is missing, a row has more or fewer columns than the header, a line is blank,
+            there is no row, or something is wrong with the file itself, with file, line and value.
+        OSError: If the file cannot be read.
+        ImportError: If pyarrow is needed and is not there.
+    """
+    check_suffix("path", path)
+    rows = list(_rows(path, columns))
+    if not rows:
+        raise row_error(path, 1, "no row below the header")
+    return rows
+
+
+def column_names(path: Path) -> list[str]:
+    """The names of a file's columns: of a table its header, of objects the keys of the first one."""
+    if path.suffix.lower() in OBJECTS:
+        return [*next(iter(_rows(path, ()))).values]
+    rows: Iterable[tuple[int, list[str]]] = read_csv(path) if path.suffix.lower() == ".csv" else _tabs(path)
+    return next(iter(rows))[1]
+
+
+def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) -> list[TextRow]:
+    """Lines of text as rows, of several columns with tabs between them.
+
+    Raises:
+        ValueError: If a line has another number of texts, with its place.
+    """
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        cells = line.split("\t") if len(columns) > 1 else [line]
+        if len(cells) != len(columns):
+            message = f"{len(columns)} texts with a tab between them are asked for"
+            raise row_error(source, number, message, line)
+        rows.append(TextRow(source, number, dict(zip(columns, cells))))
+    return rows
+
+
+def check_columns(path: Path, columns: Sequence[str]) -> None:
+    """Raises what :func:`read_text_rows` does, as far as the first row tells it."""
+    next(_rows(path, columns), None)
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return (TextRow(path, number, row) for number, row in read_parquet(path, columns))
+    return _objects(path, columns) if suffix == ".jsonl" else _table(path, columns)
+
+
+def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    for line, text in read_lines(path):
+        value = json_value(text, f"{path}:{line}")
+        if not isinstance(value, dict):
+            raise row_error(path, line, "no object", text)
+        check_there(path, line, value, columns)
+        yield TextRow(path, line, value)
+
+
+def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    quoted = path.suffix.lower() == ".csv"
+    rows: Iterable[tuple[int, list[str]]] = read_csv(path) if quoted else _tabs(path)
+    rows = iter(rows)
+    _, header = next(rows)
+    check_header(path, header, columns)
+    for line, cells in rows:
+        if len(cells) != len(header):
+            what = f"{len(cells)} columns instead of {len(header)}" if cells else "a blank line"
+            raise row_error(path, line, what, ("," if quoted else "\t").join(cells))
+        yield TextRow(path, line, dict(zip(header, cells)))
+
+
+def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
+    for line, text in read_lines(path):
+        yield line, text.split("\t") if text else []
+
+
+TREE = ("head", "deprel")
+"""Keys of a tree: the governor of each word, from 1, 0 for the root, and its relation to it."""
+
+
+def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
+    """The words of ``words``.
+
+    Args:
+        row: The object.
+        max_words: More words are an error; :obj:`None` for no limit. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If it is no list of texts that are not blank, or has too many, with file, line and value.
+    """
+    words = row.values["words"]
+    if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
+        raise row_error(row.path, row.line, "'words' must be a list of words", repr(words))
+    if not words:
+        raise row_error(row.path, row.line, "a sentence has at least one word: 'words' is empty")
+    if max_words is not None and len(words) > max_words:
+        raise row_error(row.path, row.line, f"'words' has more than {max_words} words (got {len(words)})")
+    return words
+
+
+def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
+    """The tree of ``head`` and ``deprel``; :obj:`None` where neither is there.
+
+    Raises:
+        ValueError: If there is a part of one alone, or it is none, with file, line and value.
+    """
+    head, deprel = (row.values.get(name) for name in TREE)
+    if head is None and deprel is None:
+        return None
+    if not isinstance(head, list) or not isinstance(deprel, list):
+        raise row_error(row.path, row.line, "'head' and 'deprel' must both be lists", repr([head, deprel]))
+    if not all(type(governor) is int for governor in head):
+        raise row_error(row.path, row.line, "'head' must be numbers of words", repr(head))
+    if not all(isinstance(label, str) and label.strip() for label in deprel):
+        raise row_error(row.path, row.line, "'deprel' must be names of relations", repr(deprel))
+    try:
+        return Sentence(words, head, deprel)
+    except ValueError as error:
+        raise row_error(row.path, row.line, f"no tree: {error}", repr(head)) from None
+
+
+# From 0 to 1: "marks", "label" and "Words" are near to a key, "keywords", "lang" and "id" are not.
+_NEAR = 0.8
+
+
+def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) -> None:
+    """Raises :class:`ValueError`, with file and line, if an object has a key that is nearly one of those that
+    are read, and not that one: it would be left out, and nothing would say so. Any other key is the user's.
+
+    Args:
+        row: The object.
+        read: The keys that are read.
+        others: Keys that are known, and not read here. (default: none)
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets.base.rows import check_keys
+        >>> from graphdep.datasets.base.rows import TextRow
+        >>> path, words = Path("a.jsonl"), ["It", "rains"]
+        >>> check_keys(TextRow(path, 1, {"words": words, "id": 7}), ["words", "mark"])
+        >>> check_keys(TextRow(path, 1, {"words": words, "marks": 1}), ["words", "mark"])
+        Traceback (most recent call last):
+            ...
+        ValueError: a.jsonl:1: unknown key 'marks' (did you mean 'mark'?); those that are read are words, mark
+    """
+    missing = [key for key in read if key not in row.values]
+    for key in row.values:
+        if key in (*read, *others):
+            continue
+        if near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=_NEAR):
+            keys = ", ".join(read)
+            message = f"unknown key {key!r} (did you mean {near[0]!r}?); those that are read are {keys}"
+            raise row_error(row.path, row.line, message)
+
+
+UNKNOWN = -1
+"""A label that training does not have: it is scored, and whatever is predicted is wrong."""
+UNSCORED = -100
+"""A word without a label: nobody asks for one. It is the number that PyTorch's losses ignore."""
+
+
+T = TypeVar("T")
+_SEED = 20180420
+
+
+class Draw:
+    """Draws with ``random()`` alone: only that is the same in every version of Python."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.source = source
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[int(self.source.random() * len(options))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        return [items[i] for _, i in sorted((self.source.random(), i) for i in range(len(items)))]
+
+
+def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
+    """Some rows in their order, one drawn from each of ``limit`` parts of like size.
+
+    The draw has one fixed seed; rows at even distances would all have the same label where labels alternate.
+
+    Args:
+        rows: All rows.
+        limit: The number of rows; all where there are no more.
+    """
+    count, draw = min(limit, len(rows)), Draw(random.Random(_SEED))
+    bounds = [part * len(rows) // count for part in range(count + 1)] if rows else []
+    return [rows[draw.pick(range(start, end))] for start, end in pairwise(bounds)]
+
+
+def check_seed(seed: int) -> int:
+    """Returns the seed of a draw that several splits make; :obj:`None` would be another draw for each.
+
+    Raises:
+        ValueError: If it is no whole number.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"'seed' must be a whole number (got {seed!r})")
+    return seed
+
+
+def drawn_part(size: int, share: float, seed: int) -> set[int]:
+    """Which of ``size`` things, by number, are drawn for validation: at least one, and not all of them.
+
+    Args:
+        size: How many there are, at least 2.
+        share: The share that is drawn, more than 0 and less than 1.
+        seed: Of the draw.
+    """
+    count = min(max(1, round(size * share)), size - 1)
+    return set(Draw(random.Random(seed)).shuffled(range(size))[:count])
+
+
+class KnownOptions:
+    """The part of a dataset that refuses options which it does not have, before anything is read or written.
+
+    A constructor spells the dataset's own options and passes ``**options`` on to the base. What may be in
+    them is said by :attr:`shared_options`, for people, for type checkers, and here.
+
+    Raises:
+        TypeError: If an option is unknown; the message names it, the dataset and the options that there are.
+    """
+
+    shared_options: ClassVar[type]
+    """A :class:`~typing.TypedDict` of the options that a base takes for all the datasets below it."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        names = option_names(cls)
+        for name in options:
+            if name not in names:
+                raise TypeError(
+                    f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}: it takes "
+                    f"{', '.join(names)}"
+                )
+        return super().__new__(cls)
+
+
+def option_names(make: Callable[..., Any]) -> tuple[str, ...]:
+    """All that a dataset takes by name, its own options first; of any other callable, its arguments."""
+    if not (isinstance(make, type) and issubclass(make, KnownOptions)):
+        return tuple(inspect.signature(make).parameters)
+    names: dict[str, None] = {}
+    for base in make.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+        names |= {p.name: None for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break  # nothing is passed on
+        if "shared_options" in vars(base):
+            names |= dict.fromkeys(vars(base)["shared_options"].__annotations__)
+            break
+    return tuple(names)

@@ -1,0 +1,369 @@
+"""A user's own texts, from CSV, JSON and Hugging Face datasets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import torch
+
+from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
+from graphdep.datasets.base.raw import OwnFiles, row_error
+from graphdep.datasets.base.rows import Label, TextRow, check_seed, check_suffix, drawn_part, read_text_rows
+from graphdep.datasets.labels.base import OwnLabels
+from graphdep.datasets.spans.base import OwnSpans
+from graphdep.io.files import atomic_path
+from graphdep.io.limits import MAX_WORDS
+from graphdep.parsing.parser import Parser, WordLimit
+
+GOALS = ("classification", "regression")
+
+
+class CSVTexts(OwnFiles, TextDataset):
+    r"""The user's own texts or pairs of texts, a tree a text, from files with named columns: ``.csv``,
+    ``.tsv``, ``.jsonl`` or ``.parquet``, as :func:`~graphdep.datasets.base.rows.read_text_rows` reads
+    them.
+
+    The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
+    What the classes are is learned from the training file, whole as it is, and from it alone; they are sorted
+    by name. A text in which the parser sees several sentences is one tree all the same.
+
+    Args:
+        root: Folder of what is made of the files. (default: ``"datasets/csv"``)
+        split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        train: File with the training texts.
+        val: File with the texts for validation; :obj:`None` draws them from the training file.
+            (default: :obj:`None`)
+        test: File with the texts for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        text_columns: Name of the column with the texts, or names of the two columns with pairs of texts.
+        label_column: Name of the column with the labels.
+        goal: ``"classification"``, or ``"regression"`` for labels that are numbers.
+            (default: ``"classification"``)
+        labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
+        val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error before anything is
+            parsed. (default: :obj:`10_000`, :obj:`False`)
+        options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
+            are.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the class in :attr:`labels`; of a regression :math:`(1)`
+          float, the number
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If an option is wrong, or a row is: a missing column, an empty text or one of too many
+            words, a label that the training file does not have, and others; the message has file, line and
+            value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets import CSVTexts
+        >>> _ = Path("reviews.csv").write_text("text,label\n" + "A fine film.,good\nSo dull.,bad\n" * 10)
+        >>> columns = {"text_columns": "text", "label_column": "label"}
+        >>> dataset = CSVTexts("datasets/csv", train="reviews.csv", parser="chain", **columns)
+        >>> len(dataset), dataset.labels
+        (18, ('bad', 'good'))
+    """
+
+    labels: tuple[Label, ...]
+    """The classes by their numbers; none for a regression."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/csv",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        train: str | os.PathLike[str],
+        val: str | os.PathLike[str] | None = None,
+        test: str | os.PathLike[str] | None = None,
+        text_columns: str | Sequence[str],
+        label_column: str,
+        goal: str = "classification",
+        labels: Sequence[Label] | None = None,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        self.take_files(train, val, test, options.get("raw_from"))
+        self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
+        self.label_column, self.goal = label_column, goal
+        self.val_fraction, self.seed = val_fraction, check_seed(seed)
+        self.word_limit = WordLimit(max_words, truncate)
+        self._check_options(labels)
+        self.learns_labels = labels is None and goal == "classification"
+        self.labels = tuple(labels or ())
+        self.train_is_for = "words and classes are learned from it unless they are given"
+        super().__init__(root, split, parser, **options)
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        super().update_digest(sha)
+        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
+
+    @property
+    def num_classes(self) -> int:
+        """The number of classes, whatever the split holds; 1 for a regression."""
+        return len(self.labels) or 1
+
+    def read(self, folder: Path, split: str) -> list[TextRow]:
+        columns = [*self.text_columns, self.label_column]
+        path = self.file(split)
+        rows = read_text_rows(path, columns)
+        if "val" in self.files or split == "test":
+            return rows
+        if len(rows) < 2:
+            raise row_error(path, rows[0].line, "the only row: 'val' cannot be drawn from it, give a file")
+        drawn = drawn_part(len(rows), self.val_fraction, self.seed)
+        return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
+
+    def texts(self) -> list[tuple[str, ...]]:
+        return [
+            tuple(row.text(column) for column in self.text_columns)
+            for row in self.read(Path(self.raw_dir), self.split)
+        ]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        if self.learns_labels and not self.labels:
+            self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)
+        rows = self.read(Path(self.raw_dir), split)
+        number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
+        targets = [self._target(row, number) for row in rows][:limit]
+        cells = [(row, column) for row in rows for column in self.text_columns]
+        texts = [row.text(column) for row, column in cells][: len(targets) * len(self.text_columns)]
+        places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
+        parsed = self.trees_of_texts(list(map(self.word_limit.text, texts, places)))
+        trees = iter(map(self.word_limit.tree, parsed, places))
+        segment = list(range(len(self.text_columns)))
+        return [Example([next(trees) for _ in segment], {"y": y}, segment=segment) for y in targets]
+
+    def options(self) -> dict[str, Any]:
+        drawn = None if "val" in self.files else [self.val_fraction, self.seed]
+        labels = None if self.learns_labels else self.labels
+        columns = [self.text_columns, self.label_column]
+        own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+        limit = self.word_limit.max_words
+        if self.word_limit.truncate:
+            return {**super().options(), **own, "max_words": limit}
+        # A lower one is checked again, whatever was processed under another.
+        checked = {} if limit == MAX_WORDS else {"no_text_longer": limit}
+        return {**super().options(), **own, **checked}
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        self.labels = tuple(notes["labels"])
+
+    def _target(self, row: TextRow, number: dict[Label, torch.Tensor]) -> torch.Tensor:
+        if self.goal == "regression":
+            return torch.tensor([row.number(self.label_column)])
+        label = row.label(self.label_column)
+        if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
+            return number[label]
+        message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"
+        raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
+
+    def _check_options(self, labels: Sequence[Label] | None) -> None:
+        if len(set(self.text_columns)) != len(self.text_columns) or len(self.text_columns) not in (1, 2):
+            raise ValueError(f"'text_columns' must name one or two columns (got {list(self.text_columns)})")
+        if self.label_column in self.text_columns:
+            raise ValueError(f"'label_column' must be no column of texts (got {self.label_column!r})")
+        if self.goal not in GOALS:
+            raise ValueError(f"'goal' must be one of {', '.join(GOALS)} (got {self.goal!r})")
+        if not 0 < self.val_fraction < 1:
+            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.val_fraction})")
+        if self.goal == "regression" and labels:
+            raise ValueError(f"'labels' are for goal='classification' (got {list(labels)})")
+        for name, path in self.files.items():
+            check_suffix(name, path)
+
+
+def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
+    """The classes of a file, sorted.
+
+    Raises:
+        ValueError: If there is one class alone, or some are texts and others numbers.
+    """
+    labels = [row.label(column) for row in rows]
+    for row, label in zip(rows, labels):
+        if type(label) is not type(labels[0]):
+            kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
+            raise row_error(row.path, row.line, f"{column!r} is {kinds}", repr(label))
+    classes = sorted(set(labels))
+    if len(classes) < 2:
+        raise row_error(rows[0].path, rows[0].line, f"all rows have the same {column!r}", repr(classes[0]))
+    return tuple(classes)
+
+
+def _some(labels: Sequence[Label]) -> str:
+    return ", ".join(map(repr, labels[:10])) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")
+
+
+SPLITS = {"train": ("train",), "val": ("validation", "val", "valid", "dev"), "test": ("test",)}
+"""What our splits are called there."""
+
+
+def from_hf(
+    data: Any,
+    *,
+    text: str | Sequence[str] | None = None,
+    words: str | None = None,
+    spans: str | None = None,
+    label: str = "label",
+    splits: Mapping[str, str] | None = None,
+    root: str | os.PathLike[str] = "datasets/hf",
+    **options: Any,
+) -> dict[str, ParsedDataset]:
+    """Makes parsed examples of a ``Dataset`` or ``DatasetDict`` of Hugging Face's library *datasets*.
+
+    ====================================  ====================================================================
+    ``text="sentence"``                   a label or number for each text, as of
+                                          :class:`~graphdep.datasets.CSVTexts`
+    ``text=("premise", "hypothesis")``    the same for pairs of texts
+    ``words="tokens", label="ner_tags"``  a label for each word, as of :class:`~graphdep.datasets.OwnLabels`
+    ``text=`` or ``words=``, ``spans=``   a label for one or two spans, as of
+                                          :class:`~graphdep.datasets.OwnSpans`
+    ====================================  ====================================================================
+
+    The rows are written below :obj:`root` as files of JSON lines, whose names tell their content, and read
+    from there; numbers of a ``ClassLabel`` become the names of the classes.
+
+    Args:
+        data: The dataset; one without splits is for training.
+        text: Name of the column with the texts, or of the two columns with pairs of texts.
+        words: Name of the column with lists of words.
+        spans: Name of the column with one or two ``[start, end]``.
+        label: Name of the column with the labels. (default: ``"label"``)
+        splits: Which of its splits is ``"train"``, ``"val"`` and ``"test"``; the others are not read.
+            (default: those of the usual names; any other split is an error)
+        root: Folder of the files, of what is made of them, and of the cache of parses.
+            (default: ``"datasets/hf"``)
+        options: Further ones of the class that is made, such as :obj:`parser` and :obj:`transform`.
+
+    Returns:
+        The datasets by split. Without a split for validation, a part of that for training is drawn.
+
+    Raises:
+        ValueError: If it is no such dataset, a split or column is missing, a label is none of its
+            ``ClassLabel`` (test splits without labels have -1), or a row is wrong, with split, row and value.
+
+    .. code-block:: python
+
+        cola = load_dataset("glue", "cola")  # its test split has no labels
+        parts = from_hf(cola, text="sentence", splits={"train": "train", "val": "validation"})
+        loader = DataLoader(parts["train"], batch_size=32, shuffle=True)
+
+    Example:
+        >>> from graphdep.datasets import from_hf
+        >>> from_hf({"text": ["A fine film."], "label": ["good"]}, text="text")
+        Traceback (most recent call last):
+            ...
+        ValueError: 'data' must be a Dataset or DatasetDict (got dict)
+    """
+    columns, make = _family(text, words, spans, label)
+    found = _splits(data, splits)
+    folder = Path(root)
+    files = {name: _write(folder, name, rows, columns) for name, rows in found.items()}
+    wanted = [*files, *(["val"] if "val" not in files else [])]
+    return {name: make(folder, name, **files, **options) for name in wanted}
+
+
+def _family(
+    text: str | Sequence[str] | None, words: str | None, spans: str | None, label: str
+) -> tuple[dict[str, str], Callable[..., ParsedDataset]]:
+    """The columns that are read, by their names in our files, and what makes a dataset of these."""
+    if (text is None) == (words is None):
+        raise ValueError(f"either 'text' or 'words' must name columns (got {text!r} and {words!r})")
+    if spans is not None:
+        if text is not None and not isinstance(text, str):
+            raise ValueError(f"'text' must name one column where there are 'spans' (got {list(text)})")
+        ours, theirs = ("text", text) if words is None else ("words", words)
+        return {ours: str(theirs), "spans": spans, "label": label}, OwnSpans
+    if words is not None:
+        return {"words": words, "labels": label}, OwnLabels
+    names = [text] if isinstance(text, str) else list(text or ())
+    columns = ["text"] if len(names) == 1 else [f"text{number}" for number in range(1, len(names) + 1)]
+
+    def make(*args: Any, **options: Any) -> CSVTexts:
+        return CSVTexts(*args, text_columns=columns, label_column="label", **options)
+
+    return {**dict(zip(columns, names)), "label": label}, make
+
+
+def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
+    """The parts of a dataset by our names of splits."""
+    if hasattr(data, "column_names") and hasattr(data, "features") and not isinstance(data, Mapping):
+        data = {"train": data}
+    if not isinstance(data, Mapping) or not all(hasattr(part, "features") for part in data.values()):
+        raise ValueError(f"'data' must be a Dataset or DatasetDict (got {type(data).__name__})")
+    there = ", ".join(data)
+    if splits is None:
+        ours = {theirs: name for name, usual in SPLITS.items() for theirs in usual}
+        if strange := [name for name in data if name not in ours]:
+            raise ValueError(
+                f"a split {strange[0]!r} among {there}: say which are read, such as "
+                f"splits={{'train': 'train', 'val': {strange[0]!r}}}"
+            )
+        splits = {ours[name]: name for name in data}
+    for name, theirs in splits.items():
+        if name not in SPLITS:
+            raise ValueError(f"'splits' are of {', '.join(SPLITS)} (got {name!r})")
+        if theirs not in data:
+            raise ValueError(f"no split {theirs!r} for {name!r}; there are {there}")
+    if "train" not in splits:
+        raise ValueError(f"no split to train on; there are {there}")
+    return {name: data[theirs] for name, theirs in splits.items()}
+
+
+def _write(folder: Path, split: str, rows: Any, columns: Mapping[str, str]) -> Path:
+    """Writes the columns of a split, and gives the file, whose name has a digest of its content."""
+    for column in columns.values():
+        if column not in rows.column_names:
+            raise ValueError(f"{split}: no column {column!r}; the columns are {', '.join(rows.column_names)}")
+    text = "".join(_lines(split, rows, columns))
+    path = folder / f"{split}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+    if not path.exists():
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def _lines(split: str, rows: Any, columns: Mapping[str, str]) -> Iterator[str]:
+    names = {column: _class_names(rows.features[column]) for column in columns.values()}
+    cells = zip(*(rows[theirs] for theirs in columns.values()))
+    for number, row in enumerate(cells):
+        place = f"{split}, row {number}"
+        values = {
+            ours: _named(value, names[theirs], f"{place}: {theirs!r}")
+            for (ours, theirs), value in zip(columns.items(), row)
+        }
+        try:
+            yield json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{place}: {error} (got {str(values)[:80]!r})") from None
+
+
+def _class_names(feature: Any) -> list[str] | None:
+    """The names of a ``ClassLabel``, also of one for each word."""
+    feature = getattr(feature, "feature", feature)
+    return getattr(feature, "names", None)
+
+
+def _named(value: Any, names: list[str] | None, place: str) -> Any:
+    if names is None or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return [_named(one, names, place) for one in value]
+    if not 0 <= value < len(names):
+        raise ValueError(f"{place} is none of the classes {', '.join(names)} (got {value})")
+    return names[value]

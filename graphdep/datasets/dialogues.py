@@ -1,0 +1,746 @@
+"""DailyDialog and EmpatheticDialogues."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack, cast
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.data.node_table import join_utterances, utterance_data
+from graphdep.datasets.base.parsed import Example, SavedOptions, TextDataset
+from graphdep.datasets.base.raw import check_words, choose_layout, read_csv, read_lines, row_error
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence, check_roots, truncate
+from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.vocab import EOU_ID, UNK_ID, Vocab
+
+
+class DialogueOptions(SavedOptions, total=False):
+    """Options of every corpus of dialogues: those of :class:`SavedOptions`, and these.
+
+    Args:
+        max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
+        max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
+        roots: Of a turn of several sentences, which is one tree, ``"all"`` roots stay roots, as in the parse,
+            or those after the ``"first"`` hang on it as ``parataxis``, see
+            :func:`~graphdep.sentence.join_sentences`. (default: ``"all"``)
+        overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
+            and response follow each other in the training split, too. (default: ``"keep"``)
+        pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
+            training split; :obj:`None` for words. (default: :obj:`None`)
+    """
+
+    max_turns: int
+    max_words: int
+    roots: str
+    overlap: str
+    pieces: int | None
+
+
+logger = logging.getLogger("graphdep.datasets")
+
+# Between the words of a turn where they are stored; raw files have no such character.
+_BETWEEN = "\x1f"
+
+
+class Dialogue(NamedTuple):
+    """One dialogue of a raw file: its turns, and what is odd about it."""
+
+    turns: list[str]
+    warning: str | None = None
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The turns of a dialogue up to the last that is needed, as they are in the raw file and as trees."""
+
+    texts: list[str]
+    trees: list[Sentence]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response(Example):
+    """One example: the trees of a context, and the place of the response in its dialogue."""
+
+    dialogue: Turns
+    turn: int
+
+
+class DialogueDataset(TextDataset):
+    r"""Base of the corpora of dialogues: every turn but the first is the response to the turns before it.
+
+    A turn is one tree, cut after :obj:`max_words` words (:func:`~graphdep.sentence.sentence.truncate`). The
+    vocabulary is that of the training split, each of its turns counted once.
+
+    A dialogue of one turn gives no example; :meth:`describe` counts them.
+
+    For val and test, :attr:`train_overlap` says how many of the examples that were looked at occur in the
+    training split: ``pairs`` of last turn and response, and ``responses`` alone, with their shares. Case and
+    white space do not count. It is :obj:`None` for train, and where there is no training file.
+
+    Args:
+        root, split, parser: As in :class:`TextDataset`.
+        max_turns, max_words, min_freq, roots, overlap, pieces, vocab, options: See :class:`DialogueOptions`.
+
+    Shapes:
+        - the node table of :func:`graphdep.to_data` with ROOT nodes; ``position`` counts through the example
+        - ``target_ids``: :math:`(T)`, long, the words or pieces of the response and ``[EOU]``
+        - ``dialogue``, ``turn``: :math:`(1)`, long, the number of the dialogue among those that are loaded,
+          and of the response in it
+    """
+
+    shared_options = DialogueOptions
+    train_overlap: dict[str, Any] | None
+    warnings: list[str]
+    one_turn_dialogues: int
+    truncated_turns: int
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        max_turns: int = 4,
+        max_words: int = 50,
+        min_freq: int = 3,
+        roots: str = "all",
+        overlap: str = "keep",
+        pieces: int | None = None,
+        vocab: Vocab | None = None,
+        **options: Any,
+    ) -> None:
+        if max_turns < 1:
+            raise ValueError(f"'max_turns' must be at least 1 (got {max_turns})")
+        if max_words < 1:
+            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+        if overlap not in ("keep", "drop"):
+            raise ValueError(f"'overlap' must be 'keep' or 'drop' (got {overlap!r})")
+        if overlap == "drop" and split == "train":
+            raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+        if pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab):
+            raise ValueError(f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
+        check_roots(roots)
+        self.max_turns, self.max_words, self.roots = max_turns, max_words, roots
+        self.overlap, self.pieces = overlap, pieces
+        if overlap == "drop":
+            self.train_is_for = "overlap='drop' compares with it"
+        super().__init__(root, split, parser, min_freq=min_freq, vocab=vocab, **options)
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> list[Dialogue]:
+        """The dialogues of the raw files of a split, checked but not parsed."""
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {
+            "max_turns": self.max_turns,
+            "max_words": self.max_words,
+            "overlap": self.overlap,
+            "pieces": self.pieces,
+            **({} if self.roots == "first" else {"roots": self.roots}),  # as files were named before
+        }
+
+    def context(self, number: int) -> list[list[str]]:
+        """The words of each turn of an example's context, as they are in the nodes but with their case."""
+        dialogue, turn = self._place(number)
+        return [words.split(_BETWEEN) for words in self._words[dialogue][self._start(turn) : turn]]
+
+    def response(self, number: int) -> list[str]:
+        """The words of an example's response, as in ``target_ids`` but with their case."""
+        dialogue, turn = self._place(number)
+        return self._words[dialogue][turn].split(_BETWEEN)
+
+    def raw_context(self, number: int) -> list[str]:
+        """The turns of an example's context as they are in the raw file."""
+        dialogue, turn = self._place(number)
+        return self._texts[dialogue][self._start(turn) : turn]
+
+    def raw_response(self, number: int) -> str:
+        """An example's response as it is in the raw file."""
+        dialogue, turn = self._place(number)
+        return self._texts[dialogue][turn]
+
+    def describe(self) -> dict[str, Any]:
+        """As :meth:`ParsedDataset.describe`, and what is special to dialogues.
+
+        ``unknown_words`` is the share of ``[UNK]`` among the words or pieces of the responses, ``[EOU]``
+        aside, since perplexity depends on it; an ``[EOU]`` a response is in ``target_tokens``.
+        """
+        if self._indices is not None:
+            return self.copy().describe()
+        return super().describe() | {
+            "dialogues": int(self._data.dialogue.unique().numel()),
+            "target_tokens": self._data.target_ids.numel(),
+        }
+
+    def _unknown_words(self) -> float:
+        ids = self._data.target_ids
+        return int((ids == UNK_ID).sum()) / (ids.numel() - self.len())
+
+    def _describe_loading(self) -> dict[str, Any]:
+        shares = self.train_overlap or {}
+        return super()._describe_loading() | {
+            "truncated_turns": self.truncated_turns,
+            "one_turn_dialogues": self.one_turn_dialogues,
+            "label_mismatches": len(self.warnings),
+            "overlap_pairs": shares.get("pair_share"),
+            "overlap_responses": shares.get("response_share"),
+        }
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        drop = self.overlap == "drop" and split != "train"
+        dialogues = self.read(Path(self.raw_dir), split)
+        chosen = _Chosen(dialogues, limit, self._train_turns(split), drop)
+        texts = [text for texts, _ in chosen.dialogues for text in texts]
+        trees = iter(self.trees_of_texts(texts, self.roots))
+        if split == self.split:
+            self.train_overlap = chosen.overlap()
+            self.warnings, self.one_turn_dialogues = chosen.warnings, chosen.one_turn
+        examples: list[Example] = []
+        for texts, responses in chosen.dialogues:
+            dialogue = Turns(texts, [next(trees) for _ in texts])
+            examples += [
+                Response(dialogue.trees[self._start(turn) : turn], dialogue=dialogue, turn=turn)
+                for turn in responses
+            ]
+        return examples
+
+    def make_vocab(self, examples: list[Example]) -> Vocab:
+        turns = (self._cut(tree).form for dialogue in _dialogues(examples) for tree in dialogue.trees)
+        if self.pieces is None:
+            return Vocab.build(turns, min_freq=self.min_freq, lower=self.lower)
+        return PieceVocab.train(turns, self.pieces, min_freq=self.min_freq, lower=self.lower)
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        for number, (dialogue, responses) in enumerate(_by_dialogue(examples)):
+            # Turns are in several contexts: each is made once.
+            trees = [self._cut(tree) for tree in dialogue.trees]
+            utterances = [
+                utterance_data(tree, vocab, self.relations, **self.to_data_options) for tree in trees
+            ]
+            targets = [_target(tree.form, vocab) for tree in trees]
+            for response in responses:
+                data = join_utterances(utterances[self._start(response.turn) : response.turn])
+                data.target_ids = targets[response.turn]
+                data.dialogue = torch.tensor([number])
+                data.turn = torch.tensor([response.turn])
+                yield data
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        dialogues = _dialogues(examples)
+        return {
+            "texts": [dialogue.texts for dialogue in dialogues],
+            "words": [[_BETWEEN.join(self._cut(tree).form) for tree in d.trees] for d in dialogues],
+            "truncated_turns": sum(len(tree) > self.max_words for d in dialogues for tree in d.trees),
+            "one_turn_dialogues": self.one_turn_dialogues,
+            "warnings": self.warnings,
+            "overlap": self.train_overlap,
+        }
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        self._texts: list[list[str]] = notes["texts"]
+        self._words: list[list[str]] = notes["words"]
+        self.truncated_turns = notes["truncated_turns"]
+        self.one_turn_dialogues = notes["one_turn_dialogues"]
+        self.warnings = notes["warnings"]
+        self.train_overlap = notes["overlap"]
+        for warning in self.warnings:
+            logger.warning("%s (%s): %s", self.corpus, self.split, warning)
+
+    def _needed(self) -> list[str]:
+        # The training split is read for the overlap: where it must be, and where it can be.
+        train = self.overlap == "drop" or self.raw_files(Path(self.raw_dir), "train")
+        return sorted({*super()._needed(), *(["train"] if train else [])})
+
+    def _train_turns(self, split: str) -> list[list[str]] | None:
+        folder = Path(self.raw_dir)
+        if split == "train" or not self.raw_files(folder, "train"):
+            return None
+        return [dialogue.turns for dialogue in self.read(folder, "train")]
+
+    def _place(self, number: int) -> tuple[int, int]:
+        """The dialogue and the turn of an example, also of a slice."""
+        index = self.indices()[number]
+        return int(self._data.dialogue[index]), int(self._data.turn[index])
+
+    def _start(self, turn: int) -> int:
+        return max(0, turn - self.max_turns)
+
+    def _cut(self, tree: Sentence) -> Sentence:
+        return truncate(tree, self.max_words)
+
+
+class _Chosen:
+    """The responses to make examples of: of all dialogues, or of the first ones until there are enough.
+
+    ``dialogues`` has the turns of each, up to the last that is needed, and the numbers of its responses.
+    """
+
+    def __init__(
+        self, dialogues: list[Dialogue], limit: int | None, train: list[list[str]] | None, drop: bool
+    ) -> None:
+        self.dialogues: list[tuple[list[str], list[int]]] = []
+        self.warnings: list[str] = []
+        self.one_turn = self.seen = self.known_pairs = self.known_responses = 0
+        self.known = None if train is None else _Known(train)
+        left = sum(len(dialogue.turns) for dialogue in dialogues) if limit is None else limit
+        for turns, warning in dialogues:
+            if left == 0:
+                break
+            self.one_turn += len(turns) == 1
+            self.warnings += [warning] if warning else []
+            responses = []
+            for turn in range(1, len(turns)):
+                if left and not (self._is_known(turns[turn - 1 : turn + 1]) and drop):
+                    responses.append(turn)
+                    left -= 1
+            if responses:
+                self.dialogues.append((turns[: responses[-1] + 1], responses))
+
+    def _is_known(self, pair: list[str]) -> bool:
+        """Whether the training split has the pair; counts what was asked."""
+        self.seen += 1
+        if self.known is None:
+            return False
+        pair = [_normalised(text) for text in pair]
+        self.known_responses += pair[1] in self.known.responses
+        known = tuple(pair) in self.known.pairs
+        self.known_pairs += known
+        return known
+
+    def overlap(self) -> dict[str, Any] | None:
+        if self.known is None:
+            return None
+        seen = max(1, self.seen)  # an empty split is refused later
+        return {
+            "examples": self.seen,
+            "pairs": self.known_pairs,
+            "pair_share": self.known_pairs / seen,
+            "responses": self.known_responses,
+            "response_share": self.known_responses / seen,
+        }
+
+
+class _Known:
+    """What the training split has: responses, and pairs of a turn and its response."""
+
+    def __init__(self, dialogues: list[list[str]]) -> None:
+        self.responses: set[str] = set()
+        self.pairs: set[tuple[str, ...]] = set()
+        for turns in dialogues:
+            texts = [_normalised(text) for text in turns]
+            self.responses.update(texts[1:])
+            self.pairs.update(pairwise(texts))
+
+
+def _normalised(text: str) -> str:
+    """A text without case and white space, which differ between copies of one dialogue."""
+    return "".join(text.casefold().split())
+
+
+def _by_dialogue(examples: list[Example]) -> Iterator[tuple[Turns, list[Response]]]:
+    """The examples of each dialogue, which follow one another."""
+    for _, group in groupby(cast(list[Response], examples), key=lambda response: id(response.dialogue)):
+        responses = list(group)
+        yield responses[0].dialogue, responses
+
+
+def _dialogues(examples: list[Example]) -> list[Turns]:
+    return [dialogue for dialogue, _ in _by_dialogue(examples)]
+
+
+def _target(words: Sequence[str], vocab: Vocab) -> Tensor:
+    """The ids of a response and its end."""
+    if isinstance(vocab, PieceVocab):
+        ids = [piece for word in words for piece in vocab.encode(word)]
+    else:
+        ids = [vocab.id_of(word) for word in words]
+    return torch.tensor([*ids, EOU_ID])
+
+
+DAILY_DIALOG_NAMES = {"train": "train", "val": "validation", "test": "test"}
+LABELS = ("act", "emotion")
+END = "__eou__"
+# In the published training file one turn has this control character at its end.
+_REPAIRS = {"\x7f": " "}
+
+
+class DailyDialog(DialogueDataset):
+    r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
+    <https://aclanthology.org/I17-1099/>`_, one example a response.
+
+    Every turn but the first of a dialogue is the response to the up to :obj:`max_turns` turns before it. A
+    turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
+    (:func:`~graphdep.sentence.sentence.truncate`).
+
+    The files of acts and emotions are not needed. Where they are there, a dialogue with another number of
+    labels than turns is a warning; it is loaded, for the labels are not used.
+
+    Test and val share many dialogues with train: see :attr:`train_overlap` and the option of that name in
+    :class:`DialogueDataset`, which says what an example holds.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written dialogues. (default:
+            ``"datasets/dailydialog"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        options: Further ones, see :class:`DialogueOptions`; the files of :obj:`raw_from` are
+            ``dialogues_train.txt``, ``dialogues_validation.txt`` and ``dialogues_test.txt``: in it, or in its
+            folders ``train``, ``validation`` and ``test``.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
+            value.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialog
+        >>> dataset = DailyDialog("datasets/mini", split="val", parser="chain", limit=10)
+        >>> len(dataset), int(dataset[0].utterance.max()) + 1  # turns of the context
+        (10, 1)
+    """
+
+    corpus = "DailyDialog"
+    published = "http://yanran.li/dailydialog"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/dailydialog",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        **options: Unpack[DialogueOptions],
+    ) -> None:
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return daily_dialog_files(folder, split)
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"dialogues_{DAILY_DIALOG_NAMES[split]}.txt"
+
+    def read(self, folder: Path, split: str) -> list[Dialogue]:
+        return read_daily_dialog(*self.raw_files(folder, split))
+
+
+def daily_dialog_files(folder: Path, split: str) -> list[Path]:
+    """A split's file of dialogues, in ``folder`` or in one of its folders, and the files of its labels."""
+    name = DAILY_DIALOG_NAMES[split]
+    for place in (folder, folder / name, folder / "ijcnlp_dailydialog" / name):
+        path = place / f"dialogues_{name}.txt"
+        if path.is_file():
+            labels = [place / f"dialogues_{kind}_{name}.txt" for kind in LABELS]
+            return [path, *(file for file in labels if file.is_file())]
+    return []
+
+
+def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
+    """The dialogues of a raw file, one a line, with a warning where the files of labels do not fit.
+
+    Raises:
+        ValueError: If a line is damaged, with file, line and value, or a file of labels has another number of
+            lines.
+    """
+    lines = list(read_lines(path, repairs=_REPAIRS))
+    dialogues = [_turns(path, line, text) for line, text in lines]
+    odd: list[list[str]] = [[] for _ in dialogues]
+    for file in labels:
+        counts = [_count(file, line, text) for line, text in read_lines(file)]
+        if len(counts) != len(dialogues):
+            raise row_error(file, len(counts), f"the last line, but {path.name} has {len(dialogues)} lines")
+        for turns, count, found in zip(dialogues, counts, odd):
+            if count != len(turns):
+                found.append(f"{count} labels in {file.name}")
+    return [
+        Dialogue(turns, f"{path.name}:{line}: {len(turns)} turns, but {', '.join(found)}" if found else None)
+        for (line, _), turns, found in zip(lines, dialogues, odd)
+    ]
+
+
+def _turns(path: Path, line: int, text: str) -> list[str]:
+    turns = [turn.strip() for turn in text.split(END)]
+    if turns.pop():
+        raise row_error(path, line, f"the last turn does not end with {END}", text[-40:])
+    if not turns:
+        raise row_error(path, line, "no dialogue", text)
+    if "" in turns:
+        raise row_error(path, line, f"turn {turns.index('') + 1} is empty", text)
+    for number, turn in enumerate(turns, start=1):
+        check_words(path, line, f"turn {number}", turn)
+    return turns
+
+
+def _count(path: Path, line: int, text: str) -> int:
+    labels = text.split()
+    for label in labels:
+        if not (label.isascii() and label.isdigit()):
+            raise row_error(path, line, "labels must be whole numbers", label)
+    return len(labels)
+
+
+LAYOUTS = ("published", "by-emotion")
+EMPATHETIC_NAMES = {"train": "train", "val": "valid", "test": "test"}
+HEADER = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
+EMOTION_HEADER = ("Dialog_ID", "Type", "Actor", "Text")
+EMOTIONS = """afraid angry annoyed anticipating anxious apprehensive ashamed caring confident content
+devastated disappointed disgusted embarrassed excited faithful furious grateful guilty hopeful impressed
+jealous joyful lonely nostalgic prepared proud sad sentimental surprised terrified trusting""".split()
+# What columns around the utterance look like.
+_FORMS = (
+    ("speaker_idx", re.compile("[0-9]+"), "a whole number"),
+    ("selfeval", re.compile("[0-9|_]*"), "digits, | and _"),
+)
+
+
+class EmpatheticDialogues(DialogueDataset):
+    r"""The dialogues of `"Towards Empathetic Open-domain Conversation Models: a New Benchmark and Dataset"
+    <https://aclanthology.org/P19-1534/>`_, one example a response.
+
+    Every turn but the first of a dialogue, whoever speaks, is the response to the up to :obj:`max_turns`
+    turns before it. A turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
+    (:func:`~graphdep.sentence.sentence.truncate`). The situation that a dialogue is about is not used.
+
+    There are two layouts. ``"published"`` is ``train.csv``, ``valid.csv`` and ``test.csv``. ``"by-emotion"``
+    is a file for each emotion, ``afraid.csv`` to ``trusting.csv``, and ``split_ids_train.txt``,
+    ``split_ids_valid.txt`` and ``split_ids_test.txt`` with the dialogues of each split. Dialogues that no
+    split has are not used; :attr:`unlisted_dialogues` and :meth:`describe` count them (:obj:`None` where a
+    list of ids is not there).
+
+    See :class:`DialogueDataset` for what an example holds.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/empatheticdialogues"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        layout: ``"published"`` or ``"by-emotion"``; :obj:`None` for that of :obj:`raw_from`, else for the
+            only one below :obj:`root`. (default: :obj:`None`)
+        options: Further ones, see :class:`DialogueOptions`; in :obj:`raw_from` the files of the emotions may
+            be in a folder ``by_emotion``.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
+            is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import EmpatheticDialogues
+        >>> dataset = EmpatheticDialogues("datasets/empatheticdialogues", split="val", parser="chain")
+        >>> len(dataset), int(dataset[0].utterance.max()) + 1  # turns of the context
+        (2, 1)
+    """
+
+    unlisted_dialogues: int | None
+    corpus = "EmpatheticDialogues"
+    published = "https://dl.fbaipublicfiles.com/parlai/empatheticdialogues/empatheticdialogues.tar.gz"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/empatheticdialogues",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        layout: str | None = None,
+        **options: Unpack[DialogueOptions],
+    ) -> None:
+        self.layout = choose_layout(
+            layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
+        )
+        super().__init__(root, split, parser, **options)
+
+    @property
+    def raw_dir(self) -> str:
+        """A folder of its own for each layout."""
+        return str(Path(self.root, "raw", f"ed-{self.layout}"))
+
+    def options(self) -> dict[str, object]:
+        return super().options() | {"layout": self.layout}
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return _files(folder, split, self.layout)
+
+    def raw_file_pattern(self, split: str) -> str:
+        if self.layout == "published":
+            return f"{EMPATHETIC_NAMES[split]}.csv"
+        return f"{_ids_file(split)} with afraid.csv ... trusting.csv"
+
+    def read(self, folder: Path, split: str) -> list[Dialogue]:
+        files = self.raw_files(folder, split)
+        if self.layout == "published":
+            self.unlisted_dialogues = 0
+            return read_published(files[0], candidates=split != "train")
+        dialogues, self.unlisted_dialogues = read_by_emotion(*files)
+        return dialogues
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"unlisted_dialogues": self.unlisted_dialogues}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.unlisted_dialogues = notes["unlisted_dialogues"]
+        if self.unlisted_dialogues:
+            logger.warning(
+                "%s (%s): %d dialogues are in no split", self.corpus, self.split, self.unlisted_dialogues
+            )
+
+    def _describe_loading(self) -> dict[str, Any]:
+        return super()._describe_loading() | {"unlisted_dialogues": self.unlisted_dialogues}
+
+
+def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
+    """The dialogues of a published file, whose rows are not quoted: a comma in a text is ``_comma_``.
+
+    Args:
+        path: The file.
+        candidates: Whether rows may have a ninth column, of candidates, as in val and test. It is not used.
+            (default: :obj:`False`)
+
+    Raises:
+        ValueError: If a row is damaged, or those of a dialogue do not follow one another, with file, line
+            and value.
+    """
+    dialogues: dict[str, Dialogue] = {}
+    last = None
+    for line, row, text in _published_rows(path, candidates):
+        conversation, number = row[0], row[1]
+        if conversation != last:
+            _check_new(path, line, conversation, dialogues)
+            dialogues[conversation] = Dialogue([])
+            last = conversation
+        turns = dialogues[conversation].turns
+        if number != str(len(turns) + 1):
+            raise row_error(path, line, f"utterance_idx must be {len(turns) + 1} in {conversation}", number)
+        turns.append(_turn(path, line, row[5].replace("_comma_", ","), text))
+    return list(dialogues.values())
+
+
+def _published_rows(path: Path, candidates: bool) -> Iterator[tuple[int, list[str], str]]:
+    """Rows of eight columns, or nine with candidates."""
+    lines = read_lines(path)
+    _check_header(path, next(lines)[1], HEADER)
+    empty = True
+    for line, text in lines:
+        empty = False
+        row = text.split(",")
+        if len(row) not in (len(HEADER), len(HEADER) + candidates):
+            raise row_error(
+                path, line, f"{len(row)} columns separated by commas instead of {len(HEADER)}", text
+            )
+        # A stray comma shifts the columns after it.
+        for column, form, what in _FORMS:
+            value = row[HEADER.index(column)]
+            if not form.fullmatch(value):
+                raise row_error(path, line, f"{column} must be {what}; is there a comma in a text?", value)
+        yield line, row, text
+    if empty:
+        raise row_error(path, 1, "no row below the header")
+
+
+def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | None]:
+    """The dialogues that a file of ids names, in its order, from the files of all emotions.
+
+    The lists of the other splits are read where they are beside that file.
+
+    Returns:
+        The dialogues, and how many others are in no split; :obj:`None` where a list is not there.
+
+    Raises:
+        ValueError: If a row is damaged, or a dialogue is missing, twice there, in two splits or in pieces,
+            with file, line and value.
+    """
+    found: dict[str, list[str]] = {}
+    for path in emotions:
+        _add_emotion(path, found)
+    dialogues: dict[str, Dialogue] = {}
+    for line, name in read_lines(ids):
+        if not found.get(name):
+            raise row_error(ids, line, f"no dialogue of that id in the {len(emotions)} other files", name)
+        if name in dialogues:
+            raise row_error(ids, line, "the id is twice there", name)
+        dialogues[name] = Dialogue(found[name])
+    named, lists = set(dialogues), [ids.with_name(_ids_file(split)) for split in EMPATHETIC_NAMES]
+    others = [path for path in lists if path != ids and path.is_file()]
+    for path in others:
+        names = dict(read_lines(path))
+        for line, name in names.items():
+            if name in dialogues:
+                raise row_error(path, line, f"the id is in {ids.name}, too", name)
+        named.update(names.values())
+    return list(dialogues.values()), len(found.keys() - named) if len(others) == len(lists) - 1 else None
+
+
+def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
+    """Adds the turns of the dialogues of one emotion."""
+    own: set[str] = set()
+    last = None
+    for line, row in _emotion_rows(path):
+        if len(row) != len(EMOTION_HEADER):
+            raise row_error(path, line, f"{len(row)} columns instead of {len(EMOTION_HEADER)}", ",".join(row))
+        name, kind, _, text = row
+        if kind not in ("situation", "utterance"):
+            raise row_error(path, line, "Type must be situation or utterance", kind)
+        if name in found and name not in own:
+            raise row_error(path, line, "a dialogue of that id is in another file, too", name)
+        if name != last:
+            _check_new(path, line, name, own)
+            last = name
+        own.add(name)
+        turns = found.setdefault(name, [])
+        if kind == "utterance":
+            turns.append(_turn(path, line, text.replace("\n", " "), text))
+
+
+def _emotion_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows below the header, each with the line on which it starts: a quoted text may have several."""
+    rows = read_csv(path)
+    _check_header(path, ",".join(rows[0][1]), EMOTION_HEADER)
+    return rows[1:]
+
+
+def _check_new(path: Path, line: int, name: str, seen: Container[str]) -> None:
+    if name in seen:
+        raise row_error(path, line, "the rows of a dialogue must follow one another", name)
+
+
+def _check_header(path: Path, first: str, columns: tuple[str, ...]) -> None:
+    if first != ",".join(columns):
+        raise row_error(path, 1, f"the header must be {','.join(columns)}", first)
+
+
+def _turn(path: Path, line: int, utterance: str, row: str) -> str:
+    if not utterance.strip():
+        raise row_error(path, line, "the utterance is empty", row)
+    check_words(path, line, "the utterance", utterance)
+    return utterance.strip()
+
+
+def _ids_file(split: str) -> str:
+    return f"split_ids_{EMPATHETIC_NAMES[split]}.txt"
+
+
+def _files(folder: Path, split: str, layout: str) -> list[Path]:
+    """The files of a split, all of them or none."""
+    if layout == "published":
+        path = folder / f"{EMPATHETIC_NAMES[split]}.csv"
+        return [path] if path.is_file() else []
+    place = folder / "by_emotion" if (folder / "by_emotion").is_dir() else folder
+    paths = [folder / _ids_file(split), *(place / f"{name}.csv" for name in EMOTIONS)]
+    return paths if all(path.is_file() for path in paths) else []
+
+
+def _layouts_in(folder: Path) -> list[str]:
+    return [layout for layout in LAYOUTS if any(_files(folder, split, layout) for split in EMPATHETIC_NAMES)]
+
+
+def _layouts_below(raw: Path) -> list[str]:
+    return [
+        layout for layout in LAYOUTS if any(_files(raw / f"ed-{layout}", s, layout) for s in EMPATHETIC_NAMES)
+    ]

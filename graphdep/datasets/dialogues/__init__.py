@@ -1,1 +1,0 @@
-"""Corpora of dialogues."""

@@ -1,0 +1,492 @@
+"""GLUE and CoLA."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import os
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import torch
+
+from graphdep.datasets.base.parsed import Example, ParsedOptions, TextDataset
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
+from graphdep.datasets.base.rows import Draw, spread_rows
+from graphdep.datasets.sentences import DEV_IDS, read_dev_ids, read_mrpc
+from graphdep.io.files import has_half_character, unique_keys
+from graphdep.io.limits import MAX_WORDS
+from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.sentence import Sentence
+
+logger = logging.getLogger("graphdep.datasets")
+
+_DATA = "https://dl.fbaipublicfiles.com/glue/data"
+# The official QQP.zip has some two dozen such rows; more are another file.
+MAX_BROKEN = 100
+MAX_SCORE = 5
+_SCORE = re.compile(r"[0-9](\.[0-9]{1,20})?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_COLA = ("source", "label", "mark", "sentence")
+_JSON_TEXTS = ("text_a", "text_b")
+
+
+class GLUERow(NamedTuple):
+    """One row: a text or two, and a class, a score, or nothing in a test file."""
+
+    texts: tuple[str, ...]
+    label: int | float | None
+
+
+@dataclass(frozen=True)
+class GLUECorpus:
+    """What a corpus of GLUE looks like.
+
+    Args:
+        folder: Its folder in GLUE's download, and its name.
+        texts: Columns of the texts.
+        label: Column of the label; :obj:`None` where none is public.
+        labels: The labels as the files and the leaderboard write them; none for a score from 0 to 5.
+        published: Where it is published.
+        tokenised: Whether white space separates the words. (default: :obj:`False`)
+        may_be_empty: Whether the official files have empty texts, which are data. (default: :obj:`False`)
+        may_be_broken: Whether the official files with labels have rows that are no rows.
+            (default: :obj:`False`)
+        index: Column of the test file that has the number of the row. (default: ``"index"``)
+    """
+
+    folder: str
+    texts: tuple[str, ...]
+    label: str | None
+    labels: tuple[str, ...]
+    published: str
+    tokenised: bool = False
+    may_be_empty: bool = False
+    may_be_broken: bool = False
+    index: str = "index"
+
+
+_PAIR, _BINARY, _RTE = ("sentence1", "sentence2"), ("0", "1"), ("entailment", "not_entailment")
+_NLI = ("entailment", "neutral", "contradiction")
+CORPORA = {
+    "cola": GLUECorpus("CoLA", ("sentence",), "label", _BINARY, f"{_DATA}/CoLA.zip"),
+    "sst2": GLUECorpus("SST-2", ("sentence",), "label", _BINARY, f"{_DATA}/SST-2.zip", tokenised=True),
+    "mrpc": GLUECorpus(
+        *("MRPC", ("#1 String", "#2 String"), "Quality", _BINARY),
+        "https://www.microsoft.com/en-us/download/details.aspx?id=52398, the pairs of the dev split at "
+        f"{_DATA}/mrpc_dev_ids.tsv",
+    ),
+    "stsb": GLUECorpus("STS-B", _PAIR, "score", (), f"{_DATA}/STS-B.zip"),
+    "qqp": GLUECorpus(
+        *("QQP", ("question1", "question2"), "is_duplicate", _BINARY, f"{_DATA}/QQP-clean.zip"),
+        may_be_empty=True,
+        may_be_broken=True,
+        index="id",
+    ),
+    "mnli": GLUECorpus("MNLI", _PAIR, "gold_label", _NLI, f"{_DATA}/MNLI.zip"),
+    "qnli": GLUECorpus("QNLI", ("question", "sentence"), "label", _RTE, f"{_DATA}/QNLIv2.zip"),
+    "rte": GLUECorpus("RTE", _PAIR, "label", _RTE, f"{_DATA}/RTE.zip"),
+    "ax": GLUECorpus("diagnostic", _PAIR, None, _NLI, f"{_DATA}/AX.tsv"),
+}
+_COLA_PUBLIC = {"train": ("in_domain_train.tsv",), "dev": ("in_domain_dev.tsv", "out_of_domain_dev.tsv")}
+_SAMPLES = {"train": ("sample10k-train.json",), "dev": ("sample10k-dev.json",)}
+_MSRP_TRAIN, _MSRP_TEST = "msr_paraphrase_train.txt", "msr_paraphrase_test.txt"
+
+
+def part_files(folder: Path, name: str, part: str) -> list[Path]:
+    """The files of a part that are in a folder: the official ones, else those of another layout.
+
+    Args:
+        folder: Where they are.
+        name: The corpus.
+        part: ``"train"``, ``"dev"`` or ``"test"``, of MNLI also ``"dev-mismatched"`` and
+            ``"test-mismatched"``.
+    """
+    for names in _choices(name, part):
+        paths = [folder / file for file in names]
+        if all(path.is_file() for path in paths):
+            return paths
+    return []
+
+
+def corpus_folder(folder: str | os.PathLike[str], name: str) -> Path:
+    """Where the files of a corpus are: its own folder also where that of all of GLUE is given, and the folder
+    ``raw`` of CoLA's own download.
+    """
+    path = Path(folder).expanduser()
+    own = path / CORPORA[name].folder
+    path = own if own.is_dir() else path
+    raw = path / "raw"
+    return raw if name == "cola" and _has_part(raw, name) and not _has_part(path, name) else path
+
+
+def part_name(name: str, part: str) -> str:
+    """What the official file is called."""
+    return _choices(name, part)[0][0]
+
+
+def part_pattern(name: str, part: str) -> str:
+    """What the files of all layouts are called, for people: ``dev.tsv (or a.tsv with b.tsv, or c.json)``."""
+    choices = [names for names in _choices(name, part) if not set(names) & set(DEV_IDS[1:])]
+    official, *others = (" with ".join(names) for names in choices)
+    return f"{official} (or {', or '.join(others)})" if others else official
+
+
+def read_part(paths: Sequence[Path], name: str, part: str) -> list[GLUERow]:
+    """The rows of a part, from what :func:`part_files` found.
+
+    Control characters, of which CoLA has some, are white space. A row of a test file stands where its index
+    says, counted from 0, and none is left out: an answer to it is known by its place.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line (of JSON the entry) and value.
+    """
+    corpus, (first, *others) = CORPORA[name], paths
+    if name == "mrpc" and first.name != "test.tsv":
+        return _read_mrpc(first, others, part)
+    if first.suffix == ".json":
+        return _read_sample(first, corpus)
+    header = _COLA if name == "cola" and part != "test" else None
+    return [row for path in paths for row in _read_table(path, corpus, part, header)]
+
+
+def _has_part(folder: Path, name: str) -> bool:
+    return any(part_files(folder, name, part) for part in ("train", "dev", "test"))
+
+
+def _choices(name: str, part: str) -> list[tuple[str, ...]]:
+    """Layouts of a part as names of files, the official one first."""
+    if name == "ax":
+        return [("diagnostic.tsv",), ("AX.tsv",)]
+    if name == "mnli" and part != "train":
+        kind, _, genres = part.partition("-")
+        choices: list[tuple[str, ...]] = [(f"{kind}_{genres or 'matched'}.tsv",)]
+    else:
+        choices = [(f"{part}.tsv",)]
+    if name == "cola" and part in _COLA_PUBLIC:
+        choices.append(_COLA_PUBLIC[part])
+    if name == "mrpc":
+        choices += [(_MSRP_TEST,)] if part == "test" else [(_MSRP_TRAIN, ids) for ids in DEV_IDS]
+    if part in _SAMPLES:
+        choices.append(_SAMPLES[part])
+    return choices
+
+
+def _read_mrpc(path: Path, dev_ids: Sequence[Path], part: str) -> list[GLUERow]:
+    pairs = read_mrpc(path)
+    if dev_ids:
+        dev = read_dev_ids(dev_ids[0], pairs)
+        pairs = [pair for pair in pairs if (pair.ids in dev) == (part == "dev")]
+    return [GLUERow(pair.sentences, None if part == "test" else pair.label) for pair in pairs]
+
+
+def _read_table(
+    path: Path, corpus: GLUECorpus, part: str, header: tuple[str, ...] | None
+) -> Iterator[GLUERow]:
+    """The rows of a table, whose first line is the header unless that is given."""
+    test = part.startswith("test")
+    label_column = None if test else corpus.label
+    columns = [*corpus.texts, *([corpus.index] if test else []), *([label_column] if label_column else [])]
+    max_broken = MAX_BROKEN if corpus.may_be_broken and not test else 0
+    for number, (line, row) in enumerate(_columns(path, columns, header, max_broken)):
+        if test and row[len(corpus.texts)] != str(number):
+            raise row_error(path, line, f"{corpus.index} must be {number}", row[len(corpus.texts)])
+        texts = tuple(text.strip() for text in row[: len(corpus.texts)])
+        for column, text in zip(corpus.texts, texts):
+            if not text and not corpus.may_be_empty:
+                raise row_error(path, line, f"{column} is empty", text)
+            check_words(path, line, column, text)
+        error = functools.partial(row_error, path, line)
+        yield GLUERow(texts, None if label_column is None else _label(corpus, row[-1], error))
+
+
+def _columns(
+    path: Path, columns: Sequence[str], header: Sequence[str] | None, max_broken: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Some columns of each row, with its line number; there is no quoting."""
+    lines = read_lines(path, control=" ")
+    names = header or next(lines)[1].split("\t")
+    for column in columns:
+        if column not in names:
+            raise row_error(path, 1, f"the header has no column {column!r}", " ".join(names))
+    places, broken, empty = [names.index(column) for column in columns], [], True
+    for line, text in lines:
+        row, empty = text.split("\t"), False
+        if len(row) == len(names):
+            yield line, [row[place] for place in places]
+            continue
+        broken.append(line)
+        if len(broken) > max_broken:
+            so_far = f", as on {max_broken} lines before" if max_broken else ""
+            message = f"{len(row)} tab-separated columns instead of {len(names)}{so_far}"
+            raise row_error(path, line, message, text)
+    if empty:
+        raise row_error(path, 1, "no row below the header")
+    if broken:
+        logger.warning(
+            "%s: %d lines are no rows of %d columns and are left out, as every reader of QQP does: %s",
+            *(path, len(broken), len(names), ", ".join(map(str, broken))),
+        )
+
+
+def _label(corpus: GLUECorpus, text: str, error: Callable[[str, str], ValueError]) -> int | float:
+    if corpus.labels:
+        if text not in corpus.labels:
+            raise error(f"{corpus.label} must be one of {', '.join(corpus.labels)}", text)
+        return corpus.labels.index(text)
+    if not _SCORE.fullmatch(text) or float(text) > MAX_SCORE:
+        raise error(f"{corpus.label} must be a number within 0 and {MAX_SCORE}", text)
+    return float(text)
+
+
+def _read_sample(path: Path, corpus: GLUECorpus) -> list[GLUERow]:
+    """One object of numbered entries, ``{"0": {"text_a": ..., "text_b": ..., "label": ...}, ...}``."""
+    try:
+        entries = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=unique_keys)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: no JSON in UTF-8 ({error})") from None
+    if not isinstance(entries, dict) or not entries:
+        raise ValueError(f"{path}: no object of entries (got {str(entries)[:80]!r})")
+    return [_sample_row(path, corpus, key, entry) for key, entry in entries.items()]
+
+
+def _sample_row(path: Path, corpus: GLUECorpus, key: str, entry: Any) -> GLUERow:
+    def error(message: str, value: object) -> ValueError:
+        return ValueError(f"{path}: entry {key!r}: {message} (got {str(value)[:80]!r})")
+
+    columns = _JSON_TEXTS[: len(corpus.texts)]
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(column), str) for column in (*columns, "label")
+    ):
+        raise error(f"no object of the strings {', '.join((*columns, 'label'))}", entry)
+    texts = tuple(_CONTROL.sub(" ", entry[column]).strip() for column in columns)
+    for column, text in zip(columns, texts):
+        if has_half_character(text):
+            raise error(f"{column} has half a character", ascii(text))
+        if not text and not corpus.may_be_empty:
+            raise error(f"{column} is empty", entry[column])
+        if not WordLimit().holds(text):
+            raise error(f"{column} has more than {MAX_WORDS} words", text)
+    return GLUERow(texts, _label(corpus, entry["label"], error))
+
+
+VAL_FROM = ("train", "dev")
+# The share of the training file that is held out, and the seed that it is drawn with.
+_TENTH, _SEED = 10, 20180420
+# A text without a word is this one: a zero-width space, of which a tokenizer leaves nothing but [UNK].
+NO_WORD = "\u200b"
+
+
+class GLUE(TextDataset):
+    r"""A corpus of `"GLUE: A Multi-Task Benchmark and Analysis Platform for Natural Language Understanding"
+    <https://arxiv.org/abs/1804.07461>`_, a tree a text.
+
+    GLUE's test sets have no public labels, so what is reported here is the score on its **dev set**, and
+    nothing may be chosen on it. Which files the splits come from is said by :obj:`val_from`:
+
+    =================== ==================== ==================================
+    split               ``val_from="train"`` ``val_from="dev"``
+    =================== ==================== ==================================
+    ``train``           nine tenths of train all of train
+    ``val``             the other tenth      dev (MNLI: matched)
+    ``test``            dev (MNLI: matched)  test, without ``y``, to be handed in
+    ``test-mismatched`` dev, mismatched      test, mismatched, without ``y``
+    =================== ==================== ==================================
+
+    With ``"train"``, epochs and settings are chosen on examples that were drawn from the training file, with
+    one fixed seed for everybody, and the dev set is seen once, as a test set. With ``"dev"`` it is used as
+    the papers on GLUE use it, and the test set is what ``graphdep submit`` predicts. MNLI alone has
+    mismatched sets. The diagnostic set ``"ax"`` is for a model of MNLI, whose labels it has: there is the
+    split ``test`` alone, without ``y``, and ``vocab`` or ``tokens`` must be given.
+
+    The files are those of GLUE's download, below ``raw/CoLA``, ``raw/STS-B`` and so on. Instead of the
+    official ones, CoLA may have those of its own public download (``in_domain_train.tsv``; dev is
+    ``in_domain_dev.tsv`` and ``out_of_domain_dev.tsv``; also in a folder ``raw``), MRPC the published ones
+    with ``mrpc_dev_ids.tsv``, and all a sample of 10,000 as JSON (``sample10k-train.json``,
+    ``sample10k-dev.json``); where there are official files, those are read. There is no quoting: a quotation
+    mark is part of the text.
+
+    An empty question, of which QQP has a few, is one unknown word (:obj:`NO_WORD`); in other corpora an
+    empty text is an error. Lines of QQP's files with labels that are no rows are left out, and named in a
+    warning. In test files without labels each row must have its own number, from 0, as index.
+
+    Args:
+        root: Folder of GLUE, such as ``"datasets/glue"``.
+        name: ``"cola"``, ``"sst2"``, ``"mrpc"``, ``"stsb"``, ``"qqp"``, ``"mnli"``, ``"qnli"``, ``"rte"`` or
+            ``"ax"``.
+        split: See above. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. SST-2 is tokenised: its words
+            are kept. (default: ``"bundled"``)
+        val_from: ``"train"`` or ``"dev"``, see above. (default: ``"train"``)
+        options: Further ones, see :class:`ParsedOptions`; :obj:`raw_from` may be the folder of this corpus,
+            that of GLUE, or the unpacked public download of CoLA, and :obj:`limit` takes rows that are spread
+            over all of the split (``spread_rows``), for CoLA's files are sorted by source.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`; of STS-B :math:`(1)` float, the
+          score from 0 to 5; absent where the files have no labels
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
+            value.
+
+    Example:
+        >>> from graphdep.datasets import GLUE
+        >>> dataset = GLUE("datasets/glue", name="rte", split="train", parser="chain", limit=8)
+        >>> len(dataset), dataset.num_classes
+        (8, 2)
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        name: str,
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        val_from: str = "train",
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        if name not in CORPORA:
+            raise ValueError(f"'name' must be one of {', '.join(CORPORA)} (got {name!r})")
+        if val_from not in VAL_FROM:
+            raise ValueError(f"'val_from' must be one of {', '.join(VAL_FROM)} (got {val_from!r})")
+        self.name, self.val_from, self.glue_corpus = name, val_from, CORPORA[name]
+        if name == "ax":
+            self.splits = ("test",)
+            _check_ids(options)
+        elif name == "mnli":
+            self.splits = ("train", "val", "test", "test-mismatched")
+        self.corpus = f"GLUE {self.glue_corpus.folder}"
+        self.published = self.glue_corpus.published
+        raw_from = options.get("raw_from")
+        if raw_from is not None:
+            options["raw_from"] = corpus_folder(raw_from, name)
+        super().__init__(root, split, parser, **options)
+
+    def __repr__(self) -> str:
+        return f"GLUE({self.name!r}, {len(self)})"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels as GLUE writes them, by their numbers; none for the scores of STS-B."""
+        return self.glue_corpus.labels
+
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds; 1 for the scores of STS-B."""
+        return len(self.labels) or 1
+
+    @property
+    def raw_dir(self) -> str:
+        """A folder of its own for each corpus."""
+        return str(Path(self.root, "raw", self.glue_corpus.folder))
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return part_files(folder, self.name, self._part(split))
+
+    def raw_file_name(self, split: str) -> str:
+        return part_name(self.name, self._part(split))
+
+    def raw_file_pattern(self, split: str) -> str:
+        return part_pattern(self.name, self._part(split))
+
+    def options(self) -> dict[str, Any]:
+        # The kind of limit also tells the examples from those made when it took the first rows.
+        return {"name": self.name, "val_from": self.val_from, "limit": "spread", **super().options()}
+
+    def read(self, folder: Path, split: str) -> list[GLUERow]:
+        rows = read_part(self.raw_files(folder, split), self.name, self._part(split))
+        if self.val_from == "train" and split in ("train", "val"):
+            held_out = set(Draw(random.Random(_SEED)).shuffled(range(len(rows)))[: len(rows) // _TENTH])
+            return [row for number, row in enumerate(rows) if (number in held_out) == (split == "val")]
+        return rows
+
+    def texts(self) -> list[tuple[str, ...]]:
+        return [row.texts for row in self.read(Path(self.raw_dir), self.split)]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        rows = self.read(Path(self.raw_dir), split)
+        rows = rows if limit is None else spread_rows(rows, limit)
+        trees = iter(self._trees([text for row in rows for text in row.texts]))
+        segment = list(range(len(self.glue_corpus.texts)))
+        return [
+            Example([next(trees) for _ in row.texts], self._targets(row), segment=segment) for row in rows
+        ]
+
+    def _targets(self, row: GLUERow) -> dict[str, torch.Tensor]:
+        if row.label is None:
+            return {}
+        return {"y": torch.tensor([row.label], dtype=torch.long if self.labels else torch.float)}
+
+    def _trees(self, texts: Sequence[str]) -> list[Sentence]:
+        some = [text for text in texts if text]
+        parsed = iter(
+            self.trees_of_words([text.split() for text in some])
+            if self.glue_corpus.tokenised
+            else self.trees_of_texts(some)
+        )
+        return [next(parsed) if text else Sentence.chain([NO_WORD]) for text in texts]
+
+    def _part(self, split: str) -> str:
+        """The part of GLUE that a split is, or is drawn from."""
+        kind, dash, genres = split.partition("-")
+        parts = {"train": "train", "val": "train", "test": "dev"}
+        if self.val_from == "dev" or self.name == "ax":
+            parts = {"train": "train", "val": "dev", "test": "test"}
+        return parts[kind] + dash + genres
+
+
+def _check_ids(options: ParsedOptions) -> None:
+    if options.get("vocab") is None and options.get("tokens") is None:
+        raise ValueError("'vocab' or 'tokens' must be given: 'ax' has no training split to take words from")
+    if options.get("arcs", "basic") != "basic" and options.get("relations") is None:
+        raise ValueError("'relations' must be given: 'ax' has no training split to learn them from")
+
+
+class CoLA(GLUE):
+    r"""The sentences of `"Neural Network Acceptability Judgments" <https://arxiv.org/abs/1805.12471>`_, a
+    tree a sentence: :class:`GLUE` with ``name="cola"``.
+
+    Args:
+        root: Folder of GLUE. (default: ``"datasets/glue"``)
+        split: ``"train"``, ``"val"`` or ``"test"``, see :class:`GLUE`. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        val_from: ``"train"`` or ``"dev"``, see :class:`GLUE`. (default: ``"train"``)
+        options: Further ones, see :class:`GLUE`.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is acceptable); absent where
+          the files have no labels
+
+    Raises:
+        FileNotFoundError, ValueError: As :class:`GLUE`.
+
+    Example:
+        >>> from graphdep.datasets import CoLA
+        >>> dataset = CoLA("datasets/glue", split="train", parser="chain", limit=8)
+        >>> len(dataset), dataset.num_classes
+        (8, 2)
+    """
+
+    shared_options = ParsedOptions
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/glue",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        val_from: str = "train",
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        super().__init__(root, "cola", split, parser, val_from=val_from, **options)
+
+    def __repr__(self) -> str:
+        return f"CoLA({len(self)})"

@@ -1,0 +1,445 @@
+"""Subject-verb agreement, with trees of brackets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from graphdep.datasets.base.parsed import WordOptions
+from graphdep.datasets.base.raw import check_words, read_table, row_error
+from graphdep.datasets.labels.base import LabelDataset
+from graphdep.datasets.labels.words import LabelledWords
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+
+OPEN, CLOSE = "[", "]"
+DETERMINERS = frozenset("the a an some any my your our her his its their".split())
+PREPOSITIONS = frozenset(
+    "above around at behind below beside between by for from in near of on over to under upon with".split()
+)
+RELATIVES = frozenset("that who whom which".split())
+AUXILIARIES = frozenset("do does did don't doesn't didn't".split())
+PUNCTUATION = frozenset(". ? !".split())
+
+
+class Rule(NamedTuple):
+    """How two parts make a constituent.
+
+    Args:
+        head: Which part has its head: 0 for the first, 1 for the second.
+        label: The relation of the other part's head to it.
+        kind: The kind of the constituent.
+    """
+
+    head: int
+    label: str
+    kind: str
+
+
+RULES: dict[tuple[str, str], Rule] = {
+    ("det", "word"): Rule(1, "det", "np"),
+    ("prep", "np"): Rule(1, "case", "pp"),
+    ("np", "pp"): Rule(0, "nmod", "np"),
+    ("rel", "word"): Rule(1, "mark", "rc"),
+    ("rel", "vp"): Rule(1, "mark", "rc"),
+    ("rel", "clause"): Rule(1, "mark", "rc"),
+    ("np", "rc"): Rule(0, "acl:relcl", "np"),
+    ("word", "np"): Rule(0, "obj", "vp"),
+    ("aux", "word"): Rule(1, "aux", "vp"),
+    ("aux", "vp"): Rule(1, "aux", "vp"),
+    ("np", "word"): Rule(1, "nsubj", "clause"),
+    ("np", "vp"): Rule(1, "nsubj", "clause"),
+    ("clause", "punct"): Rule(0, "punct", "clause"),
+}
+"""The head rules: two kinds of parts, and what they make.
+
+A word alone is a ``det``, a ``prep``, a ``rel``, an ``aux`` or a ``punct`` if it is in the list of that kind,
+and else a ``word``: a noun or a verb, which the constituents say. ``that`` is a relative pronoun.
+"""
+
+
+class Part(NamedTuple):
+    """A word or a constituent: its kind, and its head, counted from 0."""
+
+    kind: str
+    head: int
+
+
+def bracket_tree(path: Path, line: int, text: str) -> Sentence:
+    """The tree of a sentence whose constituents are in brackets, which stand alone as words do.
+
+    Constituents have two parts, and a constituent of one part is that part. :data:`RULES` says which part
+    has the head and how the other one depends on it; relations are named as in Universal Dependencies, but
+    for a relative pronoun, which is a ``mark`` whatever its role in its clause. Nothing but the brackets and
+    the lists of function words is used.
+
+    Args:
+        path, line: Where it stands, for messages.
+        text: The sentence with its brackets.
+
+    Raises:
+        ValueError: If brackets do not close or were never opened, a pair of them is empty or has more than
+            two parts, no rule has two parts, or words stand outside of the brackets; with file, line and
+            value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets.labels.agreement import bracket_tree
+        >>> tree = bracket_tree(Path("a.txt"), 1, "[ [ [ the cooks ] sang ] . ]")
+        >>> tree.form, tree.head, tree.deprel
+        (['the', 'cooks', 'sang', '.'], [2, 3, 0, 3], ['det', 'nsubj', 'root', 'punct'])
+    """
+    return _Reader(path, line, text).tree()
+
+
+def bracket_words(path: Path, line: int, text: str) -> list[str]:
+    """The words of a sentence in brackets, whatever its constituents are.
+
+    Raises:
+        ValueError: If brackets do not close or were never opened, with file, line and value.
+    """
+    depth = 0
+    for token in text.split():
+        depth += (token == OPEN) - (token == CLOSE)
+        if depth < 0:
+            raise row_error(path, line, f"a {CLOSE!r} closes nothing", text)
+    if depth:
+        raise row_error(path, line, f"{depth} {OPEN!r} are never closed", text)
+    return [token for token in text.split() if token not in (OPEN, CLOSE)]
+
+
+class _Reader:
+    """Reads brackets from left to right; a constituent becomes a part when it closes, so nothing recurs."""
+
+    def __init__(self, path: Path, line: int, text: str) -> None:
+        self.path, self.line, self.text = path, line, text
+        self.words = bracket_words(path, line, text)
+        self.head = [0] * len(self.words)
+        self.deprel = ["root"] * len(self.words)
+
+    def tree(self) -> Sentence:
+        open_parts: list[list[Part]] = [[]]
+        number = 0
+        for token in self.text.split():
+            if token == OPEN:
+                open_parts.append([])
+            elif token == CLOSE:
+                parts = open_parts.pop()
+                open_parts[-1].append(self.joined(parts))
+            else:
+                open_parts[-1].append(Part(_kind(token), number))
+                number += 1
+        (parts,) = open_parts
+        if len(parts) != 1:
+            raise self.error(f"{len(parts)} parts outside of all brackets instead of one sentence", self.text)
+        return Sentence(self.words, self.head, self.deprel)
+
+    def joined(self, parts: Sequence[Part]) -> Part:
+        """The part that some parts in brackets make."""
+        if len(parts) == 1:
+            return parts[0]
+        if len(parts) != 2:
+            raise self.error(f"{len(parts)} parts in brackets instead of one or two", self.shown(parts))
+        rule = RULES.get((parts[0].kind, parts[1].kind))
+        if rule is None:
+            raise self.error(f"no head rule for {parts[0].kind} and {parts[1].kind}", self.shown(parts))
+        head, other = parts[rule.head].head, parts[1 - rule.head].head
+        self.head[other], self.deprel[other] = head + 1, rule.label
+        return Part(rule.kind, head)
+
+    def shown(self, parts: Sequence[Part]) -> str:
+        return " ".join(self.words[part.head] for part in parts) or f"{OPEN} {CLOSE}"
+
+    def error(self, message: str, value: str) -> ValueError:
+        return row_error(self.path, self.line, message, value)
+
+
+_LISTS = {
+    "det": DETERMINERS,
+    "prep": PREPOSITIONS,
+    "rel": RELATIVES,
+    "aux": AUXILIARIES,
+    "punct": PUNCTUATION,
+}
+
+
+def _kind(word: str) -> str:
+    return next((kind for kind, words in _LISTS.items() if word.lower() in words), "word")
+
+
+FLAGS = {"tense": ("PRESENT", "PAST"), "question": ("quest", "decl")}
+"""By task the flag of a row that asks for a change, and that of one that asks for a copy."""
+SINGULAR, PLURAL = "singular", "plural"
+FRONT, STAYS = "front", "stays"
+
+
+class AgreementRow(NamedTuple):
+    """One row: the input, and the output that is asked for.
+
+    Args:
+        path, line: Where it stands.
+        words: The words of the input, without its flag.
+        tree: The tree of the input's brackets; :obj:`None` where it has none.
+        output: The words of the output.
+        flag: What the input asks for.
+    """
+
+    path: Path
+    line: int
+    words: list[str]
+    tree: Sentence | None
+    output: list[str]
+    flag: str
+
+    def error(self, message: str, value: str | None = None) -> ValueError:
+        return row_error(self.path, self.line, message, value)
+
+
+def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRow]:
+    """The rows of a raw file, ``input FLAG<TAB>output``.
+
+    Args:
+        path: The file.
+        name: ``"tense"`` or ``"question"``.
+        brackets: Whether the sentences are in brackets.
+
+    Raises:
+        ValueError: If a row is damaged or its brackets are, with file, line and value.
+    """
+    rows = []
+    for line, (text, answer) in read_table(path, ("input", "output"), header=False):
+        sentence, _, flag = text.strip().rpartition(" ")
+        if flag not in FLAGS[name]:
+            raise row_error(path, line, f"the input must end in {' or '.join(FLAGS[name])}", flag)
+        for column, value in (("the input", sentence), ("the output", answer)):
+            if not value.strip():
+                raise row_error(path, line, f"{column} is empty", value)
+            check_words(path, line, column, value)
+        tree = bracket_tree(path, line, sentence) if brackets else None
+        words = sentence.split() if tree is None else list(tree.form)
+        output = bracket_words(path, line, answer) if brackets else answer.split()
+        if not output:
+            raise row_error(path, line, "the output has no word", answer)
+        rows.append(AgreementRow(path, line, words, tree, output, flag))
+    return rows
+
+
+def changing_words(rows: Sequence[AgreementRow]) -> frozenset[str]:
+    """The words of the inputs that some output has in another form: verbs.
+
+    One row does not say it of all its verbs: *read* is its own plural.
+    """
+    pairs = (pair for row in rows for pair in zip(row.words, row.output))
+    return frozenset(word for word, form in pairs if word != form)
+
+
+def verb_labels(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[str | None], int]:
+    """The number of each verb of a sentence in the past tense, and the place of its main verb, from 0.
+
+    The verbs are the heads of clauses of the tree and the main verb its root. Without a tree they are the
+    words of ``verbs``, and the main verb is the first one that no relative pronoun before it takes.
+
+    Raises:
+        ValueError: If input and output differ in more than the forms of verbs, or there is no main verb.
+    """
+    if len(row.words) != len(row.output):
+        raise row.error(f"{len(row.output)} words of the output for {len(row.words)} of the input")
+    places, main = _tree_verbs(row.tree) if row.tree is not None else _verbs(row, verbs)
+    for place, (word, form) in enumerate(zip(row.words, row.output)):
+        if word != form and place not in places:
+            raise row.error(f"word {place + 1} changes and is no verb of the brackets", f"{word} {form}")
+    found = {place: _number(row.output[place]) for place in places}
+    return [found.get(place) for place in range(len(row.words))], main
+
+
+def auxiliary_labels(row: AgreementRow) -> list[str | None]:
+    """For each auxiliary of a declarative sentence whether the question has it in front or where it was.
+
+    Raises:
+        ValueError: If the output is not the input with one auxiliary in front, in one way.
+    """
+    front, *rest = row.output
+    moved = [
+        place
+        for place, word in enumerate(row.words)
+        if word == front and row.words[:place] + row.words[place + 1 : -1] == rest[:-1]
+    ]
+    if len(moved) != 1 or front not in AUXILIARIES:
+        raise row.error("the output is not the input with one auxiliary in front", " ".join(row.output))
+    return [
+        FRONT if place == moved[0] else STAYS if word in AUXILIARIES else None
+        for place, word in enumerate(row.words)
+    ]
+
+
+def _tree_verbs(tree: Sentence) -> tuple[list[int], int]:
+    verbs = [place for place, label in enumerate(tree.deprel) if label in ("root", "acl:relcl")]
+    return verbs, tree.head.index(0)
+
+
+def _verbs(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[int], int]:
+    places, taken, main = [], 0, None
+    for place, word in enumerate(row.words):
+        taken += word in RELATIVES
+        if word not in verbs:
+            continue
+        places.append(place)
+        if taken:
+            taken -= 1
+        elif main is None:
+            main = place
+    if main is None:
+        raise row.error("no main verb: no word that changes stands outside of relative clauses")
+    return places, main
+
+
+def _number(verb: str) -> str:
+    """Of a verb in the present tense: *sings* is singular, *sing* and *miss* are plural."""
+    return SINGULAR if verb.endswith("s") and not verb.endswith("ss") else PLURAL
+
+
+ENDINGS = {"train": "train", "val": "dev", "test": "gen", "test-indist": "test"}
+VERBS = ("all", "main")
+TRAIN_FROM = ("train", "test")
+
+
+class Agreement(LabelDataset):
+    r"""The sentences of `"Does Syntax Need to Grow on Trees?" <https://aclanthology.org/2020.tacl-1.9/>`_
+    as labels of words: in training, counting words from the left and reading the tree give the same labels;
+    in the test split, which the paper calls *gen*, only the tree gives the right ones.
+
+    ``"tense"``: the input is a sentence in the past tense, which does not show number. The label of a verb is
+    ``"singular"`` or ``"plural"``, the number of its form in the output, the same sentence in the present
+    tense. In validation and test splits the main verb alone is scored, so that accuracy is the paper's
+    measure, *main verb's number right*. ``"question"``: the input is a declarative sentence, and the label of
+    an auxiliary is ``"front"`` if the question begins with it, else ``"stays"``. All auxiliaries are scored;
+    a sentence is right as a whole where the question begins with the right word and has no other one moved.
+
+    Rows whose flag asks for a copy (``PAST``, ``decl``) have no label and are left out;
+    :meth:`describe` counts them.
+
+    =============== ========================= ======================================
+    split           file                      what
+    =============== ========================= ======================================
+    ``train``       ``<name>_bracket.train``  either rule is right
+    ``val``         ``<name>_bracket.dev``    likewise
+    ``test``        ``<name>_bracket.gen``    only the rule that reads trees is right
+    ``test-indist`` ``<name>_bracket.test``   as train
+    =============== ========================= ======================================
+
+    The brackets are constituents, which head rules make trees of
+    (:func:`~graphdep.datasets.labels.agreement.bracket_tree`). Where there is a parser, the
+    files without brackets, ``<name>.train`` and so on, will do as well; those with brackets are read first.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini/agreement`` has self-written sentences.
+            (default: ``"datasets/agreement"``)
+        split: See above. (default: ``"train"``)
+        parser: ``"gold"`` for the trees of the brackets; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the words. (default: ``"gold"``)
+        name: ``"tense"`` or ``"question"``. (default: ``"tense"``)
+        verbs: Which verbs of the training split have a label: ``"all"`` or ``"main"``; of questions
+            ``"all"``. (default: ``"all"``)
+        train_from: ``"train"``, or ``"test"`` to train on the test file of the same distribution where there
+            is no training file; there is no split ``test-indist`` then. (default: ``"train"``)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, a row is damaged, its brackets do not close, or its output is no
+            other form of its input: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import Agreement
+        >>> dataset = Agreement("datasets/mini/agreement", split="test", limit=10)
+        >>> dataset.labels, int((dataset[0].y >= 0).sum())
+        (('plural', 'singular'), 1)
+    """
+
+    corpus = "Agreement"
+    published = "https://github.com/tommccoy1/rnn-hierarchical-biases, folder data"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/agreement",
+        split: str = "train",
+        parser: str | Parser = "gold",
+        *,
+        name: str = "tense",
+        verbs: str = "all",
+        train_from: str = "train",
+        **options: Unpack[WordOptions],
+    ) -> None:
+        _check("name", name, tuple(FLAGS))
+        _check("verbs", verbs, VERBS)
+        _check("train_from", train_from, TRAIN_FROM)
+        if name == "question" and verbs != "all":
+            raise ValueError(f"'verbs' must be 'all' where 'name' is 'question' (got {verbs!r})")
+        self.name, self.verbs, self.train_from = name, verbs, train_from
+        self.splits = tuple(ENDINGS) if train_from == "train" else tuple(ENDINGS)[:-1]
+        self.scored_by = " by their number" if name == "tense" else " by whether they go in front"
+        self._copies: dict[str, int] = {}
+        super().__init__(root, split, parser, **options)
+
+    def options(self) -> dict[str, Any]:
+        own = {"name": self.name, "verbs": self.verbs, "train_from": self.train_from}
+        return super().options() | own
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        found = [folder / name for name in self._names(split) if (folder / name).is_file()]
+        return found[:1]
+
+    def raw_file_pattern(self, split: str) -> str:
+        return " or ".join(self._names(split))
+
+    def raw_file_name(self, split: str) -> str:
+        names = self.raw_file_pattern(split)
+        if split != "train" or self.train_from == "test":
+            return names
+        return f"{names} (with train_from='test', the test file of the same distribution is trained on)"
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        (path,) = self.raw_files(folder, split)
+        rows = read_agreement(path, self.name, brackets="_bracket." in path.name)
+        asked = [row for row in rows if row.flag == FLAGS[self.name][0]]
+        self._copies[split] = len(rows) - len(asked)
+        verbs = changing_words(asked)
+        return [self._labelled(row, verbs, split) for row in asked]
+
+    def _labelled(self, row: AgreementRow, verbs: frozenset[str], split: str) -> LabelledWords:
+        if self.name == "question":
+            labels = auxiliary_labels(row)
+        else:
+            labels, main = verb_labels(row, verbs)
+            if split != "train" or self.verbs == "main":
+                labels = [label if place == main else None for place, label in enumerate(labels)]
+        return LabelledWords(row.words, labels, tree=row.tree, place=f"{row.path}:{row.line}")
+
+    def notes(self, examples: list[Any]) -> dict[str, Any]:
+        return super().notes(examples) | {"copies": self._copies[self.split]}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self._copies[self.split] = notes["copies"]
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of labelled words, with the number of rows that ask for a copy."""
+        described, copies = super().describe(), self._copies[self.split]
+        flag = FLAGS[self.name][1]
+        note = f"{described['note']}; {copies} rows of its file are flagged {flag} and left out"
+        return described | {"left_out_rows": copies, "note": note}
+
+    def _names(self, split: str) -> list[str]:
+        ending = "test" if (split, self.train_from) == ("train", "test") else ENDINGS[split]
+        brackets = f"{self.name}_bracket.{ending}"
+        return [brackets, f"{self.name}.{ending}"] if self.is_parsed else [brackets]
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"'{name}' must be one of {', '.join(known)} (got {value!r})")

@@ -1,1 +1,0 @@
-"""Agreement of verbs, with the trees of brackets."""

@@ -1,0 +1,537 @@
+"""The base class of corpora with labels of words, UD tags, and a user's own labels."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Unpack
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.data.node_table import mark_words
+from graphdep.datasets.base.parsed import (
+    DrawnVal,
+    Example,
+    WordDataset,
+    WordOptions,
+    digests,
+    sentence_numbers,
+)
+from graphdep.datasets.base.raw import OwnFiles
+from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, spread_rows
+from graphdep.datasets.labels.words import (
+    KEYED_FILES,
+    OUTSIDE,
+    Column,
+    LabelledWords,
+    OwnSentences,
+    check_bio,
+    check_label_file,
+    mark_column,
+    read_own_sentences,
+    with_insides,
+)
+from graphdep.datasets.sentences import UDTreebank
+from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.io.trees import read_conllu
+from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.sentence import Sentence
+from graphdep.vocab.vocab import Vocab
+
+
+def relation_paths(sentence: Sentence, start: int | None) -> list[str]:
+    """For each word the way to it through the tree, from one word, of at most two arcs, and its own relation.
+
+    A way is written as its arcs, ``<label`` for one up to the governor and ``>label`` for one down to a
+    dependent: ``>nsubj`` is a subject of the word, ``<xcomp>nsubj`` one of its governor. What is farther away
+    has ``far``. Behind it stands the word's relation to its own governor. It is all that a table of
+    commonest labels is given, and that it gets with it is a floor.
+
+    Args:
+        sentence: The tree.
+        start: The word that the ways begin at, from 0; :obj:`None` for none, and then the ways are those from
+            the word to its governor's governor.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.datasets.labels.base import relation_paths
+        >>> tree = Sentence(["She", "wants", "to", "sing"], [2, 0, 4, 2], ["nsubj", "root", "mark", "xcomp"])
+        >>> relation_paths(tree, 3)
+        ['<xcomp>nsubj nsubj', '<xcomp root', '>mark mark', ' xcomp']
+    """
+    head, deprel = [governor - 1 for governor in sentence.head], sentence.deprel
+    if start is None:
+        return [_upward(head, deprel, word) for word in range(len(head))]
+    above, up = head[start], f"<{deprel[start]}"
+    far_above = head[above] if above >= 0 else -1
+    ways = []
+    for word, governor in enumerate(head):
+        own = deprel[word]
+        if word == start:
+            way = ""
+        elif governor == start:
+            way = f">{own}"
+        elif word == above:
+            way = up
+        elif governor >= 0 and head[governor] == start:
+            way = f">{deprel[governor]}>{own}"
+        elif governor == above and above >= 0:
+            way = f"{up}>{own}"
+        elif word == far_above:
+            way = f"{up}<{deprel[above]}"
+        else:
+            way = "far"
+        ways.append(f"{way} {own}")
+    return ways
+
+
+def _upward(head: list[int], deprel: list[str], word: int) -> str:
+    governor = head[word]
+    return f"<{deprel[word]}" + (f"<{deprel[governor]}" if governor >= 0 else "")
+
+
+class LabelDataset(WordDataset):
+    r"""Base of the corpora of labelled words: one ``Data`` an example, with a label for each word.
+
+    A subclass says which raw files a split has, and :meth:`read` gives its examples as
+    :class:`LabelledWords`. The classes are those of the training split, whole as it is, sorted by name.
+    Sentences that several examples have in common, as predicates of one sentence do, are parsed once and
+    counted once in the vocabulary.
+
+    Args:
+        root: Folder of the corpus.
+        split: ``"train"``, ``"val"`` or ``"test"``, or another one of the corpus.
+        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        labels: See :class:`WordOptions`.
+        options: Further ones, see :class:`WordOptions`.
+
+    Shapes:
+        - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`; -1 for a label
+          that is not among them, -100 for none
+        - ``form_id``: :math:`(W)`, long, a digest of each word as it is written, the same in all splits
+        - ``path_id``: :math:`(W)`, long, where some word of the corpus is marked: a digest of the way through
+          the tree from it to each word (:func:`relation_paths`)
+        - ``mark``: :math:`(|\mathcal{V}|)`, long, where some word is marked: 1 for its nodes, else 0
+        - ``cut_y``: :math:`(K)`, long, with :obj:`tokens`: as ``y``, of the words at the end that
+          :obj:`max_length` has cut away; nothing can be predicted for them, which is wrong
+        - ``example_id``, ``group``: :math:`(1)`, long, the number of the example in its split, and one that
+          those share that are right together or not at all
+        - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
+          each other with the same words
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a file is damaged, with file, line and value; if the training
+            split has no label, or all of them are the same.
+    """
+
+    shared_options: ClassVar[type] = WordOptions
+    marks: bool = False
+    """Whether each example has a marked word."""
+    spread: ClassVar[bool] = False
+    """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""
+    outside: str | None = None
+    """The label that stands for no finding; it is the first class."""
+    scored_by: str = ""
+    """What the labels are, for messages, such as ``" by their upos"``."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        root_node: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(root, split, parser, root_node=root_node, **options)
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        """The examples of a split in ``folder``, checked."""
+
+    def words(self) -> list[list[str]]:
+        """The words of each example, those too that :obj:`max_length` has cut away."""
+        return [
+            list(example.words)
+            for example in self._limit(self.read(Path(self.raw_dir), self.split), self.limit)
+        ]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        found = self.read(Path(self.raw_dir), split)
+        self.learn_labels(split, found)
+        if found and all(label is None for example in found for label in example.labels):
+            by = f" (is scored{self.scored_by})" if self.scored_by else ""
+            raise found[0].error(f"no word of the split {split!r} has a label{by}")
+        found = self._limit(found, limit)
+        sentences = sentence_numbers(found)
+        return [
+            Example([tree], self.targets(example, tree, number) | {"sentence": sentences[number]})
+            for number, (example, tree) in enumerate(zip(found, self.trees(found)))
+        ]
+
+    def _limit(self, found: list[LabelledWords], limit: int | None) -> list[LabelledWords]:
+        if limit is None:
+            return found
+        return spread_rows(found, limit) if self.spread else found[:limit]
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        """The different labels of the training split by name, after that of no finding.
+
+        Raises:
+            ValueError: If there are fewer than two.
+        """
+        names = sorted({label for example in train for label in example.labels if label is not None})
+        if len(names) < 2:
+            what = f"all labels of the training split are {names[0]!r}" if names else "no word has a label"
+            place = train[0].place if train else ""
+            raise ValueError(f"{place}: {what}" if place else what)
+        return tuple(sorted(names, key=lambda name: name != self.outside))
+
+    def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
+        """What is known of each word of an example."""
+        numbers = {label: place for place, label in enumerate(self.labels)}
+        y = [UNSCORED if label is None else numbers.get(label, UNKNOWN) for label in example.labels]
+        group = number if example.group is None else example.group
+        found = {"y": torch.tensor(y), "form_id": digests(example.words)}
+        if self.marks:
+            marked = [int(word == example.mark) for word in range(len(example))]
+            found["mark"] = torch.tensor(marked)
+            found["path_id"] = digests(relation_paths(tree, example.mark))
+        return found | {"example_id": torch.tensor([number]), "group": torch.tensor([group])}
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        for data in super().make_data(examples, vocab):
+            if "mark" in data:
+                mark_words(data, data.mark.tolist())
+            yield self._without_cut_words(data)
+
+    def _without_cut_words(self, data: Data) -> Data:
+        if self.tokens is None:
+            return data
+        left, y = int(data.word.max()) + 1, data.y
+        data.cut_y = y[left:]
+        for key in ("y", "form_id", "path_id"):
+            if key in data:
+                data[key] = data[key][:left]
+        return data
+
+    @property
+    def looks_up(self) -> str:
+        """What stands for a word where labels are counted: ``"path"``, the way through the tree from the
+        marked word, if some word of the split is marked, else ``"form"``.
+        """
+        return "path" if "mark" in self._data and bool(self._data.mark.any()) else "form"
+
+    @property
+    def follow_batch(self) -> list[str]:
+        return [*super().follow_batch, *(["cut_y"] if "cut_y" in self._data else [])]
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus, with the numbers of words that are scored and whose label is unknown, and of
+        examples with a marked word.
+        """
+        y: Tensor = self.y
+        y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
+        scored, unknown = int((y != UNSCORED).sum()), int((y == UNKNOWN).sum())
+        note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
+        note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
+        own = {"scored_words": scored, "unknown_labels": unknown, "note": note}
+        return super().describe() | own | ({"marked": self._num_marked()} if "mark" in self._data else {})
+
+    def _num_marked(self) -> int:
+        """In how many examples a word is marked."""
+        sizes = [self._data.num_nodes] if self.slices is None else self.slices["mark"].diff().tolist()
+        return sum(bool(marks.any()) for marks in self._data.mark.split(sizes))
+
+
+class UDTags(LabelDataset):
+    r"""The sentences of a treebank with a label for each word: a column of it, or a key of a column.
+
+    The classes are learned from the training file, whole as it is, and from it alone, and sorted by name.
+
+    Args:
+        root: Folder of one treebank. (default: ``"datasets/ud"``)
+        split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
+        parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
+        key, absent: Of :class:`~graphdep.datasets.labels.words.Column`. (default: ``"upos"``, :obj:`None`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+
+    Raises:
+        FileNotFoundError, ConlluError: As :class:`~graphdep.datasets.UDTreebank`.
+        ValueError: Likewise, or if no word of the training file has a label, or all have the same; the
+            message has the keys that there are.
+
+    Example:
+        >>> from graphdep.datasets import UDTags
+        >>> dataset = UDTags("datasets/mini/ud", key="upos")
+        >>> dataset.labels[:3], dataset[0].y.shape
+        (('ADJ', 'ADP', 'AUX'), torch.Size([7]))
+    """
+
+    corpus = UDTreebank.corpus
+    published = UDTreebank.published
+    raw_files = UDTreebank.raw_files
+    raw_file_pattern = UDTreebank.raw_file_pattern
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ud",
+        split: str = "train",
+        parser: str | Parser = "gold",
+        *,
+        key: str = "upos",
+        absent: str | None = None,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        self.column = Column(key, absent)
+        self.scored_by = f" by their {key}"
+        super().__init__(root, split, parser, **options)
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"key": self.column.key, "absent": self.column.absent}
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        return [
+            LabelledWords(sentence.form, self.column.labels(sentence), tree=sentence, place=place)
+            for path in self.raw_files(folder, split)
+            for place, sentence in _numbered(path)
+        ]
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        return self.column.classes([example.tree for example in train if example.tree is not None])
+
+
+def _numbered(path: Path) -> list[tuple[str, Sentence]]:
+    return [(f"{path}: sentence {number}", one) for number, one in enumerate(read_conllu(path), 1)]
+
+
+SCHEMES = ("words", "bio")
+
+
+class OwnLabels(OwnFiles, LabelDataset):
+    r"""The user's own sentences with a label for each word, or for some of them.
+
+    =============================  ===========================================================================
+    ``.jsonl``, ``.parquet``       a line or row is ``{"words": [...], "labels": [...]}``; ``null`` in
+                                   ``labels`` is a word that is not scored. There may be a ``mark``, the
+                                   number of one word, from 0, as which the labels see the sentence; and
+                                   ``head`` and ``deprel``, of each word the number of its governor, from 1, 0
+                                   for the root, and its relation to it
+    ``.conllu``                    trees, and labels in the column that :obj:`key` names; the marked word of a
+                                   sentence, where there is one, has the key :obj:`mark_key` in MISC or FEATS
+    ``.tsv``, ``.txt``,            a word and its label a line, separated by a tab or blanks, and a blank line
+    ``.conll``                     behind each sentence, as in CoNLL-2003; see
+                                   :func:`~graphdep.datasets.labels.words.read_word_columns`
+    ``.spacy``                     a ``DocBin`` of documents with trees; labels in the column that :obj:`key`
+                                   names, or with ``scheme="bio"`` the entities; needs the extra ``[spacy]``
+    =============================  ===========================================================================
+
+    The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
+    Sentences that have a tree keep it, whatever :obj:`parser` is; it parses the others. The classes are
+    learned from the training file, whole as it is; a label that it does not have is counted, and wrong
+    whatever is predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and
+    counting (:attr:`looks_up`) goes by the form of a word.
+
+    Args:
+        root: Folder of what is made of the files. (default: ``"datasets/labels"``)
+        split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` where all sentences
+            have trees. (default: ``"bundled"``)
+        train: File with the training sentences.
+        val: File with the sentences for validation; :obj:`None` draws sentences from the training file, each
+            with all examples of it. (default: :obj:`None`)
+        test: File with the sentences for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        key, absent: Of ``.conllu`` and ``.spacy``, see :class:`~graphdep.datasets.labels.words.Column`.
+            (default: ``"upos"``, :obj:`None`)
+        mark_key: Of ``.conllu``, the key of MISC or FEATS that the marked word has, whatever its value, such
+            as ``"misc:Mark"`` for ``Mark=Yes``; one word a sentence at most, so that a sentence with two
+            predicates is there twice. (default: :obj:`None`, no word is marked)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on, which are then
+            checked. (default: ``"words"``)
+        outside: The label that stands for no finding, which F1 leaves out; it is the first class if there is
+            one of that name. (default: ``"O"``)
+        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
+            read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
+            :obj:`raw_from`: the files are read where they are.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`; ``mark`` is 0 everywhere where
+          no word of an example is marked
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If an option is wrong, or a sentence is: another number of labels than words, a label that
+            is no text, two marks or one outside of the sentence, a tree that is none, with ``scheme="bio"``
+            an ``I-X`` that nothing of X stands before; the message has file, line and value.
+        ImportError: If spaCy is needed and is not installed.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets import OwnLabels
+        >>> rows = "Ann B-PER\nsings O\n\nBob B-PER\nDow I-PER\nsleeps O\n"
+        >>> _ = Path("names.conll").write_text(rows)
+        >>> dataset = OwnLabels(train="names.conll", val="names.conll", scheme="bio", parser="chain")
+        >>> dataset.labels, dataset[1].y
+        (('O', 'B-PER', 'I-PER'), tensor([1, 2, 0]))
+    """
+
+    marks = True
+    keeps_trees = True
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/labels",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        train: str | os.PathLike[str],
+        val: str | os.PathLike[str] | None = None,
+        test: str | os.PathLike[str] | None = None,
+        key: str = "upos",
+        absent: str | None = None,
+        mark_key: str | None = None,
+        scheme: str = "words",
+        outside: str | None = OUTSIDE,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        self.take_files(train, val, test, options.get("raw_from"))
+        for name, path in self.files.items():
+            check_label_file(name, path)
+        if scheme not in SCHEMES:
+            raise ValueError(f"'scheme' must be one of {', '.join(SCHEMES)} (got {scheme!r})")
+        if scheme == "bio" and outside != OUTSIDE:
+            raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
+        self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
+        self.mark_column = None if mark_key is None else mark_column(mark_key)
+        self.drawn_val, self.word_limit = DrawnVal(val_fraction, seed), WordLimit(max_words, truncate)
+        self._said: dict[str, dict[str, Any]] = {}
+        super().__init__(root, split, parser, **options)
+
+    def options(self) -> dict[str, Any]:
+        own: dict[str, Any] = {"key": self.column.key, "absent": self.column.absent, "scheme": self.scheme}
+        own |= {"outside": self.outside, "val": None if "val" in self.files else self.drawn_val}
+        if self.mark_column is not None:
+            own["mark_key"] = self.mark_column.key
+        limit = self.word_limit
+        if limit.truncate or limit.max_words != MAX_WORDS:
+            own["words"] = limit
+        return super().options() | own
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        found, skipped = self._sentences(self.file(split))
+        drawn = ""
+        if split != "test" and "val" not in self.files:
+            found, drawn = self.drawn_val.part(found, split)
+        cut = [example.cut(self.word_limit) for example in found]
+        self._said[split] = {
+            "drawn": drawn,
+            "own_trees": sum(example.tree is not None for example in cut),
+            "marked": sum(example.mark is not None for example in cut),
+            "skipped_lines": skipped,
+            "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
+        }
+        return cut
+
+    def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
+        if self.learns_labels and not self.labels:
+            # All of the training file, with what is drawn from it for validation.
+            whole = self._sentences(self.file("train")).examples
+            self.labels = self.classes([example.cut(self.word_limit) for example in whole])
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        self._check_keys(train)
+        names = super().classes(train)
+        return with_insides(names) if self.scheme == "bio" else names
+
+    def notes(self, examples: list[Any]) -> dict[str, Any]:
+        return super().notes(examples) | {"said": self._said[self.split]}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self._said = {self.split: notes["said"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of labelled words; also ``own_trees``, the examples of the file (before
+        :obj:`limit`) that have a tree of their own, ``skipped_lines``, those that are no rows, and
+        ``truncated_words``.
+        """
+        said, described = dict(self._said[self.split]), super().describe()
+        drawn, marked, unmarked = said.pop("drawn"), described["marked"], len(self) - described["marked"]
+        notes = [
+            described["note"],
+            *([drawn] if drawn else []),
+            *([f"{_have(said['own_trees'])} a tree of their own"] if said["own_trees"] else []),
+            *([f"{_have(marked)} a marked word"] if marked else []),
+            *([f"{_have(unmarked)} none, though others have"] if marked and unmarked else []),
+            *([f"{plural(said['skipped_lines'], 'comment')} left out"] if said["skipped_lines"] else []),
+            *([f"{plural(said['truncated_words'], 'word')} cut"] if said["truncated_words"] else []),
+            *self._common_label(),
+        ]
+        return {**said, **described, "note": "; ".join(notes)}
+
+    def _common_label(self) -> list[str]:
+        """A note where the label of most words is not the one that F1 leaves out."""
+        if self.split != "train" or self.scheme == "bio" or self.outside in (None, *self.labels):
+            return []
+        counts = self.y[self.y >= 0].bincount(minlength=len(self.labels))
+        share, label = float(counts.max() / counts.sum().clamp(min=1)), self.labels[int(counts.argmax())]
+        if share <= 0.5:
+            return []
+        return [
+            f"{share:.0%} of the labels are {label!r}, which f1 counts as a finding: --set outside={label} "
+            "leaves it out"
+        ]
+
+    def _check_keys(self, train: Sequence[LabelledWords]) -> None:
+        """Raises :class:`ValueError`, with the keys that there are, if one that was given is nowhere."""
+        trees = [example.tree for example in train if example.tree is not None]
+        path = self.file("train")
+        if (
+            path.suffix.lower() in KEYED_FILES
+            and trees
+            and not (path.suffix == ".spacy" and self.scheme == "bio")
+        ):
+            try:
+                self.column.classes(trees)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+        if self.mark_column is not None and not any(example.mark is not None for example in train):
+            raise ValueError(
+                f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
+            )
+
+    def _sentences(self, path: Path) -> OwnSentences:
+        """All that a file has."""
+        found = read_own_sentences(path, self.column, spans=self.scheme == "bio", mark=self.mark_column)
+        if self.scheme == "bio":
+            for example in found.examples:
+                _check_bio(example)
+        return found
+
+
+def _have(count: int) -> str:
+    return f"{plural(count, 'example')} {'has' if count == 1 else 'have'}"
+
+
+def _check_bio(example: LabelledWords) -> None:
+    try:
+        check_bio(example.labels)
+    except ValueError as error:
+        raise example.error(str(error)) from None

@@ -1,0 +1,582 @@
+"""COGS."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import torch
+from torch import Tensor
+
+from graphdep.datasets.base.parsed import Example, WordOptions
+from graphdep.datasets.base.raw import check_words, read_table, row_error
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.labels.base import LabelDataset
+from graphdep.datasets.labels.words import OUTSIDE, LabelledWords
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+
+CLAUSES = ("ccomp", "xcomp")
+"""The roles whose arguments are predicates with arguments of their own."""
+_PUNCTUATION = frozenset("( ) , = * . ;".split())
+_UNARY = re.compile(r"(\S+) \( x _ ([0-9]{1,6}) \)")
+_BINARY = re.compile(r"(\S+) \. (\S+(?: \. \S+)?) \( x _ ([0-9]{1,6}) , (?:x _ ([0-9]{1,6})|([^\s_()]+)) \)")
+
+
+@dataclass(eq=False)
+class Node:
+    """A word of a logical form, and what fills its roles.
+
+    Args:
+        lemma: How the form writes it.
+        word: Its place in the sentence, from 0, where the form says it. (default: :obj:`None`)
+        roles: The roles and what fills them, in the form's order, which is that of the sentence.
+            (default: none)
+    """
+
+    lemma: str
+    word: int | None = None
+    roles: list[tuple[str, Node]] = field(default_factory=list)
+
+
+def variable_free(path: Path, line: int, text: str) -> Node:
+    """The root of a form without variables, such as ``eat ( agent = * girl , theme = cake )``.
+
+    The agent of an ``xcomp``, which the form repeats, is a node of its own.
+
+    Args:
+        path, line: Where it stands, for messages.
+        text: The form; tokens are separated by spaces.
+
+    Raises:
+        ValueError: If it is no such form, with file, line and value.
+    """
+    return _VariableFree(path, line, text).root()
+
+
+def original(path: Path, line: int, text: str) -> Node:
+    """The root of a form with variables, such as ``* girl ( x _ 1 ) ; eat . agent ( x _ 2 , x _ 1 )``.
+
+    The number of a variable is the place of its word. The root is the predicate that fills no role.
+
+    Args:
+        path, line: Where it stands, for messages.
+        text: The form; tokens are separated by spaces.
+
+    Raises:
+        ValueError: If it is no such form, a variable has no word or two, or there is not one root, with file,
+            line and value.
+    """
+    return _Original(path, line, text).root()
+
+
+class _VariableFree:
+    """Reads a form from left to right; what is open is a list, so nothing recurs."""
+
+    def __init__(self, path: Path, line: int, text: str) -> None:
+        self.path, self.line, self.text = path, line, text
+        self.tokens, self.place = text.split(), 0
+
+    def root(self) -> Node:
+        root = self.node()
+        open_nodes = self.opened(root, [])
+        while open_nodes:
+            role = self.role()
+            node = self.node()
+            open_nodes[-1].roles.append((role, node))
+            open_nodes = self.opened(node, open_nodes)
+        if self.place < len(self.tokens):
+            raise self.error(f"{self.tokens[self.place]!r} follows the end of the form")
+        return root
+
+    def node(self) -> Node:
+        if self.next() == "*":  # the definite article
+            self.place += 1
+        return Node(self.name("a word"))
+
+    def role(self) -> str:
+        parts = [self.name("a role")]
+        while self.next() == ".":
+            self.place += 1
+            parts.append(self.name("a role"))
+        self.take("=")
+        return ".".join(parts)
+
+    def opened(self, node: Node, open_nodes: list[Node]) -> list[Node]:
+        """The nodes that take the next role, after one was read: itself, or what is still open above it."""
+        if self.next() == "(":
+            self.place += 1
+            return [*open_nodes, node]
+        while open_nodes and self.next() == ")":
+            self.place += 1
+            open_nodes = open_nodes[:-1]
+        if open_nodes:
+            self.take(",")
+        return open_nodes
+
+    def name(self, what: str) -> str:
+        token = self.next()
+        if not token or token in _PUNCTUATION:
+            raise self.error(f"{what} is missing {self.where(token)}")
+        self.place += 1
+        return token
+
+    def take(self, token: str) -> None:
+        found = self.next()
+        if found != token:
+            raise self.error(f"{token!r} is missing {self.where(found)}")
+        self.place += 1
+
+    def next(self) -> str:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+
+    def where(self, token: str) -> str:
+        return f"before {token!r}, token {self.place + 1} of the form" if token else "at the end of the form"
+
+    def error(self, message: str) -> ValueError:
+        return row_error(self.path, self.line, message, self.text)
+
+
+class _Original:
+    """Reads the terms of a form one by one."""
+
+    def __init__(self, path: Path, line: int, text: str) -> None:
+        self.path, self.line, self.text = path, line, text
+        self.nodes: dict[int, Node] = {}
+        self.filled: set[int] = set()
+
+    def root(self) -> Node:
+        for term in re.split(r" ; | AND ", self.text):
+            self.add(term.removeprefix("* "), term)
+        for word, node in self.nodes.items():
+            if not node.lemma:
+                raise self.error(f"no term has the word of x _ {word}")
+        roots = [node for word, node in self.nodes.items() if word not in self.filled]
+        if len(roots) != 1:
+            names = ", ".join(node.lemma for node in roots) or "none"
+            raise self.error(f"one predicate must fill no role (there are {len(roots)}: {names})")
+        return roots[0]
+
+    def add(self, term: str, whole: str) -> None:
+        unary, binary = _UNARY.fullmatch(term), _BINARY.fullmatch(term)
+        if unary:
+            self.node(unary[2], unary[1])
+        elif binary:
+            lemma, role, word, other, name = binary.groups()
+            node = self.node(word, lemma)
+            filler = Node(name) if name else self.node(other)
+            if other:
+                self.filled.add(int(other))
+            node.roles.append((role.replace(" ", ""), filler))
+        else:
+            raise row_error(self.path, self.line, "no term of a logical form", whole)
+
+    def node(self, word: str, lemma: str = "") -> Node:
+        node = self.nodes.setdefault(int(word), Node(lemma, int(word)))
+        if lemma and node.lemma and node.lemma != lemma:
+            raise self.error(f"x _ {word} is {node.lemma!r} and {lemma!r}")
+        node.lemma = node.lemma or lemma
+        return node
+
+    def error(self, message: str) -> ValueError:
+        return row_error(self.path, self.line, message, self.text)
+
+
+ARTICLES = frozenset(("a", "the"))
+_FUNCTION_WORDS = ARTICLES | frozenset("was to that by .".split())
+_IRREGULAR = {
+    "break": "broke broken",
+    "bring": "brought",
+    "draw": "drew drawn",
+    "eat": "ate eaten",
+    "feed": "fed",
+    "find": "found",
+    "freeze": "froze frozen",
+    "give": "gave given",
+    "grow": "grew grown",
+    "hear": "heard",
+    "hold": "held",
+    "know": "knew known",
+    "mean": "meant",
+    "run": "ran",
+    "say": "said",
+    "see": "saw seen",
+    "sell": "sold",
+    "send": "sent",
+    "sleep": "slept",
+    "slide": "slid",
+    "think": "thought",
+    "throw": "threw thrown",
+}
+
+
+class Predicate(NamedTuple):
+    """A word, and the roles of the words that fill some of it."""
+
+    word: int
+    roles: dict[int, str]
+
+
+class MisfitError(ValueError):
+    """A form whose parts are not the words of its sentence."""
+
+
+def predicates(words: Sequence[str], root: Node) -> list[Predicate]:
+    """The predicates of a sentence and all of its nouns and names, in the order of the form, with the words
+    that fill their roles.
+
+    The form names verbs and nouns in the sentence's order, but for the agent of an ``xcomp``, which is that
+    of its governor. So the first verb of the form is the first of the sentence, and so on, and
+    likewise for nouns and names; a word that is there twice is no difficulty. A word behind an article is a
+    noun and one that begins with a capital a name; other words are verbs, but for function words and the
+    prepositions of the form. All of this is checked: verbs must be forms of their lemmas, nouns and names
+    must be those of the form, none may be left over, and where the form has places they must be the same.
+
+    Args:
+        words: The words.
+        root: The form, of either notation.
+
+    Raises:
+        MisfitError: If the form is not one of these words.
+    """
+    return _Aligned(words, root).found
+
+
+class _Aligned:
+    def __init__(self, words: Sequence[str], root: Node) -> None:
+        self.words = words
+        self.found: list[Predicate] = []
+        self.seen: set[int] = set()
+        kinds = list(_kinds(words, _prepositions(root)))
+        self.verbs = iter([place for place, kind in enumerate(kinds) if kind == "verb"])
+        self.nouns = iter([place for place, kind in enumerate(kinds) if kind == "noun"])
+        self.walk(root)
+        for place in (*self.verbs, *self.nouns):
+            raise MisfitError(f"{words[place]!r} is not in the form")
+
+    def walk(self, root: Node) -> None:
+        """Visits the nodes in the form's order, without recursion."""
+        todo = [(self.add(root, is_verb=True), iter(root.roles))]
+        while todo:
+            predicate, roles = todo[-1]
+            role, filler = next(roles, (None, root))
+            if role is None:
+                todo.pop()
+                continue
+            found = self.add(filler, is_verb=role in CLAUSES)
+            predicate.roles[found.word] = role
+            below = filler.roles
+            if role == "xcomp":
+                found.roles[self.agent(predicate)] = "agent"
+                below = self.without_agent(filler, predicate)
+            todo.append((found, iter(below)))
+
+    def add(self, node: Node, *, is_verb: bool) -> Predicate:
+        if id(node) in self.seen:
+            raise MisfitError(f"{node.lemma!r} fills two roles")
+        self.seen.add(id(node))
+        place = next(self.verbs if is_verb else self.nouns, None)
+        if place is None:
+            raise MisfitError(f"no word is left for {node.lemma!r}")
+        word = self.words[place]
+        fits = is_form(word, node.lemma) if is_verb else word.lower() == node.lemma.lower()
+        if not fits or node.word not in (None, place):
+            raise MisfitError(f"{word!r} is no form of {node.lemma!r}")
+        self.found.append(Predicate(place, {}))
+        return self.found[-1]
+
+    def without_agent(self, verb: Node, governor: Predicate) -> list[tuple[str, Node]]:
+        """The roles of an ``xcomp`` but for its agent, which must be that of its governor."""
+        agents = [node for role, node in verb.roles if role == "agent"]
+        word = self.words[self.agent(governor)].lower()
+        if [node.lemma.lower() for node in agents] != [word]:
+            raise MisfitError(f"the agent of {verb.lemma!r} is not that of its governor")
+        if agents[0].word not in (None, self.agent(governor)):
+            raise MisfitError(f"the agent of {verb.lemma!r} is another {word!r} than that of its governor")
+        return [(role, node) for role, node in verb.roles if role != "agent"]
+
+    def agent(self, predicate: Predicate) -> int:
+        agents = [place for place, role in predicate.roles.items() if role == "agent"]
+        if not agents:
+            raise MisfitError(f"{self.words[predicate.word]!r} has no agent before its xcomp")
+        return agents[0]
+
+
+def is_form(word: str, lemma: str) -> bool:
+    """Whether a word is the infinitive, the past tense or the participle of a verb."""
+    regular = {lemma, f"{lemma}ed", f"{lemma}{lemma[-1]}ed"}
+    if lemma.endswith("e"):
+        regular.add(f"{lemma}d")
+    if lemma.endswith("y"):
+        regular.add(f"{lemma[:-1]}ied")
+    return word in regular or word in _IRREGULAR.get(lemma, "").split()
+
+
+def _kinds(words: Sequence[str], prepositions: frozenset[str]) -> Iterator[str]:
+    before = ""
+    for word in words:
+        lower = word.lower()
+        if before in ARTICLES:
+            yield "noun"
+        elif lower in _FUNCTION_WORDS or lower in prepositions:
+            yield "function"
+        else:
+            yield "noun" if word[0].isupper() else "verb"
+        before = lower
+
+
+def _prepositions(root: Node) -> frozenset[str]:
+    found, seen, todo = set(), set(), [root]
+    while todo:
+        node = todo.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            todo += [filler for _, filler in node.roles]
+            found |= {role.removeprefix("nmod.") for role, _ in node.roles if role.startswith("nmod.")}
+    return frozenset(found)
+
+
+logger = logging.getLogger("graphdep.datasets")
+
+FORMS = ("variable-free", "original")
+NOMINALS = ("modified", "all")
+NO_ROLE = "O"
+COLUMNS = ("sentence", "logical form", "type")
+PRIMITIVE, IN_DISTRIBUTION = "primitive", "in_distribution"
+NAMES = {"train": "train.tsv", "val": "dev.tsv", "test": "gen.tsv", "test-indist": "test.tsv"}
+_PREFIX = "varfree-"
+# Without dev.tsv, a tenth of the training sentences, and the seed that it is drawn with.
+_TENTH, _SEED = 10, 20201001
+_NAMED = 5
+
+
+class COGS(LabelDataset):
+    r"""The sentences of `"COGS: A Compositional Generalization Challenge Based on Semantic Interpretation"
+    <https://aclanthology.org/2020.emnlp-main.731/>`_ as roles: an example a predicate, which is marked, and
+    the label of a word is its role.
+
+    Logical forms are read in both notations that they are published in. A predicate is a verb, or a noun
+    that a prepositional phrase modifies. Roles are ``agent``, ``theme`` and ``recipient``, ``ccomp`` and
+    ``xcomp`` for the verb of a clause, and ``nmod.in`` and the like; of a phrase it is the head that has
+    them. All other words are ``"O"``. The predicates of a sentence have one ``group``: where all of their
+    words are right, so is the sentence, up to definiteness, which is not asked for.
+
+    The training split has 143 *primitives*, a word alone, whose form gives no word a role. They are examples
+    of one word, which is marked and ``"O"``, so that the vocabulary has these words, of which some occur
+    nowhere else in training. A form that is not one of the words of its sentence gives no example; such
+    sentences are counted and named in a warning and by :meth:`describe`. In the published files there are
+    none.
+
+    =============== =========================================== ===================
+    split           ``form="variable-free"``                    ``form="original"``
+    =============== =========================================== ===================
+    ``train``       ``varfree-train.tsv``                       ``train.tsv``
+    ``val``         ``dev.tsv``, else a tenth of the training   likewise
+    ``test``        ``varfree-gen.tsv``                         ``gen.tsv``
+    ``test-indist`` ``test.tsv``                                ``test.tsv``
+    =============== =========================================== ===================
+
+    ``dev.tsv`` and ``test.tsv`` are published with variables, which are read for either form: the roles are
+    the same. Without ``dev.tsv``, a tenth of the ``in_distribution`` sentences is drawn from the training
+    file with one fixed seed, and a log line says so.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/cogs"``)
+        split: See above; ``"test"`` is the generalization set of 21 types. (default: ``"train"``)
+        parser: A parser, or its name for :func:`graphdep.parsing.resolve_parser`; the corpus has no trees.
+            (default: ``"bundled"``)
+        form: ``"variable-free"`` or ``"original"``, which files are read. (default: ``"variable-free"``)
+        nominals: Which nouns and names are marked in an example of their own: ``"all"``, or the
+            ``"modified"`` ones alone, which takes 2.5 times fewer examples and gives away which of them are
+            modified: an exact match is then easier than that of the whole form. (default: ``"all"``)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit``
+            counts examples, so that the last sentence may lack some of its predicates.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+        - ``type_id``: :math:`(1)`, long, the number in :attr:`types` of the sentence's type
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a row is damaged, with file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import COGS
+        >>> dataset = COGS("datasets/cogs", split="test", parser="chain")
+        >>> data = dataset[0]
+        >>> [dataset.labels[y] for y in data.y.tolist()], dataset.types[int(data.type_id)]
+        (['O', 'agent', 'O', 'O', 'theme', 'O'], 'prim_to_subj_common')
+    """
+
+    corpus = "COGS"
+    published = (
+        "https://github.com/najoungkim/COGS, folder data, and without variables, for example, at "
+        "https://github.com/ykyaol7/template_tuning, folder data/cogs (called varfree-train.tsv and "
+        "varfree-gen.tsv here)"
+    )
+    splits = tuple(NAMES)
+    own_trees = False
+    marks = True
+    outside = OUTSIDE
+    scored_by = " by their role"
+    types: tuple[str, ...]
+    """The types of the split's sentences by their numbers, by name."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/cogs",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        form: str = "variable-free",
+        nominals: str = "all",
+        **options: Unpack[WordOptions],
+    ) -> None:
+        for name, value, known in (("form", form, FORMS), ("nominals", nominals, NOMINALS)):
+            if value not in known:
+                raise ValueError(f"'{name}' must be one of {', '.join(known)} (got {value!r})")
+        self.form, self.nominals = form, nominals
+        self._about: dict[str, dict[str, Any]] = {}
+        super().__init__(root, split, parser, **options)
+        self._warn()
+
+    def options(self) -> dict[str, Any]:
+        own = {"form": self.form, "nominals": self.nominals, "val": self._draws(Path(self.raw_dir))}
+        return super().options() | own
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        if split == "val" and self._draws(folder):
+            split = "train"
+        path = folder / self._name(split)
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return self._name(split)
+
+    def raw_file_name(self, split: str) -> str:
+        return self._name(split) + (f" or {self._name('train')}" if split == "val" else "")
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        (path,) = self.raw_files(folder, split)
+        rows = list(_read_rows(path))
+        if split in ("train", "val") and self._draws(folder):
+            rows = _drawn(rows, split)
+        kinds = Counter(row.kind for row in rows)
+        found, misfits = self._labelled(rows, sorted(kinds))
+        self._about[split] = {
+            "sentences": len(rows) - kinds[PRIMITIVE],
+            "primitives": kinds[PRIMITIVE],
+            "misfits": misfits,
+            "types": sorted(kinds),
+        }
+        return found
+
+    def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
+        assert isinstance(example, _Typed)
+        return super().targets(example, tree, number) | {"type_id": torch.tensor([example.type_id])}
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"about": self._about[self.split]}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self._about[self.split] = notes["about"]
+        self.types = tuple(notes["about"]["types"])
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of labelled words, with the numbers of sentences of its file, of primitives, and
+        of sentences that are not there because their form is not one of their words.
+        """
+        about = self._about[self.split]
+        described, misfits = super().describe(), about["misfits"]
+        note = described["note"]
+        if misfits:
+            note += f"; {len(misfits)} sentences are left out, as {_some(misfits)}"
+        counts = {"sentences": about["sentences"], "primitives": about["primitives"]}
+        return described | counts | {"left_out_sentences": len(misfits), "note": note}
+
+    def _labelled(self, rows: list[_Row], types: list[str]) -> tuple[list[LabelledWords], list[str]]:
+        found: list[LabelledWords] = []
+        misfits = []
+        for row in rows:
+            try:
+                found += self._examples_of(row, types.index(row.kind))
+            except MisfitError as error:
+                misfits.append(f"{row.path.name}:{row.line}: {error}")
+        return found, misfits
+
+    def _examples_of(self, row: _Row, type_id: int) -> Iterator[LabelledWords]:
+        place = f"{row.path}:{row.line}"
+        if row.kind == PRIMITIVE:
+            yield _Typed(row.words, [NO_ROLE] * len(row.words), 0, None, row.line, place, type_id)
+            return
+        reader = variable_free if row.path.name.startswith(_PREFIX) else original
+        found = predicates(row.words, reader(row.path, row.line, row.form))
+        for word, roles in found:
+            if roles or self.nominals == "all":
+                labels = [roles.get(other, NO_ROLE) for other in range(len(row.words))]
+                yield _Typed(row.words, labels, word, None, row.line, place, type_id)
+
+    def _draws(self, folder: Path) -> bool:
+        """Whether the validation split is drawn from the training file."""
+        return not (folder / self._name("val")).is_file()
+
+    def _name(self, split: str) -> str:
+        own = self.form == "variable-free" and split in ("train", "test")
+        return _PREFIX * own + NAMES[split]
+
+    def _warn(self) -> None:
+        if self.split in ("train", "val") and self._draws(Path(self.raw_dir)):
+            logger.warning(
+                "COGS: %s has no dev.tsv, so 'val' is a tenth of the training sentences",
+                self.raw_dir,
+            )
+        misfits = self._about[self.split]["misfits"]
+        if misfits:
+            logger.warning(
+                "COGS (%s): %d sentences are left out: %s", self.split, len(misfits), _some(misfits)
+            )
+
+
+@dataclass(frozen=True)
+class _Typed(LabelledWords):
+    """An example, and the number of its sentence's type."""
+
+    type_id: int = 0
+
+
+class _Row(NamedTuple):
+    path: Path
+    line: int
+    words: list[str]
+    form: str
+    kind: str
+
+
+def _read_rows(path: Path) -> Iterator[_Row]:
+    for line, row in read_table(path, COLUMNS, header=False):
+        for name, value in zip(COLUMNS, row):
+            if not value.strip():
+                raise row_error(path, line, f"the {name} is empty", value)
+            check_words(path, line, f"the {name}", value)
+        text, form, kind = (value.strip() for value in row)
+        yield _Row(path, line, text.split(), form, kind)
+
+
+def _drawn(rows: list[_Row], split: str) -> list[_Row]:
+    """The rows of a split of the training file; exposure examples and primitives are there once, to learn."""
+    common = [number for number, row in enumerate(rows) if row.kind == IN_DISTRIBUTION]
+    held_out = set(Draw(random.Random(_SEED)).shuffled(common)[: len(common) // _TENTH])
+    return [row for number, row in enumerate(rows) if (number in held_out) == (split == "val")]
+
+
+def _some(misfits: list[str]) -> str:
+    more = len(misfits) - _NAMED
+    return "; ".join(misfits[:_NAMED]) + (f"; and {more} others" if more > 0 else "")

@@ -1,1 +1,0 @@
-"""COGS: the roles of every predicate, as labelled words."""

@@ -1,1 +1,0 @@
-"""The user's own labelled words: JSON lines, CoNLL-U, two columns, spaCy's DocBin."""

@@ -1,0 +1,279 @@
+"""Random sentences whose labels the tree alone decides."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from graphdep.datasets.base.rows import Draw
+from graphdep.sentence.sentence import Sentence
+
+RELATIONS = ("nsubj", "obj", "obl", "advcl", "amod", "det", "acl", "conj")
+"""The relations of arcs, all equally frequent; the root word has ``root``."""
+PHRASES = dict(
+    zip(("root", *RELATIONS), ("S", "NP", "VP", "PP", "SBAR", "ADJP", "QP", "NX", "UCP"), strict=True)
+)
+"""The label of the constituent of a word with all below it, by the word's relation; the names say nothing."""
+
+
+@dataclass(frozen=True)
+class ProbeSizes:
+    """How large sentences are, and of how many words their vocabulary.
+
+    Args:
+        min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
+        num_words: Different words, ``w0`` and so on. (default: :obj:`60`)
+
+    Raises:
+        ValueError: If a sentence could have no word, or more than it has at most, or there are fewer than
+            two words.
+    """
+
+    min_words: int = 6
+    max_words: int = 14
+    num_words: int = 60
+
+    def __post_init__(self) -> None:
+        for name, least in (("min_words", 1), ("max_words", self.min_words), ("num_words", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name!r} must be a whole number >= {least} (got {value!r})")
+
+
+def probe_sentences(
+    sizes: ProbeSizes, seed: str, *, projective: bool = False
+) -> Iterator[tuple[Sentence, int]]:
+    r"""Sentences without end, each with the number of its marked word, from 0.
+
+    All is drawn evenly and apart from all else: the number of words, each word, the marked word, the relation
+    of each arc, and the tree among the :math:`n^{n-1}` trees of :math:`n` words. A seed gives the same
+    sentences on every machine and in every version of Python.
+
+    Args:
+        sizes: How large they are.
+        seed: Where chance comes from.
+        projective: The same trees, with their words in an order in which each stands together with all below
+            it: the dependents of a word and the word itself among them in an order that is drawn evenly. Each
+            word with all below it is then a constituent, whose label is that of the word's relation in
+            :data:`PHRASES`. (default: :obj:`False`)
+
+    Example:
+        >>> from graphdep.datasets.labels.probe_corpus import ProbeSizes, probe_sentences
+        >>> sentence, mark = next(probe_sentences(ProbeSizes(), "0"))
+        >>> 6 <= len(sentence) <= 14 and 0 <= mark < len(sentence)
+        True
+        >>> next(probe_sentences(ProbeSizes(3, 3), "0", projective=True))[0].constituents
+        [('S', 0, 3), ('PP', 1, 3), ('VP', 2, 3)]
+    """
+    draw, order = Draw(random.Random(seed)), Draw(random.Random(f"{seed} order"))
+    lengths, vocab = range(sizes.min_words, sizes.max_words + 1), range(sizes.num_words)
+    while True:
+        length = draw.pick(lengths)
+        form = [f"w{draw.pick(vocab)}" for _ in range(length)]
+        head = _tree(draw, length)
+        deprel = [draw.pick(RELATIONS) if governor else "root" for governor in head]
+        sentence, mark = Sentence(form, head, deprel), draw.pick(range(length))
+        yield _projective(sentence, mark, order) if projective else (sentence, mark)
+
+
+def _tree(draw: Draw, length: int) -> list[int]:
+    """A tree of which all are equally likely, as IDs of governors: who first leads a random walk to a word
+    governs it (Aldous 1990, Broder 1989).
+    """
+    words = range(1, length + 1)
+    here = draw.pick(words)
+    head = {here: 0}
+    while len(head) < length:
+        there = draw.pick(words)
+        head.setdefault(there, here)
+        here = there
+    return [head[word] for word in words]
+
+
+def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, int]:
+    """The sentence in another order, with the constituents that it then has."""
+    dependents: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
+    for word, governor in enumerate(sentence.head, 1):
+        dependents[governor].append(word)
+    order, starts, todo = list[int](), dict[int, int](), [*dependents[0]]
+    while todo:
+        word = todo.pop()
+        if word in starts:  # met again, at its own place among its dependents
+            order.append(word)
+        else:
+            starts[word] = len(order)
+            todo += reversed(draw.shuffled([word, *dependents[word]]))
+    size = [1] * (len(sentence) + 1)
+    for word in reversed(starts):  # those below a word come before it
+        size[sentence.head[word - 1]] += size[word]
+    constituents = [
+        (PHRASES[sentence.deprel[word - 1]], start, start + size[word]) for word, start in starts.items()
+    ]
+    place = {0: 0} | {word: number for number, word in enumerate(order, 1)}
+    moved = Sentence(
+        [sentence.form[word - 1] for word in order],
+        [place[sentence.head[word - 1]] for word in order],
+        [sentence.deprel[word - 1] for word in order],
+        constituents=constituents,
+    )
+    return moved, place[mark + 1] - 1
+
+
+WORD_CLASSES = tuple("abcdef")
+"""Classes of words; word *n* of the vocabulary has the class *n* modulo their number."""
+CLAUSE = ("acl", "advcl")
+"""Relations whose dependents begin a clause of their own."""
+_PREDICATE = ("nsubj", "obj", "obl", "advcl")
+
+Labels = list[str | None]
+
+
+@dataclass(frozen=True)
+class ProbeFunction:
+    """A label for each word that the tree alone decides.
+
+    Args:
+        label: From the tree and the marked word, from 0, to a label for each word; :obj:`None` for none.
+        classes: All labels that there are.
+        about: What is asked for, in a line.
+        needs_mark: Whether a word is marked. (default: :obj:`False`)
+    """
+
+    label: Callable[[Sentence, int], Labels]
+    classes: tuple[str, ...]
+    about: str
+    needs_mark: bool = False
+
+
+class _Tree:
+    """A tree with numbers of words from 0, and -1 above the root word."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        self.form, self.deprel = sentence.form, sentence.deprel
+        self.head = [governor - 1 for governor in sentence.head]
+        self.words = range(len(self.head))
+
+    @cached_property
+    def up(self) -> list[list[int]]:
+        """Each word with all that govern it, itself first."""
+        ways = []
+        for word in self.words:
+            way = [word]
+            while (governor := self.head[way[-1]]) >= 0:
+                way.append(governor)
+            ways.append(way)
+        return ways
+
+    def class_of(self, word: int) -> str:
+        return WORD_CLASSES[int(self.form[word][1:]) % len(WORD_CLASSES)]
+
+    def lowest_common(self, left: int, right: int) -> int:
+        above = set(self.up[right])
+        return next(word for word in self.up[left] if word in above)
+
+    def distance(self, left: int, right: int) -> int:
+        top = self.lowest_common(left, right)
+        return self.up[left].index(top) + self.up[right].index(top)
+
+
+def _governor(sentence: Sentence, mark: int) -> Labels:
+    tree = _Tree(sentence)
+    return [tree.class_of(governor) if governor >= 0 else None for governor in tree.head]
+
+
+def _relation(sentence: Sentence, mark: int) -> Labels:
+    return [label if label in RELATIONS else None for label in sentence.deprel]
+
+
+def _depth(sentence: Sentence, mark: int) -> Labels:
+    return [_capped(depth, 6) for depth in sentence.depth]
+
+
+def _clause(sentence: Sentence, mark: int) -> Labels:
+    tree = _Tree(sentence)
+    top = [next((above for above in way if tree.deprel[above] in CLAUSE), way[-1]) for way in tree.up]
+    return [None if word == mark else "same" if top[word] == top[mark] else "other" for word in tree.words]
+
+
+def _ancestor(sentence: Sentence, mark: int) -> Labels:
+    tree = _Tree(sentence)
+    return [None if word == mark else tree.class_of(tree.lowest_common(word, mark)) for word in tree.words]
+
+
+def _distance(sentence: Sentence, mark: int) -> Labels:
+    tree = _Tree(sentence)
+    return [None if word == mark else _capped(tree.distance(word, mark), 6) for word in tree.words]
+
+
+def _path(arcs: int) -> Callable[[Sentence, int], Labels]:
+    def label(sentence: Sentence, mark: int) -> Labels:
+        tree = _Tree(sentence)
+        kinds = ["p" if label in _PREDICATE else "n" for label in tree.deprel]
+        # The last word of a way is the root word, which has no arc.
+        return ["".join(kinds[word] for word in way[:arcs]) if len(way) > arcs else None for way in tree.up]
+
+    return label
+
+
+def _subtree(sentence: Sentence, mark: int) -> Labels:
+    tree = _Tree(sentence)
+    size = [0] * len(sentence)
+    for way in tree.up:
+        for word in way:
+            size[word] += 1
+    return [_capped(one, 5) for one in size]
+
+
+def _siblings(sentence: Sentence, mark: int) -> Labels:
+    head = _Tree(sentence).head
+    sides = {(False, False): "none", (True, False): "left", (False, True): "right", (True, True): "both"}
+    return [
+        None if governor < 0 else sides[governor in head[:word], governor in head[word + 1 :]]
+        for word, governor in enumerate(head)
+    ]
+
+
+def _next(sentence: Sentence, mark: int) -> Labels:
+    tree = _Tree(sentence)
+    return [*(tree.class_of(word) for word in tree.words[1:]), None]
+
+
+def _capped(number: int, most: int) -> str:
+    return str(number) if number < most else f"{most}+"
+
+
+def _up_to(most: int) -> tuple[str, ...]:
+    return tuple(_capped(number, most) for number in range(1, most + 1))
+
+
+def _paths(arcs: int) -> tuple[str, ...]:
+    return tuple(map("".join, product("np", repeat=arcs)))
+
+
+DEFAULT_FUNCTION = "governor"
+PROBE_FUNCTIONS: dict[str, ProbeFunction] = {
+    "governor": ProbeFunction(_governor, WORD_CLASSES, "class of the word's governor"),
+    "relation": ProbeFunction(_relation, tuple(sorted(RELATIONS)), "the word's relation to its governor"),
+    "depth": ProbeFunction(_depth, _up_to(6), "arcs from the word up to ROOT"),
+    "path-2": ProbeFunction(_path(2), _paths(2), "groups of the relations on two arcs upwards"),
+    "path-3": ProbeFunction(_path(3), _paths(3), "groups of the relations on three arcs upwards"),
+    "subtree": ProbeFunction(_subtree, _up_to(5), "words at and below the word"),
+    "siblings": ProbeFunction(
+        _siblings, ("both", "left", "none", "right"), "sides on which the governor has other dependents"
+    ),
+    "clause": ProbeFunction(
+        _clause, ("other", "same"), "whether the word is in the marked word's clause", True
+    ),
+    "ancestor": ProbeFunction(
+        _ancestor, WORD_CLASSES, "class of the lowest common ancestor of the word and the marked one", True
+    ),
+    "distance": ProbeFunction(_distance, _up_to(6), "arcs between the word and the marked one", True),
+    "next": ProbeFunction(_next, WORD_CLASSES, "class of the next word, for which no tree is needed"),
+}
+"""All functions by their names. Numbers are capped, *6+* standing for 6 and more; the relations of paths are
+in two groups, *p* of a predicate's (nsubj, obj, obl, advcl), *n* of a noun's. Words without a governor, paths
+that end before, and the marked word itself have no label.
+"""

@@ -1,0 +1,154 @@
+"""Random words over random trees, with labels that the tree alone decides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Unpack
+
+from graphdep.datasets.base.parsed import WordOptions
+from graphdep.datasets.labels.base import LabelDataset
+from graphdep.datasets.labels.probe_corpus import (
+    DEFAULT_FUNCTION,
+    PROBE_FUNCTIONS,
+    ProbeSizes,
+    probe_sentences,
+)
+from graphdep.datasets.labels.words import LabelledWords
+from graphdep.io.limits import check_whole
+from graphdep.parsing.parser import Parser
+
+
+class Probes(LabelDataset):
+    r"""A generated corpus: sentences of random words over random trees, each word with a label that is a
+    function of the tree alone. A model that gets them right has read the tree through its edges: there is
+    nothing else to go by.
+
+    Sentences, words, trees and marked words are drawn evenly (:func:`probe_sentences`) and are the same for
+    all functions of one seed; the splits are drawn from the same distribution. There are no raw files.
+
+    ============  ====================================================================  =======
+    function      label of a word                                                       classes
+    ============  ====================================================================  =======
+    governor      class of its governor                                                 6
+    relation      its relation to its governor                                          8
+    depth         arcs up to ROOT, 1 to 6+                                              6
+    path-2        groups of the relations on two arcs upwards                           4
+    path-3        groups of the relations on three arcs upwards                         8
+    subtree       words at and below it, 1 to 5+                                        5
+    siblings      sides on which its governor has other dependents                      4
+    clause        whether it is in the marked word's clause                             2
+    ancestor      class of the lowest common ancestor of it and the marked word         6
+    distance      arcs to the marked word, 1 to 6+                                      6
+    next          class of the next word; for positions, not for trees                  6
+    ============  ====================================================================  =======
+
+    A clause is a word whose relation is *acl* or *advcl*, or the root word, with all below it that is in no
+    further clause. Words that a function says nothing of (the root word has no governor) are not scored.
+
+    Args:
+        root: Folder of what is processed. (default: ``"datasets/probes"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: ``"gold"`` for the trees that the labels come from; another parser is given words that have
+            no sense. (default: ``"gold"``)
+        function: What the labels are. (default: ``"governor"``)
+        sentences: Sentences of the training split; the others have a fifth of it. (default: :obj:`5000`)
+        min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
+        num_words: Different words. (default: :obj:`60`)
+        projective: The same trees over words in another order: each word stands together with all below it,
+            which are a constituent (:func:`probe_sentences`), for edges that read them, with
+            ``constituents=True``. (default: :obj:`False`)
+        seed: Where chance comes from. (default: :obj:`0`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+
+    Raises:
+        ValueError: If an option is wrong; :obj:`raw_from` is one that there is no use for, and
+            :obj:`constituents` need projective trees.
+
+    Example:
+        >>> from graphdep.datasets import Probes
+        >>> dataset = Probes("datasets/probes", "test", function="depth", sentences=100)
+        >>> len(dataset), dataset.labels
+        (20, ('1', '2', '3', '4', '5', '6+'))
+    """
+
+    corpus = "probes"
+    published = "nowhere: it is generated"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/probes",
+        split: str = "train",
+        parser: str | Parser = "gold",
+        *,
+        function: str = DEFAULT_FUNCTION,
+        sentences: int = 5000,
+        min_words: int = 6,
+        max_words: int = 14,
+        num_words: int = 60,
+        projective: bool = False,
+        seed: int = 0,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        if function not in [*PROBE_FUNCTIONS]:  # of any type, also one without a hash
+            names = ", ".join(PROBE_FUNCTIONS)
+            raise ValueError(f"'function' must be one of {names} (got {function!r})")
+        check_whole("sentences", sentences)
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise ValueError(f"'seed' must be a whole number >= 0 (got {seed!r})")
+        if not isinstance(projective, bool):
+            raise ValueError(f"'projective' must be True or False (got {projective!r})")
+        if options.get("raw_from") is not None:
+            raise ValueError(
+                f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"
+            )
+        if options.get("constituents") and parser == "gold" and not projective:
+            raise ValueError(
+                "'constituents' need projective=True: else words do not stand together with those below them"
+            )
+        self.projective = projective
+        self.marks = PROBE_FUNCTIONS[function].needs_mark
+        self.function, self.sentences, self.seed = function, sentences, seed
+        self.sizes = ProbeSizes(min_words, max_words, num_words)
+        self.scored_by = f" by their {function}"
+        super().__init__(root, split, parser, **options)
+
+    def options(self) -> dict[str, Any]:
+        own: dict[str, Any] = {"function": self.function, "sentences": self.sentences, "seed": self.seed}
+        if self.projective:  # left out else: what was processed before stays
+            own["projective"] = True
+        return super().options() | own | vars(self.sizes)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return "no file"
+
+    def download(self) -> None:
+        """Does nothing: there are no raw files."""
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        function = PROBE_FUNCTIONS[self.function]
+        count = self.sentences if split == "train" else -(-self.sentences // 5)
+        seed, projective = f"{self.seed} {split}", self.projective
+        drawn = islice(probe_sentences(self.sizes, seed, projective=projective), count)
+        return [
+            LabelledWords(
+                tree.form,
+                function.label(tree, mark),
+                mark=mark if function.needs_mark else None,
+                tree=tree,
+                place=f"{self.corpus} ({split}): sentence {number}",
+            )
+            for number, (tree, mark) in enumerate(drawn, 1)
+        ]
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        """All classes of the function, also those that a small training split lacks."""
+        return PROBE_FUNCTIONS[self.function].classes

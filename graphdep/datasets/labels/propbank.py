@@ -1,0 +1,806 @@
+"""PropBank on EWT, and Universal PropBank."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Unpack
+
+from graphdep.datasets.base.parsed import Example, WordOptions
+from graphdep.datasets.base.raw import read_lines, row_error, seen_files
+from graphdep.datasets.base.rows import check_seed, drawn_part
+from graphdep.datasets.labels.base import LabelDataset
+from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
+from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.conllu import COLUMNS as CONLLU_COLUMNS
+from graphdep.sentence.sentence import Sentence
+
+
+def span_head(tree: Sentence, start: int, end: int) -> int:
+    """The word of a span that is nearest to the root, the first one where several are.
+
+    Its governor is outside of the span. Where more than one word's is, as in spans that are no phrase of this
+    tree, the others are lower in it or farther right.
+
+    Args:
+        tree: The tree.
+        start: First word of the span, from 0.
+        end: The word behind its last one.
+
+    Raises:
+        ValueError: If the span is empty or outside of the sentence.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.datasets.labels.propbank import span_head
+        >>> tree = Sentence(["The", "old", "man", "sings"], [3, 3, 4, 0], ["det", "amod", "nsubj", "root"])
+        >>> span_head(tree, 0, 3)
+        2
+    """
+    if not 0 <= start < end <= len(tree):
+        raise ValueError(f"a span must lie in {len(tree)} words (got {start} to {end})")
+    depth = tree.depth
+    return min(range(start, end), key=depth.__getitem__)
+
+
+COLUMNS = ("document", "sentence", "token", "word", "POS", "parse", "lemma", "roleset")
+_SENTENCE, _TOKEN, _POS, _PARSE, _ROLESET = 1, 2, 4, 5, 7
+_NONE = "-"
+_CELL = re.compile(r"(?:\((?P<label>[^\s()*]+))?\*(?P<close>\))?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+Row = tuple[int, list[str]]
+"""Line number, columns."""
+
+
+@dataclass(frozen=True)
+class SkeletonPredicate:
+    """A predicate of a sentence, and the spans of its column.
+
+    Args:
+        word: The token whose row has the roleset, from 0.
+        line: The line of that row.
+        roleset: Its sense, such as ``"give.01"``.
+        spans: The spans from left to right, the predicate's own among them: ``V``, and ``C-V`` for a part of
+            it that stands apart. None has a token in common with another.
+    """
+
+    word: int
+    line: int
+    roleset: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class SkeletonSentence:
+    """A sentence of a skeleton.
+
+    Args:
+        number: Its number in the document, from 0.
+        line: Its first line.
+        tags: The part-of-speech tag of each token.
+        parse: The part of the bracketed constituents that stands at each token, as it is.
+        predicates: The predicates in the order of their columns.
+    """
+
+    number: int
+    line: int
+    tags: tuple[str, ...]
+    parse: tuple[str, ...]
+    predicates: tuple[SkeletonPredicate, ...]
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+
+def read_skeletons(path: Path) -> list[SkeletonSentence]:
+    """The sentences of a ``.gold_skel`` file.
+
+    Blank lines separate sentences; white space separates columns, eight and one for each predicate of the
+    sentence. The n-th of these belongs to the n-th row with a roleset.
+
+    Raises:
+        ValueError: If a row has too few columns or others than its neighbours, there are more or fewer
+            predicates than columns for them, numbers are not in order, a span does not end, does not begin or
+            is within another, or a predicate has no span ``V``; the message has file, line and value.
+    """
+    blocks = itertools.groupby(
+        ((line, text.split()) for line, text in read_lines(path)), key=lambda row: bool(row[1])
+    )
+    sentences: list[SkeletonSentence] = []
+    for filled, rows in blocks:
+        if filled:
+            sentences.append(_sentence(path, list(rows)))
+            _check_order(path, sentences)
+    if not sentences:
+        raise row_error(path, 1, "no sentence in the file")
+    return sentences
+
+
+def _check_order(path: Path, sentences: Sequence[SkeletonSentence]) -> None:
+    *before, last = sentences[-2:]
+    if any(last.number <= other.number for other in before):
+        message = f"the sentence's number must be above {before[0].number}, that of the one before"
+        raise row_error(path, last.line, message, str(last.number))
+
+
+def _sentence(path: Path, rows: list[Row]) -> SkeletonSentence:
+    for token, (line, row) in enumerate(rows):
+        _check_row(path, line, row, token, rows[0])
+    line, first = rows[0]
+    return SkeletonSentence(
+        int(first[_SENTENCE]),
+        line,
+        tuple(row[_POS] for _, row in rows),
+        tuple(row[_PARSE] for _, row in rows),
+        _predicates(path, rows, len(first) - len(COLUMNS)),
+    )
+
+
+def _check_row(path: Path, line: int, row: list[str], token: int, first: Row) -> None:
+    if len(row) < len(COLUMNS):
+        message = f"{len(row)} columns instead of {len(COLUMNS)} or more"
+        raise row_error(path, line, message, " ".join(row))
+    if len(row) != len(first[1]):
+        message = f"{len(row)} columns, but {len(first[1])} in the sentence's first row (line {first[0]})"
+        raise row_error(path, line, message, " ".join(row))
+    if row[_TOKEN] != str(token):
+        raise row_error(path, line, f"the token's number must be {token}", row[_TOKEN])
+    if row[_SENTENCE] != first[1][_SENTENCE] or not _NUMBER.fullmatch(row[_SENTENCE]):
+        message = f"the sentence's number must be one number in all of its rows, as in line {first[0]}"
+        raise row_error(path, line, message, row[_SENTENCE])
+
+
+def _predicates(path: Path, rows: list[Row], columns: int) -> tuple[SkeletonPredicate, ...]:
+    marked = [
+        (token, line, row[_ROLESET]) for token, (line, row) in enumerate(rows) if row[_ROLESET] != _NONE
+    ]
+    if len(marked) != columns:
+        line, value = (marked[columns][1:]) if len(marked) > columns else (rows[0][0], None)
+        message = f"{len(marked)} predicates in the sentence, but {columns} columns for them"
+        raise row_error(path, line, message, value)
+    return tuple(
+        SkeletonPredicate(*predicate, _spans(path, rows, len(COLUMNS) + number))
+        for number, predicate in enumerate(marked)
+    )
+
+
+def _spans(path: Path, rows: list[Row], column: int) -> tuple[Span, ...]:
+    """The spans of a column: ``(LABEL*`` begins one, ``*)`` ends it, ``(LABEL*)`` is one of one token."""
+    name = f"column {column + 1}"
+    spans: list[Span] = []
+    start, label = -1, None
+    for token, (line, row) in enumerate(rows):
+        cell = _CELL.fullmatch(row[column])
+        if cell is None:
+            message = f"{name} must have *, (LABEL*, (LABEL*) or *)"
+            raise row_error(path, line, message, row[column])
+        if cell["label"]:
+            if label is not None:
+                message = f"in {name} a span begins within another, of line {rows[start][0]}"
+                raise row_error(path, line, message, row[column])
+            start, label = token, cell["label"]
+        if cell["close"]:
+            if label is None:
+                raise row_error(path, line, f"in {name} a span ends that does not begin", row[column])
+            spans.append((start, token + 1, label))
+            label = None
+    if label is not None:
+        line, row = rows[start]
+        raise row_error(path, line, f"in {name} a span does not end in its sentence", row[column])
+    if not any(name == "V" for *_, name in spans):
+        raise row_error(path, rows[0][0], f"{name} has no span V, which is the predicate")
+    return tuple(spans)
+
+
+SKELETON, TREEBANK = ".gold_skel", ".conllu"
+_SENT_ID = re.compile(r"(?P<genre>[^-]+)-(?P<document>.+)-(?P<number>[0-9]{1,9})")
+
+
+@dataclass(frozen=True)
+class EWTSentence:
+    """A sentence that both have.
+
+    Args:
+        tree: Words and tree.
+        skeleton: Predicates and arguments, of as many tokens.
+        path: The skeleton's file.
+    """
+
+    tree: Sentence
+    skeleton: SkeletonSentence
+    path: Path
+
+    @cached_property
+    def bracketed(self) -> Sentence:
+        """The tree with the constituents of the skeleton, which has their brackets but not the words.
+
+        Raises:
+            PtbError: If the brackets are no tree.
+        """
+        words = (form.replace("(", "-LRB-").replace(")", "-RRB-") for form in self.tree.form)
+        pieces = zip(self.skeleton.parse, self.skeleton.tags, words)
+        text = " ".join(piece.replace("*", f" ({tag} {word}) ") for piece, tag, word in pieces)
+        place = f"{self.path}:{self.skeleton.line}"
+        return parse_ptb(text, name=place, sentences=[self.tree])[0]
+
+
+@dataclass
+class LeftOut:
+    """What one of them has alone, or with another number of tokens.
+
+    Args:
+        names: A line a sentence: its ``sent_id``, and what is wrong.
+        predicates: How many predicates these sentences have.
+    """
+
+    names: list[str] = field(default_factory=list)
+    predicates: int = 0
+
+    def add(self, name: str, words: int | None, skeleton: SkeletonSentence | None) -> None:
+        """Notes a sentence of so many words, with a skeleton or without one."""
+        treebank = "not in the treebank" if words is None else f"{words} words"
+        tokens = "no skeleton" if skeleton is None else f"{len(skeleton)} tokens in the skeleton"
+        self.names.append(f"{name} ({treebank}, {tokens})")
+        self.predicates += 0 if skeleton is None else len(skeleton.predicates)
+
+
+def read_ewt(treebank: Sequence[Path], skeletons: Sequence[Path]) -> tuple[list[EWTSentence], LeftOut]:
+    """The sentences of some files of the treebank that have a skeleton of as many tokens, in their order, and
+    what is left out.
+
+    ``GENRE-DOCUMENT-NUMBER`` of a ``sent_id``, counted from 1, is sentence ``NUMBER - 1`` of
+    ``DOCUMENT.xml.gold_skel``. Only documents that the treebank's files have are read.
+
+    Raises:
+        graphdep.ConlluError, ValueError: If a file is damaged, a sentence has no such ``sent_id`` or has that
+            of another, with file and value.
+    """
+    path_of = {path.name.removesuffix(SKELETON).removesuffix(".xml"): path for path in skeletons}
+    documents: dict[str, dict[int, SkeletonSentence]] = {}
+    genres: dict[str, str] = {}
+    found, left_out = [], LeftOut()
+    for name, genre, document, number, tree in _named(treebank):
+        if document not in documents:
+            path = path_of.get(document)
+            some = read_skeletons(path) if path else []
+            documents[document], genres[document] = {one.number: one for one in some}, genre
+        skeleton = documents[document].pop(number - 1, None)
+        if skeleton is None or len(skeleton) != len(tree):
+            left_out.add(name, len(tree), skeleton)
+        else:
+            found.append(EWTSentence(tree, skeleton, path_of[document]))
+    for document, rest in documents.items():
+        for number, skeleton in rest.items():
+            left_out.add(f"{genres[document]}-{document}-{number + 1:04}", None, skeleton)
+    return found, left_out
+
+
+def _named(treebank: Sequence[Path]) -> Iterator[tuple[str, str, str, int, Sentence]]:
+    """The sentences with their ``sent_id``, and its three parts."""
+    first: dict[str, str] = {}
+    for path in treebank:
+        for number, tree in enumerate(read_conllu(path), start=1):
+            place, name = f"{path}: sentence {number}", _sent_id(tree)
+            parts = _SENT_ID.fullmatch(name)
+            if parts is None or int(parts["number"]) == 0:
+                raise ValueError(f"{place}: sent_id must be GENRE-DOCUMENT-NUMBER, from 1 (got {name!r})")
+            if name in first:
+                raise ValueError(f"{place}: sent_id is that of another, {first[name]} (got {name!r})")
+            first[name] = place
+            yield name, parts["genre"], parts["document"], int(parts["number"]), tree
+
+
+def _sent_id(tree: Sentence) -> str:
+    for comment in tree.comments:
+        key, _, value = comment.lstrip("#").partition("=")
+        if key.strip() == "sent_id":
+            return value.strip()
+    return ""
+
+
+logger = logging.getLogger("graphdep.datasets")
+
+FORMS = ("heads", "spans")
+PREDICATE = ("V", "C-V")
+"""Labels of the predicate itself and of a part of it that stands apart."""
+_FEW = 3
+
+
+class PropBankEWT(LabelDataset):
+    r"""The roles of `"PropBank: Semantics of New Predicate Types" <https://aclanthology.org/L14-1011/>`_ in
+    the sentences of the English Web Treebank, one example a predicate, which is the marked word.
+
+    Skeletons without words come from PropBank's release, words and gold trees from UD English EWT, whose
+    splits are taken. Sentence ``NUMBER`` of a document there is sentence ``NUMBER - 1`` here. A sentence
+    without a skeleton of as many tokens is left out: :attr:`unmatched` names all of them,
+    :meth:`describe` counts them and their predicates, and a log line says so.
+
+    There are two forms of labels:
+
+    ===========  =======================================================================================
+    ``"heads"``  each argument's label at one word of it, that nearest to the root of the gold tree, the first
+                 of several (:func:`~graphdep.datasets.labels.propbank.span_head`); ``O`` at all others
+    ``"spans"``  BIO: ``B-ARG0`` at the first word of an argument, ``I-ARG0`` at further ones, ``O`` outside
+    ===========  =======================================================================================
+
+    Words of the predicate (PropBank's ``V`` and ``C-V``, as *pick* and *up*, and the word that has the
+    roleset) have no label and are not scored, as in CoNLL-2005. All other labels are PropBank's: parts
+    (``C-ARG1``) and references (``R-ARG0``) are labels of their own, and spans of a predicate never overlap.
+    Roles of auxiliaries and light verbs (``take.LV``) are examples as all others.
+
+    The heads of ``"heads"`` are placed by gold trees, whatever :obj:`parser` the examples have.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/propbank-ewt"``)
+        split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
+        parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
+        form: ``"heads"`` or ``"spans"``. (default: ``"heads"``)
+        ud_from: Local folder with the treebank, where it is not below :obj:`raw_from` as well; both are
+            searched with all of their folders. (default: :obj:`None`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+            takes predicates from all parts of a split.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+
+    Raises:
+        FileNotFoundError: If skeletons or treebank are missing; the message says where to get them.
+        ValueError: If an option is wrong, a file is there twice, or a file is damaged, with file, line and
+            value.
+
+    Example:
+        >>> from graphdep.datasets import PropBankEWT
+        >>> dataset = PropBankEWT("datasets/propbank-ewt", form="heads")
+        >>> dataset.labels, dataset[0].y.tolist(), dataset[0].mark.tolist()
+        (('O', 'ARG0', 'ARG1', 'ARGM-NEG'), [1, 0, 3, -100, 2, 0], [0, 0, 0, 0, 1, 0, 0])
+    """
+
+    corpus = "PropBank on EWT"
+    published = (
+        "https://github.com/propbank/propbank-release (data/google/ewt/**/*.gold_skel), words and trees at "
+        "https://github.com/UniversalDependencies/UD_English-EWT"
+    )
+    marks = True
+    outside = OUTSIDE
+    spread = True
+    unmatched: tuple[str, ...]
+    """The sentences of the split that are left out, and why."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/propbank-ewt",
+        split: str = "train",
+        parser: str | Parser = "gold",
+        *,
+        form: str = "heads",
+        ud_from: str | os.PathLike[str] | None = None,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        if form not in FORMS:
+            raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")
+        if ud_from is not None and options.get("raw_from") is None:
+            raise ValueError(f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
+        self.form = form
+        self.ud_from = None if ud_from is None else Path(ud_from).expanduser()
+        self._left_out: dict[str, LeftOut] = {}
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        treebank, skeletons = self._treebank(folder, split), _skeletons(folder)
+        return [*treebank, *skeletons] if treebank and skeletons else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"en_ewt-ud-{'dev' if split == 'val' else split}*{TREEBANK}"
+
+    def raw_file_name(self, split: str) -> str:
+        folders = [folder for folder in (self.raw_from, Path(self.raw_dir)) if folder is not None]
+        there = any(_skeletons(folder) for folder in folders)
+        return self.raw_file_pattern(split) if there else f"*{SKELETON}"
+
+    def raw_target(self, path: Path, split: str) -> Path:
+        return Path(self.raw_dir, "propbank" if path.name.endswith(SKELETON) else "ud", path.name)
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"form": self.form}
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        files = self.raw_files(folder, split)
+        skeletons = [path for path in files if path.name.endswith(SKELETON)]
+        treebank = [path for path in files if path.name.endswith(TREEBANK)]
+        sentences, self._left_out[split] = read_ewt(treebank, skeletons)
+        return [
+            self._example(sentence, predicate)
+            for sentence in sentences
+            for predicate in sentence.skeleton.predicates
+        ]
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        names = super().classes(train)
+        return with_insides(names) if self.form == "spans" else names
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        left_out = self._left_out[self.split]
+        noted = {"unmatched": left_out.names, "unmatched_predicates": left_out.predicates}
+        return super().notes(examples) | noted
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.unmatched, self._unmatched_predicates = tuple(notes["unmatched"]), notes["unmatched_predicates"]
+        if self.unmatched:
+            rest = len(self.unmatched) - _FEW
+            some = ", ".join(self.unmatched[:_FEW]) + (f" and {rest} others" if rest > 0 else "")
+            logger.warning(
+                "%s (%s): %d sentences with %d predicates are left out, as words and skeleton differ: %s",
+                *(self.corpus, self.split, len(self.unmatched), self._unmatched_predicates, some),
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of labelled words, with the numbers of sentences and predicates left out."""
+        left_out = {
+            "unmatched_sentences": len(self.unmatched),
+            "unmatched_predicates": self._unmatched_predicates,
+        }
+        return super().describe() | left_out
+
+    def _example(self, sentence: EWTSentence, predicate: SkeletonPredicate) -> LabelledWords:
+        tree = sentence.bracketed if self.constituents and self._parser is None else sentence.tree
+        place = f"{sentence.path}:{predicate.line}"
+        arguments = [span for span in predicate.spans if span[2] not in PREDICATE]
+        labels: list[str | None]
+        if self.form == "spans":
+            labels = [*bio_of(arguments, len(tree))]
+        else:
+            labels = [OUTSIDE] * len(tree)
+            for start, end, label in arguments:
+                labels[span_head(tree, start, end)] = label
+        own = [range(start, end) for start, end, label in predicate.spans if label in PREDICATE]
+        for word in (predicate.word, *(word for span in own for word in span)):
+            labels[word] = None
+        return LabelledWords(tree.form, labels, mark=predicate.word, tree=tree, place=place)
+
+    def _treebank(self, folder: Path, split: str) -> list[Path]:
+        source = self.ud_from if self.ud_from is not None and folder == self.raw_from else folder
+        found = seen_files(source, f"**/{self.raw_file_pattern(split)}")
+        if len({path.parent for path in found}) > 1:
+            names = ", ".join(map(str, found))
+            raise ValueError(f"{source} has several treebanks ({names}): name the folder of one of them")
+        return found
+
+    def _missing(self, split: str) -> str:
+        return (
+            f"{super()._missing(split)}. Where the treebank is in a folder of its own, pass that as "
+            "ud_from=DIR besides (on the command line: --set ud_from=DIR)"
+        )
+
+
+def _skeletons(folder: Path) -> list[Path]:
+    """The skeletons below a folder; of PropBank's whole release those of EWT."""
+    found = seen_files(folder, f"**/*{SKELETON}")
+    own = [path for path in found if "ewt" in path.relative_to(folder).parts] or found
+    for name, count in Counter(path.name for path in own).items():
+        if count > 1:
+            twice = " and ".join(str(path) for path in own if path.name == name)
+            raise ValueError(f"{folder} has {name} twice, {twice}: name a folder with one of them")
+    return own
+
+
+NONE = ("_", "")
+"""Cells that say nothing. Release 1.0 leaves cells empty where a sentence has no predicate."""
+HEADS = "UP:ARGHEADS"
+_TREE, _SHORT = 10, 8
+_ROLE = re.compile(r"(.+):([0-9]{1,9})")
+"""Line number, columns."""
+
+
+@dataclass(frozen=True)
+class UPPredicate:
+    """A predicate of a sentence.
+
+    Args:
+        word: The word, from 0.
+        line: Its line.
+        roleset: Its sense, such as ``"give.01"``.
+        labels: For each word of the sentence the label of its role, ``"_"`` for none.
+    """
+
+    word: int
+    line: int
+    roleset: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UPSentence:
+    """A sentence with its predicates.
+
+    Args:
+        tree: Words and tree.
+        predicates: The predicates from left to right.
+        second_roles: Roles that are left out, as the word has another one of the same predicate.
+    """
+
+    tree: Sentence
+    predicates: tuple[UPPredicate, ...]
+    second_roles: int = 0
+
+    @property
+    def annotated(self) -> bool:
+        """Whether it is not one that ``# propbank = no-up`` says to be without annotation."""
+        comments = (comment.lstrip("#").partition("=") for comment in self.tree.comments)
+        return not any((key.strip(), value.strip()) == ("propbank", "no-up") for key, _, value in comments)
+
+
+def read_up(path: Path) -> list[UPSentence]:
+    """The sentences of a file, in one of three layouts, which the file itself shows.
+
+    =====================  =================================================================================
+    ten columns and more   CoNLL-U, the roleset, and a column of labels for each predicate of the sentence
+    eight and more         CoNLL-U without DEPS and MISC, ``Y`` at predicates, the roleset, and columns of
+                           labels likewise (the other languages of release 1.0)
+    ``global.columns``     CoNLL-U Plus with the columns ``UP:PRED`` and ``UP:ARGHEADS`` (release 2.0, merged
+                           with its treebank), whose cells are ``LABEL:WORD|LABEL:WORD``; of two roles of one
+                           word the first counts
+    =====================  =================================================================================
+
+    Raises:
+        graphdep.ConlluError: If the columns of CoNLL-U are damaged, with file, line and value.
+        ValueError: Likewise, if a row has other columns than its sentence's first one, there are more or
+            fewer predicates than columns for them, or a role is that of no word.
+    """
+    rows = [(line, text.split("\t")) for line, text in read_lines(path)]
+    names = _global_columns(path, rows)
+    short = not names and _is_short(rows)
+    kept = _SHORT if short else _TREE
+    tree_rows = ("\t".join(_tree_row(row, kept)) for _, row in rows)
+    trees = parse_conllu("\n".join(tree_rows), name=str(path))
+    blocks = [list(block) for filled, block in itertools.groupby(rows, key=_is_filled) if filled]
+    words = [[row for row in block if row[1][0].isdecimal()] for block in blocks]
+    if names:
+        found = [_listed(path, tree, block, names) for tree, block in zip(trees, words, strict=True)]
+    else:
+        roleset = _TREE - short
+        found = [_columns(path, tree, block, roleset) for tree, block in zip(trees, words, strict=True)]
+    return found
+
+
+def _is_filled(row: Row) -> bool:
+    return len(row[1]) > 1 or row[1][0].strip(" ") != ""
+
+
+def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
+    """The names of the columns where the first line has them."""
+    line, row = rows[0]
+    key, _, value = "\t".join(row).lstrip("#").partition("=")
+    names = value.split() if row[0].startswith("#") and key.strip() == "global.columns" else []
+    if names and [name.lower() for name in names[:_TREE]] != list(CONLLU_COLUMNS):
+        message = (
+            "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)"
+        )
+        raise row_error(path, line, message, value.strip())
+    for name in ("UP:PRED", HEADS) if names else ():
+        if name not in names:
+            raise row_error(path, line, f"no column {name}", value.strip())
+    return names
+
+
+def _is_short(rows: Sequence[Row]) -> bool:
+    """Whether the ninth column is no DEPS, but has ``Y`` at predicates."""
+    cells = {row[_SHORT] for _, row in rows if len(row) > _SHORT and not row[0].startswith("#")}
+    return "Y" in cells and cells <= {"Y", "_"}
+
+
+def _tree_row(row: list[str], kept: int) -> list[str]:
+    """The columns of CoNLL-U; comments, blank lines and rows that are too short stay as they are."""
+    if row[0].startswith("#") or len(row) < kept:
+        return row
+    return [*row[:kept], *["_"] * (_TREE - kept)]
+
+
+def _columns(path: Path, tree: Sentence, rows: list[Row], roleset: int) -> UPSentence:
+    width = len(rows[0][1])
+    for line, row in rows:
+        if len(row) <= roleset or len(row) != width:
+            message = f"{len(row)} columns, but {width} in the sentence's first row (line {rows[0][0]})"
+            message = message if len(row) != width else f"{len(row)} columns, but none for predicates"
+            raise row_error(path, line, message, "\t".join(row))
+    marked = [(word, line, row[roleset]) for word, (line, row) in enumerate(rows) if row[roleset] not in NONE]
+    columns = range(roleset + 1, width)
+    # Where there is no predicate, one column may stand all the same, with nothing in it.
+    if not marked and all(row[column] in NONE for _, row in rows for column in columns):
+        return UPSentence(tree, ())
+    if len(marked) != len(columns):
+        line, value = marked[len(columns)][1:] if len(marked) > len(columns) else (rows[0][0], None)
+        message = f"{len(marked)} predicates in the sentence, but {len(columns)} columns for them"
+        raise row_error(path, line, message, value)
+    predicates = (
+        UPPredicate(*predicate, tuple(row[column] or "_" for _, row in rows))
+        for predicate, column in zip(marked, columns)
+    )
+    return UPSentence(tree, tuple(predicates))
+
+
+def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UPSentence:
+    predicates, second = [], 0
+    for word, (line, row) in enumerate(rows):
+        if len(row) != len(names):
+            message = f"{len(row)} columns instead of {len(names)}, which the first line names"
+            raise row_error(path, line, message, "\t".join(row))
+        roleset, cell = row[names.index("UP:PRED")], row[names.index(HEADS)]
+        if roleset in NONE:
+            if cell not in NONE:
+                raise row_error(path, line, "arguments of a word that is no predicate", cell)
+            continue
+        labels = ["_"] * len(tree)
+        for role in cell.split("|") if cell not in NONE else ():
+            match = _ROLE.fullmatch(role)
+            label, number = (match[1], int(match[2])) if match else ("", 0)
+            if label in NONE or not 0 < number <= len(tree):
+                raise row_error(path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
+            if labels[number - 1] == "_":
+                labels[number - 1] = label
+            else:
+                second += 1
+        predicates.append(UPPredicate(word, line, roleset, tuple(labels)))
+    return UPSentence(tree, tuple(predicates), second)
+
+
+TRAIN_FROM = ("train", "dev")
+_PREDICATE = ("V", "C-V")
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What of a file is in no example."""
+
+    unannotated_sentences: int
+    second_roles: int
+
+
+class UniversalPropBank(LabelDataset):
+    r"""The roles of `"Universal Proposition Bank 2.0" <https://aclanthology.org/2022.lrec-1.181/>`_ or of its
+    first release, for one language, one example a predicate, which is the marked word.
+
+    A split is the file ``<name>-up-<split>.conllu`` (or ``.conllup``) of a language's folder, in a layout
+    that :func:`~graphdep.datasets.labels.propbank.read_up` knows. Labels are those of the
+    file, at the heads of arguments; ``O`` at all other words. The predicate's own words (its row, ``V`` and
+    ``C-V``) have no label and are not scored.
+
+    The largest training files are not at hand everywhere. With ``train_from="dev"`` the dev file is both the
+    training split and, by sentences that are drawn from it, the one for validation; sentences of the same
+    words are in one of them.
+
+    Args:
+        root: Folder of one language. (default: ``"datasets/universal-propbank"``)
+        split: ``"train"``, ``"val"`` (the file's dev) or ``"test"``. (default: ``"train"``)
+        parser: ``"gold"`` for the files' own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the files' words. (default: ``"gold"``)
+        train_from: ``"train"``, or ``"dev"`` to train on the dev file. (default: ``"train"``)
+        val_fraction: With ``train_from="dev"``, the share of sentences that is drawn for validation.
+            (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+            takes predicates from all parts of a split.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+
+    Raises:
+        FileNotFoundError: If there is no file for the split; the message says where to get it.
+        ValueError: If an option is wrong, the folder holds several languages, or a file is damaged, with
+            file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import UniversalPropBank
+        >>> dataset = UniversalPropBank("datasets/universal-propbank", "test", train_from="dev")
+        >>> dataset.labels, dataset[0].y.tolist(), dataset[0].mark.tolist()
+        (('O', 'ARG0', 'ARG1', 'ARGM-NEG'), [1, 0, 3, -100, 2, 0], [0, 0, 0, 0, 1, 0, 0])
+    """
+
+    corpus = "Universal PropBank"
+    published = (
+        "https://universalpropositions.github.io, a folder for each language in the repositories of "
+        "https://github.com/UniversalPropositions"
+    )
+    marks = True
+    outside = OUTSIDE
+    spread = True
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/universal-propbank",
+        split: str = "train",
+        parser: str | Parser = "gold",
+        *,
+        train_from: str = "train",
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        if train_from not in TRAIN_FROM:
+            raise ValueError(f"'train_from' must be one of {', '.join(TRAIN_FROM)} (got {train_from!r})")
+        if not 0 < val_fraction < 1:
+            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {val_fraction})")
+        self.train_from, self.val_fraction, self.seed = train_from, val_fraction, check_seed(seed)
+        self._counts: dict[str, _Counts] = {}
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        found = seen_files(folder, self.raw_file_pattern(split))
+        if len({path.name.partition("-up-")[0] for path in found}) > 1:
+            names = ", ".join(path.name for path in found)
+            raise ValueError(f"{folder} holds several languages ({names}): give each its own 'root'")
+        return found
+
+    def raw_file_pattern(self, split: str) -> str:
+        name = self.train_from if split == "train" else "dev" if split == "val" else split
+        return f"*-up-{name}*.conllu*"
+
+    def options(self) -> dict[str, Any]:
+        drawn = [self.val_fraction, self.seed] if self.train_from == "dev" else None
+        return super().options() | {"train_from": self.train_from, "val": drawn}
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        found = [(path, one) for path in self.raw_files(folder, split) for one in read_up(path)]
+        if self.train_from == "dev" and split != "test":
+            drawn = self._drawn(folder, split, [one for _, one in found if one.predicates])
+            found = [
+                (path, one) for path, one in found if (tuple(one.tree.form) in drawn) == (split == "val")
+            ]
+        self._counts[split] = _Counts(
+            sum(not one.annotated for _, one in found), sum(one.second_roles for _, one in found)
+        )
+        return [_example(path, one.tree, predicate) for path, one in found for predicate in one.predicates]
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | vars(self._counts[self.split])
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self._left_out = _Counts(notes["unannotated_sentences"], notes["second_roles"])
+        if self._left_out.second_roles:
+            logger.warning(
+                "%s (%s): %d roles are left out, as their words have another one of the same predicate",
+                *(self.corpus, self.split, self._left_out.second_roles),
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of labelled words, with the sentences that the file says to be without
+        annotation, which give no example, and the roles that are left out.
+        """
+        return super().describe() | vars(self._left_out)
+
+    def _drawn(self, folder: Path, split: str, sentences: list[UPSentence]) -> set[tuple[str, ...]]:
+        """The sentences that are drawn for validation, as their words."""
+        forms = list(dict.fromkeys(tuple(one.tree.form) for one in sentences))
+        if len(forms) < 2:
+            files = " and ".join(str(path) for path in self.raw_files(folder, split))
+            raise ValueError(
+                f"{files}: 'val' cannot be drawn from {len(forms)} different sentences with predicates"
+            )
+        return {forms[number] for number in drawn_part(len(forms), self.val_fraction, self.seed)}
+
+    def _missing(self, split: str) -> str:
+        message = super()._missing(split)
+        if self.train_from == "dev" or split != "train":
+            return message
+        return (
+            f"{message}. With train_from='dev' (on the command line: --set train_from=dev) the dev file is "
+            "trained on, and 'val' is drawn from it"
+        )
+
+
+def _example(path: Path, tree: Sentence, predicate: UPPredicate) -> LabelledWords:
+    named = [OUTSIDE if label == "_" else label for label in predicate.labels]
+    labels = [None if label in _PREDICATE else label for label in named]
+    labels[predicate.word] = None
+    place = f"{path}:{predicate.line}"
+    return LabelledWords(tree.form, labels, mark=predicate.word, tree=tree, place=place)

@@ -1,1 +1,0 @@
-"""Semantic roles: PropBank on the English Web Treebank, and Universal PropBank."""

@@ -1,0 +1,435 @@
+"""Masked words and relevance, to post-train an encoder."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile, zip_longest
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler
+from torch_geometric.data import Data, Dataset
+
+from graphdep.data.encoded import selection_data
+from graphdep.data.node_table import EncodedUtterance, NodeType
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.selection.dataset import SelectionDataset
+from graphdep.datasets.selection.store import sentence_of
+from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.sentence.sentence import Sentence, check_roots
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Tokens
+
+IGNORED = -100
+"""Target of a node that is not asked for: :func:`torch.nn.functional.cross_entropy` leaves it out."""
+# Of the pieces that are asked for: hidden, and hidden or replaced.
+_HIDDEN, _CHANGED = 0.8, 0.9
+
+
+@dataclass(frozen=True)
+class Masking:
+    r"""Masked words of "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
+    (section 3.1).
+
+    Each piece of a word is asked for with the probability :obj:`share`, whatever happens to the other pieces
+    of its word. Of those that are, 80% become [MASK], 10% become a random piece, and 10% stay as they are.
+
+    Args:
+        mask_id: Id of [MASK].
+        replacements: Ids of the pieces that may stand for another one; special ones do not belong there.
+        share: Probability of a piece. (default: :obj:`0.15`)
+
+    Raises:
+        ValueError: If :obj:`share` is no probability, or there are no replacements.
+
+    Example:
+        >>> import random
+        >>> import torch
+        >>> from graphdep.datasets import Masking
+        >>> masking = Masking(mask_id=4, replacements=range(10, 50), share=1.0)
+        >>> ids, target = masking(torch.arange(10, 16), torch.arange(1, 4), random.Random(0))
+        >>> ids.shape, target
+        (torch.Size([6]), tensor([  10,   11,   12, -100, -100, -100]))
+    """
+
+    mask_id: int
+    replacements: Sequence[int] = field(repr=False)
+    share: float = 0.15
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ValueError(f"'share' must be in 0 < share <= 1 (got {self.share})")
+        if not self.replacements:
+            raise ValueError("'replacements' is empty: a random piece is one of them")
+        object.__setattr__(self, "replacements", tuple(self.replacements))  # so that it has a hash
+
+    @classmethod
+    def of_tokenizer(cls, tokenizer: Any, share: float = 0.15) -> Masking:
+        """With the [MASK] and the pieces of a Hugging Face tokenizer.
+
+        Raises:
+            ValueError: If it has no [MASK].
+        """
+        if tokenizer.mask_token_id is None:
+            raise ValueError(f"'tokenizer' has no mask token (got {type(tokenizer).__name__})")
+        special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+        return cls(tokenizer.mask_token_id, [i for i in range(len(tokenizer)) if i not in special], share)
+
+    def __call__(self, input_ids: Tensor, words: Tensor, source: random.Random) -> tuple[Tensor, Tensor]:
+        r"""The ids with pieces hidden, and what they were.
+
+        Args:
+            input_ids: The ids.
+            words: Which nodes are pieces of words; no other one is asked for.
+            source: Chance; one draw a piece, and one more where it is replaced.
+
+        Shapes:
+            - input_ids, words: :math:`(|\mathcal{V}|)`, long and bool
+            - outputs: :math:`(|\mathcal{V}|)`, long; targets are ``-100`` where nothing is asked for
+        """
+        ids = input_ids.tolist()
+        target = [IGNORED] * len(ids)
+        for node in words.nonzero().flatten().tolist():
+            chance = source.random() / self.share
+            if chance >= 1:
+                continue
+            target[node] = ids[node]
+            if chance < _HIDDEN:
+                ids[node] = self.mask_id
+            elif chance < _CHANGED:
+                ids[node] = self.replacements[int(source.random() * len(self.replacements))]
+        return torch.tensor(ids, dtype=torch.long), torch.tensor(target, dtype=torch.long)
+
+
+@dataclass(frozen=True)
+class PostTrainingKey:
+    """Key of a :class:`~graphdep.datasets.PostTrainingDataset`: the sample of a number, as an epoch draws it.
+
+    Args:
+        epoch: The epoch.
+        number: The number in the dataset, or in the slice that is asked for it.
+
+    Example:
+        >>> from graphdep.datasets import PostTrainingKey
+        >>> PostTrainingKey(epoch=1, number=7)
+        PostTrainingKey(epoch=1, number=7)
+    """
+
+    epoch: int
+    number: int
+
+
+Turns = tuple[int, ...]
+
+
+def positive_dialogues(
+    dataset: SelectionDataset, *, short_context: int = 3, trees: bool = False
+) -> list[list[str | Sentence]]:
+    """Contexts with their right responses as dialogues, for :class:`~graphdep.datasets.PostTrainingDataset`.
+
+    Where a context and its response are the beginning of another one, as where each turn has a pool, only the
+    longer dialogue is taken. Where two dialogues begin alike, as where several messages answer one, the
+    second has only the last :obj:`short_context` utterances of what they share. So each response follows its
+    short context once, and first utterances do not count many times.
+
+    Args:
+        dataset: A split, or a slice of it, with whole contexts (``max_turns=None``).
+        short_context: That of the :class:`~graphdep.datasets.PostTrainingDataset`. (default: :obj:`3`)
+        trees: Give trees, for edges that need them. Texts, which are the words with a space between, take
+            less memory. (default: :obj:`False`)
+
+    Returns:
+        The dialogues, in no particular order but always the same. Equal utterances are one object. Utterances
+        without words are left out; the dataset counts them.
+
+    Raises:
+        ValueError: If :obj:`short_context` is below 1, or the dataset has no right response.
+    """
+    if short_context < 1:
+        raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
+    store, own = dataset._store, {*dataset.indices()}
+    dialogues = {
+        (*pair.context.tolist(), pair.response)
+        for number, pair in store.each_pair()
+        if pair.label and number in own
+    }
+    if not dialogues:
+        raise ValueError(f"'dataset' has no right response (got {len(dataset)} pairs)")
+    used = {turn for dialogue in dialogues for turn in dialogue}
+    words, relations = list(store.words()), store.relations()
+
+    def read(tree: tuple[np.ndarray, np.ndarray, np.ndarray]) -> str | Sentence | None:
+        if trees:
+            return sentence_of(tree, words, relations)
+        return " ".join(words[number] for number in tree[0].tolist()) or None
+
+    every = ((number, read(tree)) for number, tree in enumerate(store.each_tree()) if number in used)
+    found = {number: turn for number, turn in every if turn is not None}
+    with_words = {tuple(turn for turn in dialogue if turn in found) for dialogue in dialogues}
+    return [[found[turn] for turn in dialogue] for dialogue in _distinct(with_words, short_context)]
+
+
+def _distinct(dialogues: Iterable[Turns], short_context: int) -> list[Turns]:
+    """Dialogues in which no window of ``short_context`` utterances and the next one is there twice."""
+    # In this order a dialogue stands right before those that it is the beginning of, and shares with none
+    # before it more than with the one right before it.
+    ordered = sorted(dialogues)
+    longest = [
+        one for one, other in zip_longest(ordered, ordered[1:], fillvalue=()) if not _begins(one, other)
+    ]
+    pairs = pairwise([(), *longest])
+    return [other[max(0, _shared(one, other) - short_context) :] for one, other in pairs]
+
+
+def _begins(one: Turns, other: Turns) -> bool:
+    return other[: len(one)] == one
+
+
+def _shared(one: Turns, other: Turns) -> int:
+    """How many first utterances two dialogues share."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
+
+
+Utterance = str | Sentence
+
+RANDOM, SAME_DIALOGUE, NEXT = range(3)
+"""Relevance of a response: any utterance, one of the same dialogue, the one that follows the context."""
+
+
+class PostTrainingDataset(Dataset):
+    r"""Samples of `"Fine-grained Post-training for Improving Retrieval-based Dialogue Systems"
+    <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP).
+
+    A dialogue gives a sample for each of its windows of :obj:`short_context` utterances and the one after
+    them; a shorter dialogue gives one, of all its utterances. The response of a sample is
+
+    - with the label 0 a random utterance of another dialogue,
+    - with the label 1 a random utterance of the same dialogue, of the context or not, but not the next one,
+    - with the label 2 the next one.
+
+    Which it is, and which words are masked, is drawn anew in each epoch, from the seed, the epoch and the
+    number of the sample alone: ``dataset[PostTrainingKey(epoch, number)]``. ``dataset[number]`` is that of
+    epoch 0, and so what is validated on is always the same. Slices and shuffled copies are those of PyG's
+    datasets, and a sample in them is the same as before. :class:`~graphdep.datasets.PostTrainingSampler`
+    gives the keys of an epoch.
+
+    A sample has the layout of :func:`graphdep.data.encoded`, in which the model is used later on.
+    The public code differs from it in what it does not use later: there the last utterance of a context has
+    no [EOU] in post-training, and a context is cut only where it is three times as long as the response.
+    Labels, windows, masking, length and shares are those of the public code.
+
+    Blank utterances are left out, and so are dialogues without another utterance; :meth:`describe` counts
+    both.
+
+    Args:
+        dialogues: The utterances of each dialogue, as texts or as trees.
+        tokens: Ids of the pieces of words.
+        masking: Masks words; its ids are those of :obj:`tokens`.
+        parser: Makes the trees of texts: a name for :func:`graphdep.parsing.resolve_parser`, or a parser.
+            :obj:`None` cuts texts at white space and makes chains of them, which are no syntax, but the edges
+            of ``resolve("transformer")`` do not ask for any. (default: :obj:`None`)
+        roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, which the
+            encoder is for, or those after the ``"first"`` depend on it. (default: ``"all"``)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        short_context: Utterances of a context. (default: :obj:`3`)
+        max_length: Nodes of a sample at most. (default: :obj:`240`)
+        shares: Shares of the three labels. (default: ``(0.5, 0.25, 0.25)``)
+        seed: Seed. (default: :obj:`0`)
+        transform: Applied to each sample. (default: :obj:`None`)
+
+    Shapes:
+        - the node table of :func:`graphdep.data.encoded`, ``input_ids`` masked
+        - ``mlm_target``: :math:`(|\mathcal{V}|)`, long, the id of a piece that is asked for, else -100
+        - ``y``: :math:`(1)`, long, the label
+
+    Raises:
+        ValueError: If an option is wrong, there are fewer than two dialogues to draw from, or no dialogue has
+            two utterances.
+
+    Example:
+        >>> from graphdep import Vocab
+        >>> from graphdep.datasets import Masking, PostTrainingDataset
+        >>> from graphdep.vocab import VocabTokens
+        >>> dialogues = [["Hi !", "Hello .", "Bye !", "See you ."], ["Who ?", "Me .", "Why ?", "So ."]]
+        >>> tokens = VocabTokens(Vocab.build(turn.split() for turns in dialogues for turn in turns))
+        >>> dataset = PostTrainingDataset(dialogues, tokens, Masking(0, range(5, 12)), parser="chain")
+        >>> len(dataset), dataset[0].y
+        (2, tensor([0]))
+    """
+
+    def __init__(
+        self,
+        dialogues: Sequence[Sequence[Utterance]],
+        tokens: Tokens,
+        masking: Masking,
+        *,
+        parser: str | Parser | None = None,
+        roots: str = "all",
+        relations: RelationVocab | None = None,
+        short_context: int = 3,
+        max_length: int = 240,
+        shares: tuple[float, float, float] = (0.5, 0.25, 0.25),
+        seed: int = 0,
+        transform: Callable[[Data], Data] | None = None,
+    ) -> None:
+        check_roots(roots)
+        if short_context < 1:
+            raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
+        if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+            raise ValueError(f"'shares' must be three probabilities that sum to 1 (got {shares})")
+        super().__init__(transform=transform)
+        self.tokens, self.masking = tokens, masking
+        self.relations = relations if relations is not None else RelationVocab()
+        self.short_context, self.max_length = short_context, max_length
+        self.shares, self.seed = shares, seed
+        self.dialogues, self._counts = _without_blank(dialogues)
+        if parser is not None:
+            parsed = _parsed(self.dialogues, resolve_parser(parser), roots)
+            self.dialogues, self._counts["parser_failures"] = parsed
+        if len(self.dialogues) < 2 and shares[RANDOM] > 0:
+            raise ValueError(
+                f"'dialogues' must be at least 2 with an utterance, to draw a response of another one (got "
+                f"{len(self.dialogues)})"
+            )
+        sizes = np.array([len(dialogue) for dialogue in self.dialogues], dtype=np.int64)
+        self._ends = np.where(sizes < 2, 0, (sizes - short_context).clip(min=1)).cumsum()
+        if not self.len():
+            raise ValueError(
+                "'dialogues' must have one of at least two utterances "
+                f"(got {len(self.dialogues)} of one utterance)"
+            )
+
+    def len(self) -> int:
+        return int(self._ends[-1]) if self._ends.size else 0
+
+    def get(self, idx: int) -> Data:
+        """The sample of that number in epoch 0, of all samples and before :obj:`transform`."""
+        return self._sample(0, int(idx))
+
+    def __getitem__(self, idx: Any) -> Any:
+        """A sample of a :class:`PostTrainingKey`; by a number one of epoch 0; else a part, as in PyG."""
+        if not isinstance(idx, PostTrainingKey):
+            return super().__getitem__(idx)
+        data = self._sample(idx.epoch, int(self.indices()[idx.number]))
+        return data if self.transform is None else self.transform(data)
+
+    def _sample(self, epoch: int, number: int) -> Data:
+        if not 0 <= number < self.len():
+            raise IndexError(f"there is no sample {number}: they are 0 to {self.len() - 1}")
+        source = random.Random(f"{self.seed} {epoch} {number}")
+        context, response, label = self._draw(number, Draw(source))
+        data = selection_data(
+            [self._encode(utterance) for utterance in context],
+            self._encode(response),
+            self.tokens,
+            max_length=self.max_length,
+        )
+        words = data.node_type == NodeType.WORD
+        data.input_ids, data.mlm_target = self.masking(data.input_ids, words, source)
+        data.y = torch.tensor([label])
+        return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)})"
+
+    def describe(self) -> dict[str, Any]:
+        """What there is, also where this is a slice of it, and what was left out."""
+        sizes = [len(dialogue) for dialogue in self.dialogues]
+        return {
+            "samples": self.len(),
+            "dialogues": len(sizes),
+            "utterances": sum(sizes),
+            "short_dialogues": sum(1 < size <= self.short_context for size in sizes),
+            "one_utterance_dialogues": sizes.count(1),
+            **self._counts,
+        }
+
+    def _draw(self, number: int, draw: Draw) -> tuple[Sequence[Utterance], Utterance, int]:
+        """Context, response and label of a sample."""
+        dialogue = int(np.searchsorted(self._ends, number, side="right"))
+        utterances = self.dialogues[dialogue]
+        start = number - (int(self._ends[dialogue - 1]) if dialogue else 0)
+        end = min(start + self.short_context, len(utterances) - 1)
+        label = self._label(draw.source.random())
+        if label == RANDOM:
+            response = draw.pick(self.dialogues[_other(draw, len(self.dialogues), dialogue)])
+        elif label == SAME_DIALOGUE:
+            response = utterances[_other(draw, len(utterances), end)]
+        else:
+            response = utterances[end]
+        return utterances[start:end], response, label
+
+    def _label(self, chance: float) -> int:
+        if chance < self.shares[RANDOM]:
+            return RANDOM
+        return SAME_DIALOGUE if chance < self.shares[RANDOM] + self.shares[SAME_DIALOGUE] else NEXT
+
+    def _encode(self, utterance: Utterance) -> EncodedUtterance:
+        tree = Sentence.chain(utterance.split()) if isinstance(utterance, str) else utterance
+        return EncodedUtterance.of(tree, self.tokens, self.relations)
+
+
+def _other(draw: Draw, size: int, number: int) -> int:
+    """One of the numbers below ``size`` but ``number``, all equally likely."""
+    other = draw.pick(range(size - 1))
+    return other + (other >= number)
+
+
+def _without_blank(
+    dialogues: Sequence[Sequence[Utterance]],
+) -> tuple[list[list[Utterance]], dict[str, int]]:
+    """The dialogues that have words, and how much had none."""
+    kept = [[u for u in dialogue if not isinstance(u, str) or u.strip()] for dialogue in dialogues]
+    blank = sum(map(len, dialogues)) - sum(map(len, kept))
+    left = [dialogue for dialogue in kept if dialogue]
+    return left, {"blank_utterances": blank, "empty_dialogues": len(kept) - len(left)}
+
+
+def _parsed(
+    dialogues: list[list[Utterance]], parser: Parser, roots: str
+) -> tuple[list[list[Utterance]], int]:
+    """Trees in place of texts, each different text parsed once, and how many of them are chains."""
+    texts = list(dict.fromkeys(u for dialogue in dialogues for u in dialogue if isinstance(u, str)))
+    trees, failures = parse_joined(parser, texts, roots=roots)
+    tree = dict(zip(texts, trees))
+    return [[tree[u] if isinstance(u, str) else u for u in dialogue] for dialogue in dialogues], failures
+
+
+class PostTrainingSampler(Sampler[PostTrainingKey]):
+    """All samples in a random order that each epoch has its own, as keys
+    (:class:`~graphdep.datasets.PostTrainingKey`) of a :class:`~graphdep.datasets.PostTrainingDataset`.
+
+    The epoch travels with the number, so that workers of a loader draw what the main process would have
+    drawn, and a resumed run draws what an uninterrupted one had drawn. Lightning calls :meth:`set_epoch`.
+
+    Args:
+        size: Number of samples: the length of the dataset, or of a slice of it.
+        seed: Seed of the order. (default: :obj:`0`)
+
+    Example:
+        >>> from graphdep.datasets import PostTrainingSampler
+        >>> sampler = PostTrainingSampler(size=4, seed=0)
+        >>> sampler.set_epoch(1)
+        >>> sorted(key.number for key in sampler), {key.epoch for key in sampler}
+        ([0, 1, 2, 3], {1})
+    """
+
+    def __init__(self, size: int, seed: int = 0) -> None:
+        self.size, self.seed, self.epoch = size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[PostTrainingKey]:
+        seed = random.Random(f"{self.seed} {self.epoch}").getrandbits(62)
+        epoch = self.epoch
+        for number in torch.randperm(self.size, generator=torch.Generator().manual_seed(seed)).tolist():
+            yield PostTrainingKey(epoch, number)

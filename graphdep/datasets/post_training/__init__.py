@@ -1,1 +1,0 @@
-"""Examples that post-train an encoder."""

@@ -1,0 +1,593 @@
+"""Ubuntu, Ubuntu IRC, Douban, E-commerce, and pools drawn from DailyDialog."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, Unpack
+
+from graphdep.datasets.base.raw import check_words, choose_layout, read_lines, row_error, seen_files
+from graphdep.datasets.dialogues import DAILY_DIALOG_NAMES, daily_dialog_files, read_daily_dialog
+from graphdep.datasets.selection.dataset import (
+    TEXT_FILES,
+    ChineseSelection,
+    DrawnOptions,
+    DrawnSelection,
+    Names,
+    Negatives,
+    RowsOptions,
+    RowsSelection,
+    normal,
+    read_pools,
+)
+from graphdep.datasets.selection.store import Pool, Utterance, given_words, utterance
+from graphdep.io.files import long_fields
+from graphdep.parsing.parser import Parser
+
+
+class Douban(ChineseSelection):
+    r"""Response selection of `"Sequential Matching Network: A New Architecture for Multi-turn Response
+    Selection in Retrieval-Based Chatbots" <https://aclanthology.org/P17-1046/>`_, in Chinese.
+
+    A line is ``label <TAB> utterances ... <TAB> response``. The words are given: white space separates them.
+    Train and val are made with a random negative for each true response; test has ten candidates a context
+    from a search engine, judged by people. So a pool of test may have several right candidates, or none; both
+    are counted and kept, and :func:`graphdep.metrics.ranking_metrics` says which to leave out.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/douban"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
+            with the package. (default: ``"stanza:zh"``)
+        options: Further ones, see :class:`RowsOptions`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ParserUnavailableError: If there is no parser; the message says what to give.
+        ValueError: If an option is wrong, the parser is known to be of another language, or a line of a raw
+            file is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import Douban
+        >>> dataset = Douban("datasets/douban", split="test", parser="chain", pool_size=None)
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (10, [1.0, 0.0, 0.0])
+    """
+
+    corpus = "Douban"
+    published = "https://github.com/MarkWuNLP/MultiTurnResponseSelection"
+    files = TEXT_FILES | {"train": ("train.txt", "train.sample")}
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/douban",
+        split: str = "train",
+        parser: str | Parser = "stanza:zh",
+        **options: Unpack[RowsOptions],
+    ) -> None:
+        super().__init__(root, split, parser, **options)
+
+
+class ECommerce(ChineseSelection):
+    r"""Response selection of `"Modeling Multi-turn Conversation with Deep Utterance Aggregation"
+    <https://aclanthology.org/C18-1317/>`_, in Chinese.
+
+    A line is ``label <TAB> utterances ... <TAB> response``. The words are given: white space separates them.
+    Train and val have one negative for each true response, test nine.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/ecommerce"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
+            with the package. (default: ``"stanza:zh"``)
+        options: Further ones, see :class:`RowsOptions`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ParserUnavailableError: If there is no parser; the message says what to give.
+        ValueError: If an option is wrong, the parser is known to be of another language, or a line of a raw
+            file is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import ECommerce
+        >>> dataset = ECommerce("datasets/ecommerce", split="test", parser="chain", pool_size=None)
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (10, [1.0, 0.0, 0.0])
+    """
+
+    corpus = "E-commerce"
+    published = "https://github.com/cooelf/DeepUtteranceAggregation"
+    files = {  # noqa: RUF012
+        "train": (*TEXT_FILES["train"], "ECD_sample-train.txt"),
+        "val": (*TEXT_FILES["val"], "ECD_sample-valid.txt"),
+        "test": (*TEXT_FILES["test"], "ECD_sample-test.txt"),
+    }
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ecommerce",
+        split: str = "train",
+        parser: str | Parser = "stanza:zh",
+        **options: Unpack[RowsOptions],
+    ) -> None:
+        super().__init__(root, split, parser, **options)
+
+
+LAYOUTS = ("v1", "v2")
+FILES: dict[str, Names] = {
+    "v1": TEXT_FILES,
+    "v2": {
+        "train": ("train.csv", "ubuntu_corpus_train.csv"),
+        "val": ("valid.csv", "ubuntu_corpus_dev.csv"),
+        "test": ("test.csv", "ubuntu_corpus_test.csv"),
+    },
+}
+TRAIN_HEADER = ["Context", "Utterance", "Label"]
+TEST_HEADER = ["Context", "Ground Truth Utterance", *(f"Distractor_{number}" for number in range(9))]
+_LABELS = {"1": 1, "1.0": 1, "0": 0, "0.0": 0}
+_UTTERANCE_END, _TURN_END = "__eou__", "__eot__"
+_ENDS = re.compile(f"{_UTTERANCE_END}|{_TURN_END}")
+
+
+class Ubuntu(RowsSelection):
+    r"""Response selection of `"The Ubuntu Dialogue Corpus" <https://aclanthology.org/W15-4640/>`_, in two
+    published layouts.
+
+    - ``"v1"``: ``label <TAB> utterances ... <TAB> response`` a line, the form in which SIA, BERT-FP and
+      others use version 1. The text is tokenised: its words, which white space separates, are kept. Train is
+      1:1, pools of val and test have ten candidates.
+    - ``"v2"``: CSV files of version 2, ``Context,Utterance,Label`` for train and ``Context,Ground Truth
+      Utterance,Distractor_0,...,Distractor_8`` for val and test, in raw text.
+
+    One turn of a person is one utterance, that is one tree: a column in ``"v1"``, what ``__eot__`` ends in
+    ``"v2"``. Where ``__eou__`` marks several messages in it, or in a response, they are parsed one by one and
+    joined (:func:`~graphdep.sentence.join_sentences`); each keeps its root.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written pools in the layout ``"v1"``.
+            (default: ``"datasets/ubuntu"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        layout: ``"v1"`` or ``"v2"``; :obj:`None` for that of :obj:`raw_from`, else for the only one below
+            :obj:`root`. (default: :obj:`None`)
+        options: Further ones, see :class:`RowsOptions`; :obj:`pool_size` is for val and test, in the layout
+            ``"v1"``.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
+            is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import Ubuntu
+        >>> dataset = Ubuntu("datasets/mini", split="test", parser="chain")
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (40, [1.0, 0.0, 0.0])
+    """
+
+    corpus = "Ubuntu"
+    published = (
+        "https://www.dropbox.com/s/2fdn26rj6h9bpvl/ubuntu_data.zip (version 1), "
+        "https://github.com/rkadlec/ubuntu-ranking-dataset-creator (version 2)"
+    )
+    sized = ("val", "test")
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ubuntu",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        layout: str | None = None,
+        **options: Unpack[RowsOptions],
+    ) -> None:
+        self.layout = choose_layout(
+            layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
+        )
+        self.files = FILES[self.layout]
+        super().__init__(root, split, parser, **options)
+
+    @property
+    def raw_dir(self) -> str:
+        """A folder of its own for each layout."""
+        return str(_raw(Path(self.root, "raw"), self.layout))
+
+    def options(self, split: str) -> dict[str, Any]:
+        return super().options(split) | {"layout": self.layout}
+
+    def read(self, folder: Path, split: str) -> Iterator[Pool]:
+        (path,) = self.raw_files(folder, split)
+        if self.layout == "v1":
+            return read_pools(path, self.utterance, size=self._size(split))
+        return read_train_csv(path) if split == "train" else read_test_csv(path)
+
+    def utterance(self, text: str) -> Utterance:
+        return given_words(*_ENDS.split(text))
+
+
+def read_train_csv(path: Path) -> Iterator[Pool]:
+    """The pools of a training file of version 2: rows with the same context that follow one another.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    for context, group in groupby(_read_csv(path, TRAIN_HEADER), key=lambda row: row[1][0]):
+        candidates, labels = [], []
+        for line, (_, response, label) in group:
+            if label not in _LABELS:
+                raise row_error(path, line, "Label must be 0 or 1", label)
+            candidates.append(_messages(response))
+            labels.append(_LABELS[label])
+        yield Pool(_turns(context), tuple(candidates), tuple(labels))
+
+
+def read_test_csv(path: Path) -> Iterator[Pool]:
+    """The pools of a validation or test file of version 2, one a row, the right candidate first.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    for _, (context, *candidates) in _read_csv(path, TEST_HEADER):
+        labels = (1, *[0] * (len(candidates) - 1))
+        yield Pool(_turns(context), tuple(map(_messages, candidates)), labels)
+
+
+def _turns(context: str) -> tuple[Utterance, ...]:
+    *turns, rest = context.split(_TURN_END)
+    return tuple(map(_messages, [*turns, rest] if rest.strip() else turns))
+
+
+def _messages(text: str) -> Utterance:
+    return utterance(*_ENDS.split(text))
+
+
+def _read_csv(path: Path, header: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The rows below the header, each with the number of its last line."""
+    with long_fields():
+        reader = csv.reader((f"{text}\n" for _, text in read_lines(path, control=" ")), strict=True)
+        try:
+            first = next(reader)
+            if first != header:
+                raise row_error(path, 1, f"the header must be {','.join(header)}", ",".join(first))
+            for row in reader:
+                if len(row) != len(header):
+                    text = f"{len(row)} columns instead of {len(header)}"
+                    raise row_error(path, reader.line_num, text, ",".join(row))
+                for name, cell in zip(header, row):
+                    for turn in cell.split(_TURN_END):
+                        check_words(path, reader.line_num, name, turn)
+                yield reader.line_num, row
+        except csv.Error as error:
+            raise row_error(path, reader.line_num, str(error)) from None
+
+
+def _layouts_in(folder: Path) -> list[str]:
+    """The layouts of the files in a folder."""
+    return [
+        layout
+        for layout in LAYOUTS
+        if any((folder / name).is_file() for names in FILES[layout].values() for name in names)
+    ]
+
+
+def _layouts_below(raw: Path) -> list[str]:
+    return [layout for layout in LAYOUTS if _layouts_in(_raw(raw, layout))]
+
+
+def _raw(raw: Path, layout: str) -> Path:
+    return raw / f"ubuntu-{layout}"
+
+
+FOLDERS = {"train": "train", "val": "dev", "test": "test"}
+LOG, LINKS = ".ascii.txt", ".annotation.txt"
+_MESSAGE = re.compile(r"\[\d\d:\d\d\] <([^>]*)> ?(.*)")
+_NOTICE = re.compile(r"\[\d\d:\d\d\] [-(]([^ :/]*)[:/]#[^ ]*[-)] (.*)")  # -name:#channel-, (name/#channel)
+_ACTION = re.compile(r"\[\d\d:\d\d\]  ?\* (.*)")
+_SYSTEM = "==="
+_ADDRESS = re.compile(r"(\S+?) ?[:,](?:\s+|$)")
+_LINK = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) -")
+
+
+class UbuntuIRC(DrawnSelection):
+    r"""Response selection made of `"A Large-Scale Corpus for Conversation Disentanglement"
+    <https://aclanthology.org/P19-1374/>`_: real logs of #ubuntu, in which people marked which message a
+    message answers.
+
+    Every message that answers an earlier one is the response of a pool. Its context is the chain of replies
+    that it ends: the message that it answers, the one that this answers, and so on, oldest first. Of several
+    answered messages the nearest counts. The negatives are other responses of the same log, so that neither
+    being a response nor the time and its topics tell anything: none that is in the chain or answers a message
+    of it, and none with the text of another candidate.
+
+    - A text is what a person wrote, without time and name. Where it begins with the name of somebody who
+      wrote in that log and a colon or comma (``bob: try it``), that is left out, as in Ubuntu's corpora; a
+      text of nothing else stays as it is. An action (``* bob waves``) has its name.
+    - Lines of the system (``=== bob joined``) are no messages. In the older logs actions look like them and
+      are none, either.
+    - Messages before the annotated part of a log are in contexts only: nobody marked what they answer.
+    - Two messages of one person in a row are as any others: the second often answers the first.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/ubuntu-irc"``)
+        split: ``"train"``, ``"val"`` (the corpus' dev) or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        negatives_from: ``"log"``, or ``"split"`` for the responses of all logs of the split: easier, for the
+            log that a response is from tells much. (default: ``"log"``)
+        options: Further ones, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
+            :obj:`raw_from` the files ``*.ascii.txt`` and ``*.annotation.txt`` are read.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, a line of a raw file is damaged, or a log has not enough responses
+            to draw from: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import UbuntuIRC
+        >>> dataset = UbuntuIRC("datasets/ubuntu-irc", parser="chain")
+        >>> dataset.context(0), dataset.response(0)
+        ([['which', 'disk', '?']], ['the', 'usb', 'one'])
+    """
+
+    corpus = "UbuntuIRC"
+    published = "https://github.com/jkkummerfeld/irc-disentanglement"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ubuntu-irc",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        negatives_from: str = "log",
+        **options: Unpack[DrawnOptions],
+    ) -> None:
+        if negatives_from not in ("log", "split"):
+            raise ValueError(f"'negatives_from' must be 'log' or 'split' (got {negatives_from!r})")
+        self.negatives_from = negatives_from
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        logs = seen_files(folder / FOLDERS[split], f"*{LOG}")
+        return [path for log in logs for path in (log, _links_of(log)) if path.is_file()]
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"{FOLDERS[split]}/*{LOG} and *{LINKS}"
+
+    def raw_target(self, path: Path, split: str) -> Path:
+        return Path(self.raw_dir, FOLDERS[split], path.name)
+
+    def options(self, split: str) -> dict[str, Any]:
+        return super().options(split) | {"negatives_from": self.negatives_from}
+
+    def read(self, folder: Path, split: str) -> Iterator[Pool]:
+        logs = [read_log(path) for path in self.raw_files(folder, split) if path.name.endswith(LOG)]
+        negatives, everything = self._negatives(split), _Replies(logs)
+        for log in logs:
+            replies = _Replies([log]) if self.negatives_from == "log" else everything
+            for message in sorted(log.answered):
+                yield self._pool(log, message, replies, negatives)
+
+    def _pool(self, log: Log, message: int, replies: _Replies, negatives: Negatives) -> Pool:
+        chain = log.chain(message)
+
+        def allowed(number: int) -> bool:
+            of, other = replies.messages[number]
+            return of is not log or (other not in chain and log.answered[other].isdisjoint(chain))
+
+        place = f"{log.path}:{message + 1}"
+        try:
+            drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
+        except ValueError as error:
+            if self.negatives_from == "split":
+                raise
+            raise ValueError(f"{error}; negatives_from='split' draws from the other logs, too") from error
+        candidates = [(log, message), *(replies.messages[number] for number in drawn)]
+        return Pool(
+            tuple(utterance(log.texts[number]) for number in chain),
+            tuple(utterance(of.texts[number]) for of, number in candidates),
+            (1, *[0] * len(drawn)),
+        )
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log.
+
+    Args:
+        path: Its file.
+        texts: The text of each message, by its line from 0.
+        answered: The earlier messages that a message answers, where there are any.
+    """
+
+    path: Path
+    texts: dict[int, str]
+    answered: dict[int, set[int]]
+
+    def chain(self, message: int) -> list[int]:
+        """The nearest message that a message answers, and before it those that lead to it, oldest first."""
+        found = []
+        while message in self.answered:
+            message = max(self.answered[message])
+            found.append(message)
+        return found[::-1]
+
+
+class _Replies:
+    """The messages of logs that answer another one, with their texts, in which case makes no difference."""
+
+    def __init__(self, logs: Sequence[Log]) -> None:
+        self.messages = [(log, number) for log in logs for number in sorted(log.answered)]
+        self.texts = [normal(log.texts[number]) for log, number in self.messages]
+
+
+def read_log(path: Path) -> Log:
+    """A log and its annotation.
+
+    Raises:
+        FileNotFoundError: If there is no annotation.
+        ValueError: If a line is damaged, with file, line and value.
+    """
+    if not _links_of(path).is_file():
+        raise FileNotFoundError(
+            f"{_links_of(path)} is missing: it says which message of {path} answers which"
+        )
+    lines = [_parts(path, line, text) for line, text in read_lines(path, control=" ")]
+    names = {name.casefold() for name, _ in filter(None, lines) if name}
+    texts = {
+        number: _without_address(parts[1], names) for number, parts in enumerate(lines) if parts is not None
+    }
+    return Log(path, texts, _read_links(_links_of(path), texts, len(lines)))
+
+
+def _parts(path: Path, line: int, text: str) -> tuple[str, str] | None:
+    """Name and text of a message; an action has no name, and a line of the system is none."""
+    check_words(path, line, "a message", text)
+    message, action = _MESSAGE.fullmatch(text) or _NOTICE.fullmatch(text), _ACTION.fullmatch(text)
+    if message:
+        return message[1], message[2].strip()
+    if action:
+        return "", action[1].strip()
+    if text.startswith(_SYSTEM):
+        return None
+    raise row_error(path, line, "a line must be '[hh:mm] <name> text', an action or '=== ...'", text)
+
+
+def _without_address(text: str, names: set[str]) -> str:
+    address = _ADDRESS.match(text)
+    if address and address[1].casefold() in names:
+        return text[address.end() :].strip() or text
+    return text
+
+
+def _read_links(path: Path, texts: dict[int, str], lines: int) -> dict[int, set[int]]:
+    """The earlier messages that a message answers; lines of the system are no messages."""
+    answered: dict[int, set[int]] = {}
+    for line, text in read_lines(path):
+        link = _LINK.fullmatch(text.strip())
+        if not link:
+            raise row_error(path, line, "a line must be 'number number -'", text)
+        first, second = sorted((int(link[1]), int(link[2])))
+        if second >= lines:
+            raise row_error(path, line, f"the log has no line {second}, only 0 to {lines - 1}", text)
+        if first < second and first in texts and second in texts:
+            answered.setdefault(second, set()).add(first)
+    return answered
+
+
+def _links_of(log: Path) -> Path:
+    return log.with_name(log.name.removesuffix(LOG) + LINKS)
+
+
+class DailyDialogSelection(DrawnSelection):
+    r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
+    <https://aclanthology.org/I17-1099/>`_ for response selection, from the files that
+    :class:`~graphdep.datasets.DailyDialog` has.
+
+    Every turn but the first of a dialogue is the response of a pool, and the turns before it are the context.
+    The negatives are such responses of other dialogues of the split, so that being a first turn tells
+    nothing. No two candidates of a pool are the same but for case and white space.
+
+    Val and test share dialogues with train: :meth:`describe` has ``known_pools``, the number of pools whose
+    last turn and true response follow each other in the training split, where its file is there.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written dialogues. (default:
+            ``"datasets/dailydialog"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        overlap: ``"keep"`` or ``"drop"``: whether to leave out the pools of val and test that are known from
+            train. Their responses are no negatives then, either: they are more often in train than the
+            right responses that are left, which would tell these. (default: ``"keep"``)
+        options: Further ones, see :class:`DrawnOptions`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
+            value.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialogSelection
+        >>> dataset = DailyDialogSelection("datasets/mini", split="test", parser="chain", limit=20)
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (20, [1.0, 0.0, 0.0])
+    """
+
+    corpus = "DailyDialog, selection"
+    published = "http://yanran.li/dailydialog"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/dailydialog",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        overlap: str = "keep",
+        **options: Unpack[DrawnOptions],
+    ) -> None:
+        if overlap not in ("keep", "drop"):
+            raise ValueError(f"'overlap' must be 'keep' or 'drop' (got {overlap!r})")
+        if overlap == "drop" and split == "train":
+            raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+        if overlap == "drop":
+            self.train_is_for = "overlap='drop' compares with it"
+        self.overlap = overlap
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return daily_dialog_files(folder, split)
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"dialogues_{DAILY_DIALOG_NAMES[split]}.txt"
+
+    def options(self, split: str) -> dict[str, Any]:
+        return super().options(split) | {"overlap": "keep" if split == "train" else self.overlap}
+
+    def describe(self) -> dict[str, Any]:
+        """As :meth:`SelectionDataset.describe`, and ``known_pools``."""
+        return super().describe() | {"known_pools": self._totals["known_pools"]}
+
+    def read(self, folder: Path, split: str) -> Iterator[Pool]:
+        (path, *_) = self.raw_files(folder, split)
+        dialogues = [dialogue.turns for dialogue in read_daily_dialog(path)]
+        known = self._train_pairs(folder) if split != "train" else set()
+        responses = [
+            (number, turn, is_known)
+            for number, turns in enumerate(dialogues)
+            for turn, pair in enumerate(pairwise(map(normal, turns)), 1)
+            if not (is_known := pair in known) or self.overlap == "keep"
+        ]
+        texts = [normal(dialogues[number][turn]) for number, turn, _ in responses]
+        negatives = self._negatives(split)
+        for own, (number, turn, is_known) in enumerate(responses):
+
+            def allowed(other: int, number: int = number) -> bool:
+                return responses[other][0] != number
+
+            drawn = negatives.of(texts, allowed, texts[own], f"{path}:{number + 1}")
+            candidates = [dialogues[of][place] for of, place, _ in (responses[i] for i in (own, *drawn))]
+            yield Pool(
+                tuple(map(utterance, dialogues[number][:turn])),
+                tuple(map(utterance, candidates)),
+                (1, *[0] * len(drawn)),
+                {"known_pools": int(is_known)},
+            )
+
+    def _needed(self) -> list[str]:
+        return sorted({*super()._needed(), *(["train"] if self.overlap == "drop" else [])})
+
+    def _raw_of(self, split: str) -> list[Path]:
+        raw = Path(self.raw_dir)
+        return [path for name in dict.fromkeys((split, "train")) for path in self.raw_files(raw, name)[:1]]
+
+    def _train_pairs(self, folder: Path) -> set[tuple[str, str]]:
+        """The turns that follow each other in the training split, if it is there."""
+        return {
+            (normal(first), normal(second))
+            for path in self.raw_files(folder, "train")[:1]
+            for dialogue in read_daily_dialog(path)
+            for first, second in pairwise(dialogue.turns)
+        }

@@ -1,1 +1,0 @@
-"""Further examples that training pairs give, for models that learn more than which response is right."""

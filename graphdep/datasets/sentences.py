@@ -1,0 +1,830 @@
+"""SICK, MRPC, SST and UD treebanks."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import os
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import torch
+from torch import Tensor
+
+from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
+from graphdep.datasets.base.raw import (
+    check_words,
+    choose_layout,
+    read_lines,
+    read_table,
+    row_error,
+    seen_files,
+)
+from graphdep.datasets.base.rows import spread_rows
+from graphdep.io.trees import read_conllu
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import FLAT
+
+SICK_HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
+SICK_LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
+SICK_FILES = {"train": "SICK_train.txt", "val": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+CLASSES = 5
+_SCORE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
+_PAIR = re.compile(r"[0-9]{1,18}")
+
+
+class SICK(TextDataset):
+    r"""The sentence pairs of `"A SICK cure for the evaluation of compositional distributional semantic
+    models" <https://aclanthology.org/L14-1314/>`_, two trees a pair.
+
+    Keys beside those of :func:`graphdep.to_data`: ``pair``, the pair's ID, and by task
+
+    - ``"relatedness"`` (SICK-R): ``y``, the score :math:`r \in [1, 5]` as the sparse distribution of
+      `"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks"
+      <https://arxiv.org/abs/1503.00075>`_, see :func:`relatedness_target`, and ``score``, :math:`r` itself;
+    - ``"entailment"`` (SICK-E): ``y``, the number of the label in :attr:`labels`.
+
+    A sentence in which the parser sees several is one tree all the same (:func:`join_sentences`). Parses are
+    kept in ``cache/parses.sqlite`` under :obj:`root`; see :class:`ParsedDataset` for what makes a processed
+    file.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written pairs. (default: ``"datasets/sick"``)
+        split: ``"train"``, ``"val"`` (the trial file) or ``"test"``. (default: ``"train"``)
+        task: ``"relatedness"`` or ``"entailment"``. (default: ``"relatedness"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        options: Further ones, see :class:`ParsedOptions`.
+
+    Shapes:
+        - ``y``: :math:`(1, 5)` float (relatedness) or :math:`(1)` long (entailment)
+        - ``score``: :math:`(1)` float; ``pair``: :math:`(1)` long
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
+            value.
+
+    Example:
+        >>> from graphdep.datasets import SICK
+        >>> dataset = SICK("datasets/mini", split="val", task="entailment", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y, int(dataset[0].utterance.max()) + 1  # two sentences
+        (20, tensor([2]), 2)
+    """
+
+    corpus = "SICK"
+    published = "https://alt.qcri.org/semeval2014/task1 (SemEval-2014 Task 1, data and tools)"
+    tasks = ("relatedness", "entailment")
+    labels = SICK_LABELS
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/sick",
+        split: str = "train",
+        task: str = "relatedness",
+        parser: str | Parser = "bundled",
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        if task not in self.tasks:
+            raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
+        self.task = task
+        super().__init__(root, split, parser, **options)
+
+    @property
+    def num_classes(self) -> int:
+        """5 grades of relatedness or 3 labels, whatever the split holds."""
+        return CLASSES if self.task == "relatedness" else len(self.labels)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = folder / SICK_FILES[split]
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return SICK_FILES[split]
+
+    def options(self) -> dict[str, Any]:
+        return {"task": self.task, **super().options()}
+
+    def read(self, folder: Path, split: str) -> list[Pair]:
+        return read_sick(folder / SICK_FILES[split])
+
+    def texts(self) -> list[tuple[str, ...]]:
+        return [pair.sentences for pair in self.read(Path(self.raw_dir), self.split)]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        pairs = self.read(Path(self.raw_dir), split)[:limit]
+        trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
+        both = zip(trees[::2], trees[1::2])
+        return [Example([*two], self._targets(pair), segment=[0, 1]) for two, pair in zip(both, pairs)]
+
+    def _targets(self, pair: Pair) -> dict[str, Tensor]:
+        number = torch.tensor([pair.pair])
+        if self.task == "entailment":
+            return {"y": torch.tensor([self.labels.index(pair.label)]), "pair": number}
+        target = relatedness_target(pair.score)[None]
+        return {"y": target, "score": torch.tensor([pair.score], dtype=torch.float), "pair": number}
+
+
+class Pair(NamedTuple):
+    """One row of a raw file."""
+
+    pair: int
+    sentences: tuple[str, str]
+    score: float
+    label: str
+
+
+def relatedness_target(score: float) -> Tensor:
+    r"""The sparse distribution over the grades 1 to 5 whose mean is the score
+    (`Tree-LSTM <https://arxiv.org/abs/1503.00075>`_, section 4.2).
+
+    .. math::
+        p_i = \begin{cases}
+            r - \lfloor r \rfloor & i = \lfloor r \rfloor + 1 \\
+            \lfloor r \rfloor - r + 1 & i = \lfloor r \rfloor \\
+            0 & \text{otherwise}
+        \end{cases}
+
+    Raises:
+        ValueError: If the score is not within 1 and 5.
+    """
+    if not 1 <= score <= CLASSES:
+        raise ValueError(f"'score' must be within 1 and {CLASSES} (got {score!r})")
+    target = torch.zeros(CLASSES)
+    grade = math.floor(score)
+    target[grade - 1] = grade - score + 1
+    if grade < CLASSES:
+        target[grade] = score - grade
+    return target
+
+
+def read_sick(path: Path) -> list[Pair]:
+    """The pairs of a raw file.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    pairs: list[Pair] = []
+    line_of: dict[int, int] = {}
+    for line, row in read_table(path, SICK_HEADER):
+        pair = _pair(path, line, row)
+        if pair.pair in line_of:
+            raise row_error(path, line, f"duplicate pair_ID, first on line {line_of[pair.pair]}", row[0])
+        line_of[pair.pair] = line
+        pairs.append(pair)
+    return pairs
+
+
+def _pair(path: Path, line: int, row: list[str]) -> Pair:
+    number, first, second, score, label = row
+    if not _PAIR.fullmatch(number):
+        raise row_error(path, line, "pair_ID must be a number", number)
+    for name, text in zip(SICK_HEADER[1:3], (first, second)):
+        if not text.strip():
+            raise row_error(path, line, f"{name} is empty", text)
+        check_words(path, line, name, text)
+    if not _SCORE.fullmatch(score) or not 1 <= float(score) <= CLASSES:
+        raise row_error(path, line, f"relatedness_score must be a number within 1 and {CLASSES}", score)
+    if label not in SICK_LABELS:
+        raise row_error(path, line, f"entailment_judgment must be one of {', '.join(SICK_LABELS)}", label)
+    return Pair(int(number), (first, second), float(score), label)
+
+
+logger = logging.getLogger("graphdep.datasets")
+
+MRPC_HEADER = ("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String")
+MRPC_LABELS = ("no paraphrase", "paraphrase")
+TRAIN, TEST = "msr_paraphrase_train.txt", "msr_paraphrase_test.txt"
+MRPC_FILES = {
+    "msrp": {"train": TRAIN, "val": TRAIN, "test": TEST},
+    "glue": {"train": "train.tsv", "val": "dev.tsv", "test": TEST},
+}
+DEV_IDS = ("mrpc_dev_ids.tsv", "dev_ids.tsv", "glue_dev_ids.tsv")
+# Without the dev pairs of GLUE, every tenth pair.
+_TENTH = 10
+# In the published training file one apostrophe is this control character.
+_REPAIRS = {"\x12": "'"}
+_ID = re.compile(r"[0-9]{1,18}")
+Ids = tuple[int, int]
+
+
+class MRPC(TextDataset):
+    r"""The sentence pairs of `"Automatically Constructing a Corpus of Sentential Paraphrases"
+    <https://aclanthology.org/I05-5002/>`_ (MSRP, or MRPC in GLUE), two trees a pair.
+
+    There are two layouts. ``"msrp"`` is the published one, a file for training and one for testing. Its dev
+    split is that of `"GLUE" <https://arxiv.org/abs/1804.07461>`_: the pairs of the training file that
+    ``mrpc_dev_ids.tsv`` lists (``dev_ids.tsv`` and ``glue_dev_ids.tsv`` are read as well). Without that file
+    it is every tenth pair of the training file, and a log line says so. ``"glue"`` is what GLUE's script
+    makes of it, ``train.tsv`` and ``dev.tsv``; its ``test.tsv`` has no labels, so the test split is
+    ``msr_paraphrase_test.txt`` here as well, which has the same pairs.
+
+    A sentence in which the parser sees several is one tree all the same (:func:`join_sentences`). See
+    :class:`ParsedDataset` for what makes a processed file.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written pairs. (default: ``"datasets/mrpc"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        layout: ``"msrp"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from` (``"glue"`` where it has
+            both, as GLUE's script leaves them), else for the only one below :obj:`root`.
+            (default: :obj:`None`)
+        options: Further ones, see :class:`ParsedOptions`.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is a paraphrase)
+        - ``pair``: :math:`(1, 2)` long, the IDs of the two sentences
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
+            is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import MRPC
+        >>> dataset = MRPC("datasets/mini", split="val", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y
+        (20, tensor([1]))
+    """
+
+    corpus = "MRPC"
+    published = (
+        "https://www.microsoft.com/en-us/download/details.aspx?id=52398, the pairs of GLUE's dev split at "
+        "https://dl.fbaipublicfiles.com/glue/data/mrpc_dev_ids.tsv"
+    )
+    labels = MRPC_LABELS
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/mrpc",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        layout: str | None = None,
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        # GLUE's script leaves the published files beside its own, so a folder with both is GLUE's.
+        self.layout = choose_layout(
+            layout,
+            tuple(MRPC_FILES),
+            options.get("raw_from"),
+            root,
+            to_copy=_mrpc_layouts,
+            copied=_mrpc_layouts,
+        )
+        super().__init__(root, split, parser, **options)
+        if self._tenth():
+            logger.warning(
+                "MRPC: %s has no %s, so 'val' is every tenth pair of the training file, not GLUE's dev split",
+                *(self.raw_dir, DEV_IDS[0]),
+            )
+
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds."""
+        return len(self.labels)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = folder / MRPC_FILES[self.layout][split]
+        if not path.is_file():
+            return []
+        return [path, *(_dev_ids(folder) if path.name == TRAIN else [])]
+
+    def raw_file_pattern(self, split: str) -> str:
+        name = MRPC_FILES[self.layout][split]
+        unlabelled = self.layout == "glue" and split == "test"
+        return f"{name} (GLUE's test.tsv has no labels)" if unlabelled else name
+
+    def read(self, folder: Path, split: str) -> list[Paraphrase]:
+        path, *dev_ids = self.raw_files(folder, split)
+        pairs = read_mrpc(path)
+        if path.name != TRAIN:
+            return pairs
+        chosen = read_dev_ids(dev_ids[0], pairs) if dev_ids else {p.ids for p in pairs[_TENTH - 1 :: _TENTH]}
+        return [pair for pair in pairs if (pair.ids in chosen) == (split == "val")]
+
+    def texts(self) -> list[tuple[str, ...]]:
+        return [pair.sentences for pair in self.read(Path(self.raw_dir), self.split)]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        pairs = self.read(Path(self.raw_dir), split)[:limit]
+        trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
+        both = zip(trees[::2], trees[1::2])
+        return [
+            Example([*two], {"y": torch.tensor([p.label]), "pair": torch.tensor([p.ids])}, segment=[0, 1])
+            for two, p in zip(both, pairs)
+        ]
+
+    def _tenth(self) -> bool:
+        cut = self.layout == "msrp" and self._needed() != ["test"]
+        return cut and not _dev_ids(Path(self.raw_dir))
+
+
+class Paraphrase(NamedTuple):
+    """One row of a raw file."""
+
+    label: int
+    ids: Ids
+    sentences: tuple[str, str]
+
+
+def read_mrpc(path: Path) -> list[Paraphrase]:
+    """The pairs of a raw file.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    pairs = []
+    line_of: dict[Ids, int] = {}
+    for line, (quality, *ids, first, second) in read_table(path, MRPC_HEADER, repairs=_REPAIRS):
+        if quality not in ("0", "1"):
+            raise row_error(path, line, "Quality must be 0 or 1", quality)
+        pair = _new_ids(path, line, ids, line_of)
+        for name, text in zip(MRPC_HEADER[3:], (first, second)):
+            if not text.strip():
+                raise row_error(path, line, f"{name} is empty", text)
+            check_words(path, line, name, text)
+        pairs.append(Paraphrase(int(quality), pair, (first.strip(), second.strip())))
+    return pairs
+
+
+def read_dev_ids(path: Path, pairs: list[Paraphrase]) -> set[Ids]:
+    """The pairs of a file of IDs, two a line, all of which the training file must have.
+
+    Raises:
+        ValueError: If a line is damaged, with file, line and value.
+    """
+    known = {pair.ids for pair in pairs}
+    line_of: dict[Ids, int] = {}
+    for line, row in read_table(path, MRPC_HEADER[1:3], header=False):
+        if _new_ids(path, line, row, line_of) not in known:
+            raise row_error(path, line, f"{TRAIN} has no such pair", " ".join(row))
+    return set(line_of)
+
+
+def _new_ids(path: Path, line: int, row: list[str], line_of: dict[Ids, int]) -> Ids:
+    """The IDs of a pair, noted in ``line_of``, where they must not be yet."""
+    for name, number in zip(MRPC_HEADER[1:3], row):
+        if not _ID.fullmatch(number):
+            raise row_error(path, line, f"{name} must be a number", number)
+    ids = int(row[0]), int(row[1])
+    if ids in line_of:
+        raise row_error(path, line, f"duplicate pair, first on line {line_of[ids]}", " ".join(row))
+    line_of[ids] = line
+    return ids
+
+
+def _mrpc_layouts(folder: Path) -> list[str]:
+    """The layouts of a folder's files for training and validation; both layouts share that for testing."""
+    return [
+        layout
+        for layout, files in MRPC_FILES.items()
+        if all((folder / files[split]).is_file() for split in ("train", "val"))
+    ]
+
+
+def _dev_ids(folder: Path) -> list[Path]:
+    found = [folder / name for name in DEV_IDS if (folder / name).is_file()]
+    if len(found) > 1:
+        raise ValueError(f"{folder} has {' and '.join(path.name for path in found)}: keep one of them")
+    return found
+
+
+NEUTRAL = 2
+GRADES = 5
+# As the Penn Treebank writes what else would be a bracket of the tree.
+_ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_TOKEN = re.compile(r"[()]|[^ \t()]+")  # a word of the published files has a no-break space
+
+
+class GradedPhrase(NamedTuple):
+    """The words of a phrase.
+
+    Args:
+        words: Its words.
+        grade: 0, very negative, to 4, very positive; 2 is neutral.
+    """
+
+    words: list[str]
+    grade: int
+
+
+class GradedTree(NamedTuple):
+    """A sentence with a grade for every node of its tree.
+
+    Args:
+        words: Its words.
+        nodes: Grade, first word and the word after the last one of each node, words too, in preorder.
+    """
+
+    words: list[str]
+    nodes: list[tuple[int, int, int]]
+
+    @property
+    def grade(self) -> int:
+        """The grade of the whole sentence."""
+        return self.nodes[0][0]
+
+    @property
+    def phrases(self) -> list[GradedPhrase]:
+        """The words of each node."""
+        return [GradedPhrase(self.words[start:end], grade) for grade, start, end in self.nodes]
+
+
+def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
+    r"""The phrases of each sentence of a file, a tree a line: ``(3 (2 It) (4 (2 's) (4 lovely)))``.
+
+    A phrase is a node of the tree. The whole sentence comes first, and each phrase before its parts, which
+    go from left to right. Brackets and slashes are written as in the Penn Treebank (``-LRB-``, ``\/``) and
+    are read as ``(`` and ``/``.
+
+    Raises:
+        ValueError: If a line is no such tree, with file, line and value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from graphdep.datasets.sentences import read_sst_trees
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "train.txt")
+        ...     _ = path.write_text("(3 (2 It) (4 works))")
+        ...     [(" ".join(words), grade) for words, grade in read_sst_trees(path)[0]]
+        [('It works', 3), ('It', 2), ('works', 4)]
+    """
+    return [tree.phrases for tree in read_graded_trees(path)]
+
+
+def read_graded_trees(path: Path) -> list[GradedTree]:
+    """The trees themselves, as :func:`read_sst_trees` reads them.
+
+    Raises:
+        ValueError: If a line is no such tree, with file, line and value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from graphdep.datasets.sentences import read_graded_trees
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "train.txt")
+        ...     _ = path.write_text("(3 (2 It) (4 works))")
+        ...     read_graded_trees(path)
+        [GradedTree(words=['It', 'works'], nodes=[(3, 0, 2), (2, 0, 1), (4, 1, 2)])]
+    """
+    return [_tree(path, line, text) for line, text in read_lines(path)]
+
+
+def _tree(path: Path, line: int, text: str) -> GradedTree:
+    """A tree, read from left to right, so that nothing recurs."""
+    check_words(path, line, "sentence", text)
+    words: list[str] = []
+    spans: list[list[int]] = []  # grade, first word and the word after the last
+    opened: list[int] = []
+    leaves: set[int] = set()  # phrases that are a word
+    tokens = iter(_TOKEN.findall(text))
+    for token in tokens:
+        if token == "(":
+            if (not opened and spans) or (opened and opened[-1] in leaves):
+                raise row_error(path, line, "a phrase beside the whole or beside a word", text)
+            opened.append(len(spans))
+            spans.append([_grade(path, line, next(tokens, ""), text), len(words), 0])
+        elif not opened:
+            raise row_error(path, line, f"{token!r} is outside of all phrases", text)
+        elif token == ")":
+            phrase = opened.pop()
+            spans[phrase][2] = len(words)
+            if spans[phrase][1] == len(words):
+                raise row_error(path, line, "a phrase has no word", text)
+        else:
+            if spans[opened[-1]][1] != len(words) or opened[-1] in leaves or opened[-1] + 1 < len(spans):
+                raise row_error(path, line, f"the word {token!r} is not alone in its phrase", text)
+            leaves.add(opened[-1])
+            words.append(_ESCAPED.get(token, token.replace("\\/", "/")))
+    if opened or not spans:
+        raise row_error(path, line, f"{len(opened)} brackets are never closed" if opened else "no tree", text)
+    return GradedTree(words, [(grade, start, end) for grade, start, end in spans])
+
+
+def _grade(path: Path, line: int, token: str, text: str) -> int:
+    if token not in map(str, range(GRADES)):
+        raise row_error(path, line, f"a grade must be 0, 1, 2, 3 or 4, and not {token!r}", text)
+    return int(token)
+
+
+SST_HEADER = ("sentence", "label")
+SST_LABELS = ("negative", "positive")
+LAYOUTS = ("sentence", "glue", "trees")
+SST_FILES = {"train": "train.tsv", "val": "dev.tsv", "test": "test.tsv"}
+TREES = {"train": "train.txt", "val": "dev.txt", "test": "test.txt"}
+GLUE_TEST = "test-labeled.tsv"
+# The first lines of GLUE's files; the third layout, without labels, is that of its test.tsv.
+_GLUE_STARTS = (b"sentence\tlabel", b"index\tsentence")
+
+
+class SST(TextDataset):
+    r"""The sentences with two labels of `"Recursive Deep Models for Semantic Compositionality Over a
+    Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree a sentence.
+
+    There are three layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header;
+    ``"glue"`` has the files of `"GLUE" <https://arxiv.org/abs/1804.07461>`_, with a header, whose training
+    file holds phrases as well; ``"trees"`` is the treebank itself, with a grade from 0 to 4 for every phrase
+    (:func:`read_sst_trees`), of which 2, neutral, is left out, more is positive and less negative. They are
+    kept apart in ``raw/sst-sentence/``, ``raw/sst-glue/`` and ``raw/sst-trees/``. GLUE's ``test.tsv`` has no
+    labels: the test split then is ``test-labeled.tsv``, the same sentences with labels, where there is such a
+    file.
+
+    With ``phrases=True`` every phrase of the treebank's training trees that is not neutral is a training
+    example, as the models of the papers are trained: the sentence, its parts, down to its words, those of
+    neutral sentences too, and each as often as it is there; 98,794 in place of 6,920. Validation and test are
+    whole sentences. Each phrase is parsed by itself, as a text of a user would be. It is not the default,
+    under which all layouts have the same examples.
+
+    With ``trees=True`` a sentence has the constituents of the treebank itself, two parts each, and every node
+    of them its label, in all splits; examples are the sentences that are not neutral as a whole, as for
+    ``"trees"`` without it, while neutral nodes in them have no label (-1): 84,440 labelled nodes to train on,
+    11,033 and 22,451 in the other splits. So RNTN and the Tree-LSTM of constituents are trained, but that the
+    code of the latter makes neutral nodes a third class, which it never answers with
+    (:meth:`~graphdep.nn.models.SentenceModel.node_logits`). The files name no categories: constituents are
+    ``X``, or with ``constituents=True``, which asks the parser for its own, have the label of the parser's
+    topmost one over the same words, where there is one. The parser always gives the dependency tree.
+
+    The corpus is tokenised. Its words, which white space separates, are kept, and the parser gives them one
+    tree, also where they are several sentences. See :class:`ParsedDataset` for what makes a processed file.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written sentences.
+            (default: ``"datasets/sst"``)
+        split: ``"train"``, ``"val"`` (the dev file) or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        layout: ``"sentence"``, ``"glue"`` or ``"trees"``; :obj:`None` for that of :obj:`raw_from`, else for
+            the only one below :obj:`root`. (default: :obj:`None`)
+        phrases: Train on phrases, too, of ``layout="trees"``. (default: :obj:`False`)
+        trees: Read the treebank's own trees and the labels of all their nodes; the layout then is
+            ``"trees"``. (default: :obj:`False`)
+        options: Further ones, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` of the training
+            split is spread over it, since the first ones are of few sentences, and :obj:`min_freq` counts a
+            word in each phrase that has it.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
+        - with :obj:`trees`, ``word_y``: :math:`(|\mathcal{V}|)` long, of each word that number or -1, -1 for
+          ROOT; ``phrase_y``: :math:`(|\mathcal{P}|)` long, the same of each constituent; ``phrase_index``,
+          ``phrase_type`` as :func:`graphdep.to_data` makes them
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, several layouts are there and none is chosen, or a row of a raw
+            file is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import SST
+        >>> dataset = SST("datasets/mini", split="val", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y
+        (20, tensor([1]))
+    """
+
+    corpus = "SST-2"
+    published = "https://nlp.stanford.edu/sentiment, and by GLUE at https://dl.fbaipublicfiles.com/glue/data/SST-2.zip"
+    labels = SST_LABELS
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/sst",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        layout: str | None = None,
+        phrases: bool = False,
+        trees: bool = False,
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        if trees and layout not in (None, "trees"):
+            raise ValueError(f"'trees' is for layout='trees' (got layout={layout!r})")
+        if trees and options.get("tokens") is not None:
+            raise ValueError("'trees' is for words, each of which is a node: 'tokens' cut them into pieces")
+        if trees and phrases:
+            raise ValueError("'phrases' and 'trees' are both True: one trains on what the other labels")
+        layout = "trees" if trees else layout
+        self.trees = self.bracketed = trees
+        self.layout = choose_layout(
+            layout, LAYOUTS, options.get("raw_from"), root, to_copy=_sst_layouts, copied=_layouts_below
+        )
+        if phrases and self.layout != "trees":
+            raise ValueError(f"'phrases' is for layout='trees' (got layout={self.layout!r})")
+        self.phrases = phrases
+        super().__init__(root, split, parser, **options)
+
+    @property
+    def raw_dir(self) -> str:
+        """A folder of its own for each layout."""
+        return str(_raw(Path(self.root, "raw"), self.layout))
+
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds."""
+        return len(self.labels)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = folder / self._name(split)
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        name = self._name(split)
+        return f"{name} (the labels of GLUE's own test.tsv are not public)" if name == GLUE_TEST else name
+
+    def read(self, folder: Path, split: str) -> list[Review]:
+        path = folder / self._name(split)
+        if self.layout == "trees":
+            return read_reviews(path, phrases=self._has_phrases(split))
+        return read_sst(path, self.layout)
+
+    def options(self) -> dict[str, Any]:
+        own = {"phrases": self.phrases, "trees": self.trees}
+        return super().options() | {name: True for name, chosen in own.items() if chosen}
+
+    def texts(self) -> list[tuple[str, ...]]:
+        return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        if self.trees:
+            return self._graded(split, limit)
+        reviews = self.read(Path(self.raw_dir), split)
+        if limit is not None:
+            reviews = spread_rows(reviews, limit) if self._has_phrases(split) else reviews[:limit]
+        trees = self.trees_of_words([review.words for review in reviews])
+        return [Example([tree], {"y": torch.tensor([r.label])}) for tree, r in zip(trees, reviews)]
+
+    def _graded(self, split: str, limit: int | None) -> list[Example]:
+        read = read_graded_trees(Path(self.raw_dir) / self._name(split))
+        graded = [tree for tree in read if tree.grade != NEUTRAL][:limit]
+        parsed = self.trees_of_words([tree.words for tree in graded])
+        return [
+            Example([with_brackets(sentence, tree)], _targets(tree, bool(self.to_data_options["root"])))
+            for sentence, tree in zip(parsed, graded)
+        ]
+
+    def _has_phrases(self, split: str) -> bool:
+        return self.phrases and split == "train"
+
+    def _name(self, split: str) -> str:
+        if self.layout == "trees":
+            return TREES[split]
+        return GLUE_TEST if (self.layout, split) == ("glue", "test") else SST_FILES[split]
+
+
+class Review(NamedTuple):
+    """One row of a raw file."""
+
+    words: list[str]
+    label: int
+
+
+def read_sst(path: Path, layout: str) -> list[Review]:
+    """The sentences of a raw file.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    return [_review(path, line, row) for line, row in read_table(path, SST_HEADER, header=layout == "glue")]
+
+
+def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
+    """The sentences of a file of the treebank that are not neutral, or all phrases that are not.
+
+    Raises:
+        ValueError: If a tree is damaged, with file, line and value.
+    """
+    trees = read_sst_trees(path)
+    wanted = (phrase for tree in trees for phrase in (tree if phrases else tree[:1]))
+    return [Review(words, int(grade > NEUTRAL)) for words, grade in wanted if grade != NEUTRAL]
+
+
+def with_brackets(sentence: Sentence, tree: GradedTree) -> Sentence:
+    """A parsed sentence with the constituents of the treebank, those of several words, in place of its own,
+    of which they have the labels: of the topmost one over the same words, else ``X``.
+    """
+    own: dict[tuple[int, int], str] = {}
+    for label, start, end in sentence.constituents or ():
+        own.setdefault((start, end), label)
+    spans = [(start, end) for _, start, end in tree.nodes if end - start > 1]
+    return dataclasses.replace(sentence, constituents=[(own.get(span, FLAT), *span) for span in spans])
+
+
+def _targets(tree: GradedTree, root: bool) -> dict[str, torch.Tensor]:
+    """The label of the whole, and those of all nodes; -1 for neutral ones and for ROOT."""
+    of_word = {start: _label(grade) for grade, start, end in tree.nodes if end - start == 1}
+    words = [of_word[word] for word in range(len(tree.words))]  # of two such nodes that of the lower one
+    phrases = [_label(grade) for grade, start, end in tree.nodes if end - start > 1]
+    return {
+        "y": torch.tensor([_label(tree.grade)]),
+        "word_y": torch.tensor([*([-1] if root else []), *words]),
+        "phrase_y": torch.tensor(phrases, dtype=torch.long),
+    }
+
+
+def _label(grade: int) -> int:
+    return -1 if grade == NEUTRAL else int(grade > NEUTRAL)
+
+
+def _review(path: Path, line: int, row: list[str]) -> Review:
+    text, label = row
+    if label not in ("0", "1"):
+        layouts = ", or the first line 'sentence<TAB>label' of the layout 'glue'" if line == 1 else ""
+        raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
+    if not text.strip():
+        raise row_error(path, line, "sentence is empty", text)
+    check_words(path, line, "sentence", text)
+    return Review(text.split(), int(label))
+
+
+def _layouts_below(raw: Path) -> list[str]:
+    return [name for name in LAYOUTS if any((_raw(raw, name) / file).is_file() for file in _files(name))]
+
+
+def _files(layout: str) -> Collection[str]:
+    return (TREES if layout == "trees" else SST_FILES).values()
+
+
+def _sst_layouts(folder: Path) -> list[str]:
+    """The layouts of a folder's files: of tables by their first lines, of trees by their names."""
+    layouts = {file: _layout_of(folder / file) for file in SST_FILES.values() if (folder / file).is_file()}
+    if len(set(layouts.values())) > 1:
+        found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
+        raise ValueError(f"{folder} mixes two layouts: {found}")
+    trees = ["trees"] if any((folder / file).is_file() for file in TREES.values()) else []
+    return [*trees, *list(layouts.values())[:1]]
+
+
+def _layout_of(path: Path) -> str:
+    with path.open("rb") as file:
+        first = file.readline().removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+    return "glue" if first in _GLUE_STARTS else "sentence"
+
+
+def _raw(raw: Path, layout: str) -> Path:
+    return raw / f"sst-{layout}"
+
+
+class UDTreebank(ParsedDataset):
+    """The sentences of a treebank of `"Universal Dependencies v2" <https://aclanthology.org/2020.lrec-1.497/>`_
+    with their gold trees, one example a sentence.
+
+    A split is the file ``<name>-ud-<split>.conllu`` of the treebank's folder, or several where
+    the treebank cuts it up (``<name>-ud-train-a.conllu``). There is no parser and no ``y``.
+
+    Args:
+        root: Folder of one treebank. (default: ``"datasets/ud"``)
+        split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
+        options: Further ones, see :class:`ParsedOptions`. :obj:`arcs` is ``"basic"`` for the columns HEAD and
+            DEPREL, or ``"enhanced"`` for DEPS. Where a treebank has no training split and only trees matter,
+            pass an empty :class:`~graphdep.Vocab` as :obj:`vocab`.
+
+    Raises:
+        FileNotFoundError: If there is no file for the split; the message says where to get it.
+        ValueError: If an option is wrong, or the folder holds several treebanks.
+        graphdep.ConlluError: If a file is damaged, with file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import UDTreebank
+        >>> dataset = UDTreebank("datasets/mini/ud", split="val")
+        >>> len(dataset), sorted(dataset[0].keys())[:3]
+        (2, ['arc_index', 'arc_type', 'deprel'])
+    """
+
+    shared_options = ParsedOptions
+    corpus = "UD treebank"
+    published = "https://universaldependencies.org"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ud",
+        split: str = "train",
+        **options: Unpack[ParsedOptions],
+    ) -> None:
+        arcs = options.get("arcs", "basic")
+        if arcs not in ("basic", "enhanced"):
+            raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
+        others: dict[str, Any] = {**options}
+        to_data_options = {"root": others.pop("root_node", True)}
+        super().__init__(root, split, to_data_options=to_data_options, **others)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        found = seen_files(folder, self.raw_file_pattern(split))
+        if len({path.name.partition("-ud-")[0] for path in found}) > 1:
+            names = ", ".join(path.name for path in found)
+            raise ValueError(f"{folder} holds several treebanks ({names}): give each its own 'root'")
+        return found
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"*-ud-{'dev' if split == 'val' else split}*.conllu"
+
+    def options(self) -> dict[str, Any]:
+        return {"parser": "gold"}
+
+    def read(self, folder: Path, split: str) -> list[Sentence]:
+        return [sentence for path in self.raw_files(folder, split) for sentence in read_conllu(path)]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        return [Example([sentence]) for sentence in self.read(Path(self.raw_dir), split)[:limit]]

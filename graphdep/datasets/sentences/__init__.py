@@ -1,1 +1,0 @@
-"""Corpora of sentences and of pairs of sentences."""

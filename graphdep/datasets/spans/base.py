@@ -1,0 +1,301 @@
+"""The base class of corpora with marked spans, and a user's own spans."""
+
+from __future__ import annotations
+
+import logging
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Unpack
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.data.node_table import mark_words
+from graphdep.datasets.base.parsed import (
+    DrawnVal,
+    Example,
+    WordDataset,
+    WordOptions,
+    digests,
+    sentence_numbers,
+)
+from graphdep.datasets.base.raw import OwnFiles
+from graphdep.datasets.base.rows import UNKNOWN, check_suffix
+from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key, with_tags
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+from graphdep.vocab.vocab import Vocab
+
+
+def mark_spans(data: Data, marks: Sequence[int]) -> Data:
+    """Writes ``mark`` and ``lost``, how many spans have no word left; ``data`` is changed and returned.
+
+    Args:
+        data: One example of one text. Words at its end may have been cut.
+        marks: Of each word, as of :attr:`SpanExample.marks`.
+    """
+    mark_words(data, marks)
+    left = set(data.mark.tolist())
+    data.lost = torch.tensor([sum(_has(marks, span) and not _has(left, span) for span in (1, 2))])
+    return data
+
+
+def _has(marks: Sequence[int] | set[int], span: int) -> bool:
+    """Whether some mark is one of the span."""
+    return any(mark & span for mark in marks)
+
+
+logger = logging.getLogger("graphdep.datasets")
+
+
+class SpanDataset(WordDataset):
+    r"""Base of the corpora of marked spans: one ``Data`` an example, with one label.
+
+    A subclass says which raw files a split has, and :meth:`read` gives its examples as :class:`SpanExample`;
+    what else it has to say of a split it puts into :attr:`said`. The classes are those of the corpus or of
+    the training split, whole as it is, sorted by name. Sentences that several examples have in common are
+    parsed once and counted once in the vocabulary.
+
+    With :obj:`tokens`, :obj:`max_length` may cut all words of a span away. Such an example stays, with its
+    label, and is counted (:obj:`lost`); nothing can be predicted for it, which is wrong.
+
+    Args:
+        root: Folder of the corpus.
+        split: ``"train"``, ``"val"`` or ``"test"``.
+        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        labels: See :class:`WordOptions`.
+        options: Further ones, see :class:`WordOptions`.
+
+    Shapes:
+        - ``y``: :math:`(1)`, long, the number of the label in :attr:`labels`; -1 for a label that is not
+          among them; absent where the split has no labels
+        - ``mark``: :math:`(|\mathcal{V}|)`, long: 1 for the nodes of the first span's words, 2 for those of
+          the second's, 3 for those of both, else 0
+        - ``lost``: :math:`(1)`, long, how many spans have no word left
+        - ``key_id``: :math:`(1)`, long, a digest of the way through the tree between two spans, or of the top
+          word of one (:func:`span_key`), the same in all splits
+        - ``example_id``: :math:`(1)`, long, the number of the example in its split
+        - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
+          each other with the same words
+        - ``number``: :math:`(1)`, long, the corpus' own number of it, where it has one
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a file is damaged, with file, line and value; if some examples
+            have one span and others two, or some a label and others none.
+    """
+
+    shared_options: ClassVar[type] = WordOptions
+    num_spans: int
+    """Spans of an example: one or two."""
+    said: dict[str, str]
+    """What there is to say of the splits that were read, beside numbers."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        root_node: bool = True,
+        **options: Any,
+    ) -> None:
+        self.said = {}
+        super().__init__(root, split, parser, root_node=root_node, **options)
+        if lost := int((self.lost > 0).sum()):
+            logger.warning(
+                "%s (%s): 'max_length' %d cuts away all of a span of %d examples, which are scored as wrong",
+                *(self.corpus, self.split, self.max_length, lost),
+            )
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"key_arcs": MAX_ARCS}
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> list[SpanExample]:
+        """The examples of a split in ``folder``, checked."""
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """The words of each example, with tags around the spans: ``<e1>Rain</e1> makes it .`` has one."""
+        found = self.read(Path(self.raw_dir), self.split)[: self.limit]
+        return [(with_tags(example.words, example.spans),) for example in found]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        found = self.read(Path(self.raw_dir), split)
+        self.learn_labels(split, found)
+        self._check_alike(found)
+        found = found[:limit]
+        if found and split == self.split:
+            self.num_spans = len(found[0].spans)
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        own = [
+            {"example_id": torch.tensor([number]), "sentence": sentence}
+            for number, sentence in enumerate(sentence_numbers(found))
+        ]
+        return [
+            Example([tree], self.targets(example, tree, numbers) | more)
+            for example, tree, more in zip(found, self.trees(found), own)
+        ]
+
+    def targets(self, example: SpanExample, tree: Sentence, numbers: dict[Any, int]) -> dict[str, Tensor]:
+        """What is known of an example; ``numbers`` are those of the classes."""
+        key = digests([span_key(tree, example.spans)])
+        found = {"mark": torch.tensor(example.marks), "key_id": key}
+        if example.label is not None:
+            found["y"] = torch.tensor([numbers.get(example.label, UNKNOWN)])
+        if example.number is not None:
+            found["number"] = torch.tensor([example.number])
+        return found
+
+    def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
+        """The different labels of the training split by name.
+
+        Raises:
+            ValueError: If there are fewer than two.
+        """
+        names = sorted({example.label for example in train if example.label is not None})
+        if train and len(names) < 2:
+            raise train[0].error(
+                f"all labels of the training split are {names[0]!r}" if names else "no example has a label"
+            )
+        return tuple(names)
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        for data in super().make_data(examples, vocab):
+            yield mark_spans(data, data.mark.tolist())
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"num_spans": self.num_spans, "said": self.said.get(self.split, "")}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.num_spans, self.said = notes["num_spans"], {self.split: notes["said"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus, with the number of spans of an example, and those of examples whose label is
+        unknown or whose spans are lost.
+        """
+        own = self if self._indices is None else self.copy()
+        unknown = int((own.y == UNKNOWN).sum()) if "y" in own._data else 0
+        lost = int((own.lost > 0).sum())
+        said = [
+            *([self.said[self.split]] if self.said[self.split] else []),
+            *([f"{unknown} labels that training does not have, which are wrong"] if unknown else []),
+            *([f"{lost} examples without words of a span, which are wrong"] if lost else []),
+        ]
+        numbers = {"num_spans": self.num_spans, "unknown_labels": unknown, "lost_spans": lost}
+        return super().describe() | numbers | ({"note": "; ".join(said)} if said else {})
+
+    @staticmethod
+    def _check_alike(found: Sequence[SpanExample]) -> None:
+        for example in found[1:]:
+            first = found[0]
+            if len(example.spans) != len(first.spans):
+                raise example.error(f"{len(example.spans)} spans, but {len(first.spans)} at {first.place}")
+            if (example.label is None) != (first.label is None):
+                which = ("no label", "one") if example.label is None else ("a label", "none")
+                raise example.error(f"{which[0]}, but {which[1]} at {first.place}")
+
+
+class OwnSpans(OwnFiles, SpanDataset):
+    r"""The user's own sentences with one or two marked spans and a label each.
+
+    In a ``.jsonl`` file a line is an object, and so is a row of a ``.parquet`` file:
+
+    ====================  ====================================================================================
+    ``words``             a list of words; ``spans`` are then numbers of words
+    ``text``              or a text; ``spans`` are then numbers of characters, and
+                          :func:`~graphdep.datasets.spans.rows.mark_text` splits it into words
+    ``spans``             one or two ``[start, end]``, from 0, the end not included: ``[[0, 2], [5, 6]]``
+    ``label``             the label, a text
+    ``head``, ``deprel``  with ``words``, of each word the number of its governor, from 1, 0 for the root, and
+                          its relation to it: then the parse is theirs, whatever the parser
+    ====================  ====================================================================================
+
+    In a ``.csv`` or ``.tsv`` file the column of texts has the spans marked, ``<e1>...</e1>`` and
+    ``<e2>...</e2>``. The files are read where they are; below :obj:`root` are only processed examples and the
+    cache of parses. The classes are learned from the training file, whole as it is; a label that it does not
+    have is counted, and wrong whatever is predicted.
+
+    Args:
+        root: Folder of what is made of the files. (default: ``"datasets/spans"``)
+        split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` where all examples
+            have trees. (default: ``"bundled"``)
+        train: File with the training examples.
+        val: File with the examples for validation; :obj:`None` draws sentences from the training file.
+            (default: :obj:`None`)
+        test: File with the examples for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        text_column: Name of the texts. (default: ``"text"``)
+        label_column: Name of the labels. (default: ``"label"``)
+        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
+            :obj:`raw_from`: the files are read where they are.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.spans.base.SpanDataset`
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If an option is wrong, or a row is: a span outside of the sentence, without a word, or by
+            characters with an end inside of a word; a tag that does not close; words and a text at once; a
+            tree that is none; the message has file, line and value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets import OwnSpans
+        >>> rows = "<e1>Rain</e1> makes <e2>mud</e2>.,cause\n<e1>Mud</e1> is <e2>wet</e2>.,other\n"
+        >>> _ = Path("relations.csv").write_text("text,label\n" + rows)
+        >>> dataset = OwnSpans("datasets/spans", train="relations.csv", val="relations.csv", parser="chain")
+        >>> dataset.labels, dataset[0].mark
+        (('cause', 'other'), tensor([0, 1, 0, 2, 0]))
+    """
+
+    keeps_trees = True
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/spans",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        train: str | os.PathLike[str],
+        val: str | os.PathLike[str] | None = None,
+        test: str | os.PathLike[str] | None = None,
+        text_column: str = "text",
+        label_column: str = "label",
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        self.take_files(train, val, test, options.get("raw_from"))
+        for name, path in self.files.items():
+            check_suffix(name, path)
+        if text_column == label_column:
+            raise ValueError(f"'label_column' must be no column of texts (got {label_column!r})")
+        self.text_column, self.label_column = text_column, label_column
+        self.drawn_val = DrawnVal(val_fraction, seed)
+        super().__init__(root, split, parser, **options)
+
+    def options(self) -> dict[str, Any]:
+        columns = [self.text_column, self.label_column]
+        return super().options() | {
+            "columns": columns,
+            "val": None if "val" in self.files else self.drawn_val,
+        }
+
+    def read(self, folder: Path, split: str) -> list[SpanExample]:
+        path = self.file(split)
+        found = read_span_rows(path, self.text_column, self.label_column)
+        drawn = ""
+        if split != "test" and "val" not in self.files:
+            found, drawn = self.drawn_val.part(found, split)
+        trees = sum(example.tree is not None for example in found)
+        own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
+        self.said[split] = "; ".join(note for note in (drawn, own) if note)
+        return found

@@ -1,0 +1,635 @@
+"""CoNLL04, SemEval-2010 task 8 and SemEval-2014 aspects."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, Unpack
+from xml.parsers import expat
+
+from graphdep.datasets.base.parsed import DrawnVal, WordOptions
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
+from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.spans.base import SpanDataset
+from graphdep.datasets.spans.rows import (
+    LABELS,
+    NONE,
+    UNDIRECTED,
+    SpanExample,
+    mark_text,
+    read_tags,
+    wrong_spans,
+)
+from graphdep.io.files import has_half_character, unique_keys
+from graphdep.io.limits import MAX_WORDS, shown
+from graphdep.parsing.parser import Parser
+
+logger = logging.getLogger("graphdep.datasets")
+
+MAX_ENTITIES = 256
+"""Of a sentence; each of them makes a pair with each other one."""
+CONLL04_FILES = {"train": "conll04_train.json", "val": "conll04_dev.json", "test": "conll04_test.json"}
+
+
+class CoNLL04(SpanDataset):
+    r"""Pairs of entities and their relation, from `"A Linear Programming Formulation for Global Inference in
+    Natural Language Tasks" <https://aclanthology.org/W04-2401/>`_ in the layout of JSON in which it is passed
+    on today, or any corpus in that layout.
+
+    A file is a list of objects ``{"tokens": [...], "entities": [{"type", "start", "end"}, ...], "relations":
+    [{"type", "head", "tail"}, ...]}``; the end of an entity is not included, and a relation leads from entity
+    number ``head`` to entity number ``tail``, from 0. An example is an ordered pair of entities of a
+    sentence, the first one marked 1; the label is its relation, or ``"none"``, of which there are many more.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/conll04"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        negatives: How many pairs without relation the training split has for each pair with one, at most;
+            they are drawn. :obj:`None` for all. The other splits have all of them. (default: :obj:`None`)
+        val_fraction: The share of the training sentences that is drawn for validation where there is no
+            ``conll04_dev.json``. (default: :obj:`0.1`)
+        seed: Of the draws. (default: :obj:`0`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a file is damaged: an entity outside of the sentence, a relation
+            of an entity that is none, or of one with itself; the message has file, sentence and value.
+
+    Example:
+        >>> from graphdep.datasets import CoNLL04
+        >>> dataset = CoNLL04("datasets/conll04", negatives=1, parser="chain")
+        >>> dataset.labels, dataset[0].mark
+        (('Kill', 'Live_In', 'none'), tensor([0, 1, 0, 2, 0]))
+    """
+
+    corpus = "CoNLL04"
+    published = "https://github.com/lavis-nlp/spert (its script fetches conll04_train.json and others)"
+    own_trees = False
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/conll04",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        negatives: float | None = None,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        if negatives is not None and not (negatives >= 0 and math.isfinite(negatives)):
+            raise ValueError(f"'negatives' must be a number of at least 0 (got {negatives})")
+        self.negatives, self.drawn_val = negatives, DrawnVal(val_fraction, seed)
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        names = (CONLL04_FILES[split], CONLL04_FILES["train"]) if split == "val" else (CONLL04_FILES[split],)
+        return [folder / name for name in names if (folder / name).is_file()][:1]
+
+    def raw_file_pattern(self, split: str) -> str:
+        return CONLL04_FILES[split]
+
+    def options(self) -> dict[str, Any]:
+        # Where the dev file is, no sentence is drawn, but pairs may be.
+        return super().options() | {"negatives": self.negatives, "val": self.drawn_val}
+
+    def read(self, folder: Path, split: str) -> list[SpanExample]:
+        path = self.raw_files(folder, split)[0]
+        pairs, notes = read_conll04(path)
+        if split != "test" and not (folder / CONLL04_FILES["val"]).is_file() and pairs:
+            pairs, drawn = self.drawn_val.part(pairs, split)
+            notes.append(drawn)
+        if split == "train" and self.negatives is not None:
+            pairs, drawn = self._draw_negatives(pairs, self.negatives)
+            notes.append(drawn)
+        self.said[split] = "; ".join(notes)
+        return pairs
+
+    def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
+        # Other splits have pairs without relation also where none is drawn to train on.
+        return tuple(sorted({NONE, *super().classes(train)}))
+
+    def _draw_negatives(self, pairs: list[SpanExample], share: float) -> tuple[list[SpanExample], str]:
+        without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
+        most = int(min((len(pairs) - len(without)) * share, len(without)))
+        drawn = set(Draw(random.Random(self.drawn_val.seed)).shuffled(without)[:most])
+        kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
+        return (
+            kept,
+            f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {self.drawn_val.seed}",
+        )
+
+
+def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
+    """The ordered pairs of entities of a file, and what there is to say of it.
+
+    Of several relations between the same two entities in the same direction the first is the label; the
+    others are counted.
+
+    Raises:
+        ValueError: If the file is none of that layout, with file, sentence and value.
+    """
+    pairs: list[SpanExample] = []
+    without = further = 0
+    for place, sentence in _sentences(path):
+        tokens = _tokens(place, sentence)
+        entities = [
+            _entity(place, number, one, len(tokens))
+            for number, one in enumerate(_listed_entities(place, sentence))
+        ]
+        relations, more = _relations(place, sentence, len(entities))
+        further += more
+        without += len(entities) < 2
+        for head, first in enumerate(entities):
+            for tail, second in enumerate(entities):
+                if head != tail:
+                    label = relations.get((head, tail), NONE)
+                    pairs.append(SpanExample(tokens, [first, second], label, place=place))
+    if further:
+        logger.warning("%s: %d further relations of the same entities are left out", path, further)
+    notes = [
+        *([f"{without} sentences with fewer than two entities have no example"] if without else []),
+        *([f"{further} further relations of the same entities are left out"] if further else []),
+    ]
+    return pairs, notes
+
+
+def _sentences(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of the list, each with its place."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique_keys)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: no JSON in UTF-8: {error}") from None
+    if not isinstance(content, list) or not content:
+        raise ValueError(f"{path}: no list of sentences (got {shown(content)})")
+    for number, sentence in enumerate(content, 1):
+        place = f"{path}: sentence {number}"
+        if not isinstance(sentence, dict):
+            raise ValueError(f"{place}: no object (got {shown(sentence)})")
+        yield place, sentence
+
+
+def _tokens(place: str, sentence: dict[str, Any]) -> list[str]:
+    tokens = _list(place, sentence, "tokens")
+    if len(tokens) > MAX_WORDS:
+        raise ValueError(f"{place}: more than {MAX_WORDS} words (got {len(tokens)})")
+    for token in tokens:
+        if not isinstance(token, str) or not token.strip() or has_half_character(token):
+            raise ValueError(f"{place}: 'tokens' has what is no word (got {shown(token)})")
+    return tokens
+
+
+def _list(place: str, sentence: dict[str, Any], key: str) -> list[Any]:
+    found = sentence.get(key)
+    if not isinstance(found, list):
+        raise ValueError(f"{place}: {key!r} must be a list (got {shown(found)})")
+    return found
+
+
+def _listed_entities(place: str, sentence: dict[str, Any]) -> list[Any]:
+    entities = _list(place, sentence, "entities")
+    if len(entities) > MAX_ENTITIES:
+        raise ValueError(f"{place}: more than {MAX_ENTITIES} entities (got {len(entities)})")
+    return entities
+
+
+def _entity(place: str, number: int, entity: Any, size: int) -> tuple[int, int]:
+    ends = [_field(f"{place}: entity {number}", entity, key, int) for key in ("start", "end")]
+    if wrong := wrong_spans([ends], size, "words"):
+        raise ValueError(f"{place}: entity {number}: {wrong}")
+    return ends[0], ends[1]
+
+
+def _relations(place: str, sentence: dict[str, Any], size: int) -> tuple[dict[tuple[int, int], str], int]:
+    """The relation of each ordered pair, and how many there are beyond one."""
+    found: dict[tuple[int, int], str] = {}
+    listed = _list(place, sentence, "relations")
+    for number, relation in enumerate(listed):
+        own = f"{place}: relation {number}"
+        kind, head, tail = (
+            _field(own, relation, key, of) for key, of in (("type", str), ("head", int), ("tail", int))
+        )
+        for end in (head, tail):
+            if not 0 <= end < size:
+                raise ValueError(f"{own}: there is no entity {end}, only {size}")
+        if head == tail:
+            raise ValueError(f"{own}: entity {head} with itself")
+        if not kind.strip() or kind == NONE:
+            raise ValueError(f"{own}: no name of a relation (got {kind!r})")
+        found.setdefault((head, tail), kind)
+    return found, len(listed) - len(found)
+
+
+def _field(place: str, item: Any, key: str, kind: type) -> Any:
+    value = item.get(key) if isinstance(item, dict) else None
+    if not isinstance(value, kind) or isinstance(value, bool):
+        what = "whole number" if kind is int else "text"
+        raise ValueError(f"{place}: {key!r} must be a {what} (got {shown(value)})")
+    return value
+
+
+TRAIN, TEST = "TRAIN_FILE.TXT", "TEST_FILE_FULL.TXT"
+SIZES = {TRAIN: 8_000, TEST: 2_717}
+_FOLDERS = {TRAIN: "SemEval2010_task8_training", TEST: "SemEval2010_task8_testing_keys"}
+_ALL = "SemEval2010_task8_all_data"
+_SENTENCE = re.compile(r'([0-9]{1,9})\t"(.*)"\s*')
+
+
+class SemEval2010Task8(SpanDataset):
+    r"""The sentences of `"SemEval-2010 Task 8: Multi-Way Classification of Semantic Relations between Pairs
+    of Nominals" <https://aclanthology.org/S10-1006/>`_, each with two marked nominals and the relation
+    between them.
+
+    There are nine relations, each in two directions, and *Other*, which has none. The corpus has no trees:
+    the parser gets the words of :func:`~graphdep.datasets.spans.rows.mark_text`, so that no mark is on
+    a part of a word. It has no split for validation either: one is drawn from the training file.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/semeval2010"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        direction: Tell ``Cause-Effect(e1,e2)`` from ``Cause-Effect(e2,e1)``: 19 classes, else 10.
+            (default: :obj:`True`)
+        val_fraction: The share of the training file's sentences that is drawn for validation.
+            (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
+        - ``number``: :math:`(1)`, long, the sentence's number in the files, as official answers have it
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a sentence is damaged: a missing or open tag, a label that is
+            none, a number that is there twice; the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import SemEval2010Task8
+        >>> dataset = SemEval2010Task8("datasets/semeval2010", split="test", parser="chain")
+        >>> dataset.labels[dataset[0].y], dataset[0].mark
+        ('Cause-Effect(e1,e2)', tensor([0, 0, 0, 1, 0, 0, 2, 0]))
+    """
+
+    corpus = "SemEval-2010 Task 8"
+    published = "https://semeval2.fbk.eu/semeval2.php?location=data (SemEval2010_task8_all_data)"
+    own_trees = False
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/semeval2010",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        direction: bool = True,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        self.direction, self.drawn_val = bool(direction), DrawnVal(val_fraction, seed)
+        if options.get("labels") is None:
+            options["labels"] = LABELS if direction else UNDIRECTED
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        name = TEST if split == "test" else TRAIN
+        inner = _FOLDERS[name]
+        places = (folder, folder / inner, folder / _ALL / inner)
+        return [place / name for place in places if (place / name).is_file()][:1]
+
+    def raw_file_pattern(self, split: str) -> str:
+        return TEST if split == "test" else TRAIN
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"direction": self.direction, "val": self.drawn_val}
+
+    def read(self, folder: Path, split: str) -> list[SpanExample]:
+        path = self.raw_files(folder, split)[0]
+        examples, cut = read_semeval2010(path, direction=self.direction)
+        said = [f"{cut} words of {path.name} cut at a mark"] if cut else []
+        if len(examples) != SIZES[path.name]:
+            logger.warning(
+                "%s: %s has %d sentences, the published file %d",
+                *(self.corpus, path, len(examples), SIZES[path.name]),
+            )
+        if split != "test":
+            examples, drawn = self.drawn_val.part(examples, split)
+            said.append(drawn)
+        self.said[split] = "; ".join(said)
+        return examples
+
+
+def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanExample], int]:
+    """The sentences of a file, and how many words are cut at a tag.
+
+    A sentence is three lines and a blank one: a number, a tab and the sentence in quotation marks; the label;
+    and a comment, which is not read. At seven tags of the published files a space is missing (``The<e1>``),
+    so that a word is cut there: there are two words.
+
+    Raises:
+        ValueError: If the file is another one, with file, line and value.
+    """
+    examples: list[SpanExample] = []
+    seen: dict[str, int] = {}
+    cut = 0
+    for block in _blocks(path):
+        line, text = block[0]
+        match = _SENTENCE.fullmatch(text)
+        if not match:
+            raise row_error(path, line, "no number, tab and sentence in quotation marks", text)
+        if match[1] in seen:
+            raise row_error(path, line, f"the number is that of line {seen[match[1]]}", match[1])
+        seen[match[1]] = line
+        check_words(path, line, "the sentence", match[2])
+        try:
+            marked = mark_text(*read_tags(match[2]))
+        except ValueError as error:
+            raise row_error(path, line, str(error), match[2]) from None
+        if len(marked.spans) != 2:
+            raise row_error(path, line, "no <e2>", match[2])
+        cut += marked.inside
+        label = _label(path, block)
+        label = label if direction else label.partition("(")[0]
+        place = f"{path}:{line}"
+        examples.append(SpanExample(marked.words, marked.spans, label, number=int(match[1]), place=place))
+    return examples, cut
+
+
+def _blocks(path: Path) -> list[list[tuple[int, str]]]:
+    """The lines between blank ones, each with its number."""
+    blocks: list[list[tuple[int, str]]] = [[]]
+    for line, text in read_lines(path):
+        if text.strip():
+            blocks[-1].append((line, text))
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def _label(path: Path, block: Sequence[tuple[int, str]]) -> str:
+    if len(block) < 2:
+        raise row_error(path, block[0][0], "the sentence has no label below it")
+    line, text = block[1]
+    if text.strip() not in LABELS:
+        raise row_error(path, line, "none of the 19 labels", text)
+    for number, more in block[2:]:
+        if not more.startswith("Comment:"):
+            raise row_error(path, number, "neither a comment nor a blank line behind a label", more)
+    return text.strip()
+
+
+_NUMBER = re.compile(r"[0-9]{1,7}")
+_CHUNK = 1 << 16
+# Those that expat knows itself; of others it asks Python, whose errors say neither file nor line.
+_ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
+
+
+@dataclass(frozen=True)
+class AspectTerm:
+    """A term, where it stands in its text by characters, and its polarity."""
+
+    line: int
+    term: str
+    start: int
+    stop: int
+    polarity: str
+
+
+@dataclass
+class AspectSentence:
+    """A text with the terms in it; ``line`` is that of its element."""
+
+    line: int
+    text: str = ""
+    terms: list[AspectTerm] = field(default_factory=list)
+
+
+def read_aspect_terms(path: Path) -> list[AspectSentence]:
+    """The sentences of a file: ``<sentences><sentence><text/><aspectTerms><aspectTerm term polarity from
+    to/></aspectTerms></sentence></sentences>``. Other elements, such as ``aspectCategories``, are not read.
+
+    Raises:
+        ValueError: If the file is no XML, has a document type, which might name other files or blow up, or an
+            encoding that is not read; if a sentence has no text, two of them or an element in it, or a term
+            lacks an attribute; with file, line and value.
+    """
+    return _Reader(path).read()
+
+
+class _Reader:
+    """Gathers the sentences while expat reads, which knows the line, as a tree of elements does not."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.sentences = path, list[AspectSentence]()
+        self.above: list[str] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self._declared
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+
+    def read(self) -> list[AspectSentence]:
+        try:
+            with self.path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    self.parser.Parse(chunk)
+                self.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise row_error(self.path, error.lineno, f"no XML: {expat.ErrorString(error.code)}") from None
+        if not self.sentences:
+            raise row_error(self.path, 1, "no <sentence> in <sentences>")
+        return self.sentences
+
+    @property
+    def line(self) -> int:
+        return self.parser.CurrentLineNumber
+
+    def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in _ENCODINGS:
+            raise row_error(
+                self.path, self.line, f"the encoding is none of {', '.join(_ENCODINGS)}", encoding
+            )
+
+    def _doctype(self, name: str, *rest: object) -> NoReturn:
+        raise row_error(self.path, self.line, "a document type, which no file of the corpus has", name)
+
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.above.append(name)
+        match self.above:
+            case ["sentences", "sentence"]:
+                self.sentences.append(AspectSentence(self.line))
+            case ["sentences", "sentence", "aspectTerms", "aspectTerm"]:
+                self.sentences[-1].terms.append(self._term(attributes))
+            case ["sentences", "sentence", "text"] if self.sentences[-1].text:
+                raise row_error(self.path, self.line, "a second <text> of the sentence")
+            case ["sentences", "sentence", "text", _, *_]:
+                raise row_error(self.path, self.line, "an element within a <text>", name)
+            case ["sentences"] | ["sentences", "sentence", *_]:
+                pass
+            case _:
+                raise row_error(self.path, self.line, "no <sentence> in <sentences>", name)
+
+    def _term(self, attributes: Mapping[str, str]) -> AspectTerm:
+        for key in ("term", "polarity", "from", "to"):
+            if key not in attributes:
+                raise row_error(self.path, self.line, f"the term has no {key!r}", " ".join(attributes))
+        for key in ("from", "to"):
+            if not _NUMBER.fullmatch(attributes[key]):
+                raise row_error(self.path, self.line, f"{key!r} must be a number", attributes[key])
+        start, stop = int(attributes["from"]), int(attributes["to"])
+        return AspectTerm(self.line, attributes["term"], start, stop, attributes["polarity"])
+
+    def _text(self, text: str) -> None:
+        if self.above == ["sentences", "sentence", "text"]:
+            self.sentences[-1].text += text
+
+    def _end(self, name: str) -> None:
+        if self.above == ["sentences", "sentence"] and not self.sentences[-1].text.strip():
+            raise row_error(self.path, self.sentences[-1].line, "the sentence has no text")
+        self.above.pop()
+
+
+POLARITIES = ("conflict", "negative", "neutral", "positive")
+ASPECT_FILES = {
+    "restaurants": {
+        "train": ("Restaurants_Train_v2.xml", "Restaurants_Train.xml"),
+        "val": ("Restaurants_Val.xml",),
+        "test": ("Restaurants_Test_Gold.xml",),
+    },
+    "laptops": {
+        "train": ("Laptop_Train_v2.xml", "Laptops_Train_v2.xml", "Laptops_Train.xml"),
+        "val": ("Laptops_Val.xml",),
+        "test": ("Laptops_Test_Gold.xml",),
+    },
+}
+_GOLD = "ABSA_Gold_TestData"  # as the archive of the test files has it
+
+
+class SemEval2014Aspects(SpanDataset):
+    r"""The aspect terms of `"SemEval-2014 Task 4: Aspect Based Sentiment Analysis"
+    <https://aclanthology.org/S14-2004/>`_, each with what its review says of it.
+
+    An example is a sentence with one marked aspect term; sentences without one give none and are counted. The
+    files have character offsets: a word in whose inside a term begins or ends is cut there, and counted.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/semeval2014-aspects"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        domain: ``"restaurants"`` or ``"laptops"``. (default: ``"restaurants"``)
+        polarities: 4, or 3 as in most papers: terms whose polarity is *conflict* are left out, and counted.
+            (default: :obj:`4`)
+        val_fraction: The share of the training sentences that is drawn for validation where there is no file
+            for it, as published there is none. (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with one span
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a file is damaged: a term that does not stand where it is said to
+            stand, an unknown polarity, XML that is none or has a document type; the message has file, line
+            and value.
+
+    Example:
+        >>> from graphdep.datasets import SemEval2014Aspects
+        >>> dataset = SemEval2014Aspects("datasets/semeval2014-aspects", polarities=3, parser="chain")
+        >>> dataset.labels, dataset[0].mark
+        (('negative', 'neutral', 'positive'), tensor([0, 0, 1, 1, 0, 0, 0]))
+    """
+
+    corpus = "SemEval-2014 Task 4"
+    published = "https://alt.qcri.org/semeval2014/task4 (data and tools)"
+    own_trees = False
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/semeval2014-aspects",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        domain: str = "restaurants",
+        polarities: int = 4,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        if domain not in ASPECT_FILES:
+            raise ValueError(f"'domain' must be one of {', '.join(ASPECT_FILES)} (got {domain!r})")
+        if polarities not in (3, 4):
+            raise ValueError(f"'polarities' must be 3 or 4 (got {polarities})")
+        self.domain, self.polarities = domain, polarities
+        self.drawn_val = DrawnVal(val_fraction, seed)
+        if options.get("labels") is None:
+            options["labels"] = POLARITIES[-polarities:]
+        super().__init__(root, split, parser, **options)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        names = ASPECT_FILES[self.domain]
+        wanted = names[split] + (names["train"] if split == "val" else ())
+        places = [place / name for name in wanted for place in (folder, folder / _GOLD)]
+        return [path for path in places if path.is_file()][:1]
+
+    def raw_file_pattern(self, split: str) -> str:
+        return ASPECT_FILES[self.domain][split][0]
+
+    def options(self) -> dict[str, Any]:
+        own = {"domain": self.domain, "polarities": self.polarities, "val": self.drawn_val}
+        return super().options() | own
+
+    def read(self, folder: Path, split: str) -> list[SpanExample]:
+        path = self.raw_files(folder, split)[0]
+        found, notes = self._read_file(path)
+        if (
+            split != "test"
+            and path.name not in ASPECT_FILES[self.domain]["val"]
+            and not self._has_val(folder)
+        ):
+            found, drawn = self.drawn_val.part(found, split)
+            notes.append(drawn)
+        self.said[split] = "; ".join(notes)
+        return found
+
+    def _has_val(self, folder: Path) -> bool:
+        return any((folder / name).is_file() for name in ASPECT_FILES[self.domain]["val"])
+
+    def _read_file(self, path: Path) -> tuple[list[SpanExample], list[str]]:
+        examples, count = [], Counter[str]()
+        for sentence in read_aspect_terms(path):
+            check_words(path, sentence.line, "the text", sentence.text)
+            count["sentences without a term"] += not sentence.terms
+            for term in sentence.terms:
+                place = f"{path}:{term.line}"
+                if term.polarity not in POLARITIES:
+                    raise row_error(path, term.line, "no polarity", term.polarity)
+                if sentence.text[term.start : term.stop] != term.term:
+                    there = sentence.text[term.start : term.stop]
+                    message = f"the term does not stand from {term.start} to {term.stop}, where {there!r} is"
+                    raise row_error(path, term.line, message, term.term)
+                if term.polarity == "conflict" and self.polarities == 3:
+                    count["terms of conflicting polarity left out"] += 1
+                    continue
+                try:
+                    marked = mark_text(sentence.text, [(term.start, term.stop)])
+                except ValueError as error:
+                    raise row_error(path, term.line, str(error)) from None
+                count["words cut at a mark"] += marked.inside
+                examples.append(SpanExample(marked.words, marked.spans, term.polarity, place=place))
+        return examples, [f"{number} {what} in {path.name}" for what, number in count.items() if number]

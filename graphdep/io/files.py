@@ -1,0 +1,363 @@
+"""Files that are whole or not there, archives, and text files with their errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import string
+import tempfile
+import threading
+import unicodedata
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+# What stands between a prefix and a suffix, here and in names that tempfile gives.
+_DRAWN = "[a-z0-9_]{8}"
+_LETTERS = string.ascii_lowercase + string.digits + "_"
+# What SQLite writes beside a file.
+_OF_SQLITE = ("-journal", "-wal", "-shm")
+
+
+def temporary_name(name: str, suffix: str = "") -> str:
+    """A name that :func:`remove_leftovers` finds. It is known before there is a file of it, so that one who
+    is interrupted while making the file can still remove it: of :func:`tempfile.mkstemp`'s the name is lost.
+    """
+    return f".{name}.{''.join(secrets.choice(_LETTERS) for _ in range(8))}{suffix}"
+
+
+def hold(handle: int, path: str | os.PathLike[str]) -> bool:
+    """Locks a temporary file or folder until the handle is closed, by a kill as well.
+
+    Returns:
+        Whether it is still there: another process may have taken it for a leftover before it was locked.
+    """
+    if fcntl is None:
+        return True
+    with suppress(OSError):  # a file system without locks, where nothing is taken for a leftover
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def remove_leftovers(folder: str | os.PathLike[str], name: str, suffix: str | None = None) -> None:
+    """Removes temporary files and folders ``.NAME.xxxxxxxxSUFFIX`` that no process holds any more.
+
+    What cannot be removed stays, and is no error.
+
+    Args:
+        folder: Where they are.
+        name: What they were to become.
+        suffix: How they end. (default: as the name does)
+    """
+    suffix = Path(name).suffix if suffix is None else suffix
+    like = re.compile(rf"\.{re.escape(name)}\.{_DRAWN}{re.escape(suffix)}")
+    with suppress(OSError), os.scandir(folder) as entries:
+        for path in [entry.path for entry in entries if like.fullmatch(entry.name)]:
+            _remove(path)
+
+
+@contextmanager
+def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """A folder that is gone afterwards; what killed processes have left of this name goes at the start.
+
+    Args:
+        name: What its name begins with.
+        parent: Where it is. (default: where the system has temporary files)
+    """
+    parent = tempfile.gettempdir() if parent is None else parent
+    remove_leftovers(parent, name, "")
+    path, handle = Path(parent, temporary_name(name)), None
+    try:
+        handle = _new_folder(path)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _new_folder(path: Path) -> int | None:
+    """Makes a folder, and gives the handle that holds it."""
+    while True:
+        path.mkdir(0o700)
+        if fcntl is None:
+            return None
+        with suppress(FileNotFoundError):
+            handle = os.open(path, os.O_RDONLY)
+            if hold(handle, path):
+                return handle
+            os.close(handle)
+
+
+def _remove(path: str) -> None:
+    if fcntl is None:  # nothing tells whether somebody is still writing
+        return
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            found = os.fstat(handle)
+            if found.st_uid != os.geteuid():
+                return
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if stat.S_ISDIR(found.st_mode):
+                shutil.rmtree(path, ignore_errors=True)
+                return
+            for ending in _OF_SQLITE:
+                Path(path + ending).unlink(missing_ok=True)
+            os.unlink(path)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields a temporary path that replaces ``path`` on success and is removed on failure.
+
+    A reader therefore sees the old file or the new one, whole, even if the process is killed half-way. What
+    a killed one has left is removed when the file is written again. A symbolic link stays, and the file that
+    it points to is written.
+
+    Raises:
+        ValueError: If there is something that is no plain file: a folder, a pipe, a device.
+        OSError: If nothing can be written beside it.
+    """
+    check_plain_file(path)
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix of the path that was asked for, since writers look at it.
+    suffix = Path(path).suffix
+    remove_leftovers(target.parent, target.name, suffix)
+    temporary, handle = target.with_name(temporary_name(target.name, suffix)), None
+    try:
+        try:
+            handle = _new_file(temporary)
+        except OSError as error:  # of a name that nobody has asked for
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+        yield temporary
+        os.chmod(temporary, file_mode(target))
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.filename is None and error.errno is not None:  # a full disk: which one?
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def file_mode(target: Path) -> int:
+    """Who may read and write a file: those who may already; of a new one, which was made for nobody else,
+    everybody whom the umask lets.
+    """
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
+
+
+def _new_file(path: Path) -> int:
+    """Makes an empty file, and gives the handle that holds it while it is written."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        if hold(handle, path):
+            return handle
+        os.close(handle)  # another process has taken it for a leftover before it was held
+
+
+def check_plain_file(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError` if there is something at ``path`` that is no plain file."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{os.fspath(path)!r} is no plain file, which could be replaced whole")
+
+
+def _umask() -> int:
+    # Python asks by setting it, and for that moment what other threads write is open to all.
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1], 8) for line in file if line.startswith("Umask:"))
+    except (OSError, StopIteration):  # not Linux, or one before 4.7
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask
+
+
+BEST = "best.ckpt"
+MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
+"""Files of a folder that a model was saved to."""
+
+
+def find_checkpoint(path: str | os.PathLike[str]) -> Path:
+    """The file of a checkpoint, of a run's folder its ``best.ckpt``, or the folder that a model was saved to.
+
+    Raises:
+        FileNotFoundError: If there is none; names the runs of a folder that has several.
+    """
+    found = Path(path)
+    if found.is_file():
+        return found
+    if not found.is_dir():
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    if (found / BEST).is_file():
+        return found / BEST
+    if (found / MODEL_WEIGHTS).is_file() or (found / MODEL_CONFIG).is_file():
+        return found
+    runs = sorted(str(best.parent) for best in found.glob(f"*/{BEST}"))
+    which = f": name one of the runs {', '.join(runs[:5])}{' ...' * (len(runs) > 5)}" if runs else ""
+    raise FileNotFoundError(f"{os.fspath(path)} is a folder without a {BEST}{which}")
+
+
+def check_archive(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError` if a byte of the file has changed, which torch does not look at."""
+    name = os.fspath(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # torch never does: a file of 1 MB could hold hours of work.
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise ValueError("its entries are compressed")
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+        raise ValueError(f"{name}: not a checkpoint, or damaged ({str(error)[:120] or error!r})") from None
+    if damaged is not None:
+        raise ValueError(f"{name}: damaged checkpoint: {damaged} is not what was written")
+
+
+def decoded_lines(
+    lines: Iterable[bytes], path: str, error: Callable[[str, str, int, str], Exception]
+) -> Iterator[tuple[int, str]]:
+    """Number and text of each line, without its line break; a byte-order mark and CRLF are accepted.
+
+    Args:
+        lines: The lines of a file that was opened to read bytes.
+        path: The file, for errors.
+        error: Makes what is raised for a line that is not UTF-8, of message, path, line and value.
+    """
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        try:
+            yield number, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as wrong:
+            bad = line[wrong.start : wrong.start + 4].hex(" ")
+            raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+
+
+_FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")  # half-width and full-width
+_LARGEST = 2**31 - 1  # a C long everywhere
+# The limit that was there, and an entry for each thread more that reads.
+_before: list[int] = []
+_lock = threading.Lock()
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Lets :mod:`csv` read fields above its limit of 131,072 characters, and sets the old limit again.
+
+    The limit is one for all threads: the first sets it, the last one that reads sets the old one again.
+    """
+    with _lock:
+        _before.append(csv.field_size_limit(_LARGEST))
+    try:
+        yield
+    finally:
+        with _lock:
+            # The old limit is at the bottom.
+            csv.field_size_limit(_before[0] if len(_before) == 1 else _LARGEST)
+            _before.pop()
+
+
+def guard(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: with an apostrophe where it would.
+
+    That may be after a semicolon or a tab, too, where some spreadsheets begin another cell.
+    """
+    return "".join("'" + part if _is_formula(part) else part for part in re.split("([;\t])", cell))
+
+
+def unguard(cell: str) -> str:
+    """The cell before :func:`guard`."""
+    parts = re.split("([;\t])", cell)
+    return "".join(part[1:] if part[:1] == "'" and _is_formula(part) else part for part in parts)
+
+
+def _is_formula(part: str) -> bool:
+    # Spreadsheets may skip what cannot be seen. Apostrophes are skipped: a guarded part must still be one.
+    seen = (c for c in part if c != "'" and not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf"))
+    return next(seen, None) in _FORMULA
+
+
+@contextmanager
+def disk_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Makes an :class:`OSError` with the name of the file of what safetensors says of a full disk.
+
+    Its own class is none of an error of the system, and has its number in the text.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), os.fspath(path)) from None
+
+
+def has_half_character(text: str) -> bool:
+    """Whether a text has half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An ``object_pairs_hook`` of :func:`json.loads`: a key that is there twice would lose a value.
+
+    Raises:
+        ValueError: If one is; the message has it.
+    """
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        key, count = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {key!r} is there {count} times")
+    return value
+
+
+def json_value(line: str, place: str) -> Any:
+    """The value of a line of JSON.
+
+    Raises:
+        ValueError: If the line is blank or no JSON, an object has a key twice, or a value could not be
+            written again: a number like 1e999, which becomes infinite, or a text with half a character. The
+            message begins with ``place``.
+    """
+    if not line.strip():
+        raise ValueError(f"{place}: a blank line, where an object must be")
+    try:
+        value = json.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")

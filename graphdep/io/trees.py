@@ -1,0 +1,167 @@
+"""Files of CoNLL-U and of brackets."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from graphdep.io.files import atomic_path, decoded_lines
+from graphdep.sentence.conllu import ConlluError, format_conllu, sentence_columns
+from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
+from graphdep.sentence.sentence import Sentence
+
+
+def read_conllu(
+    path: str | os.PathLike[str], *, multiroot: bool = False, max_words: int | None = 10_000
+) -> list[Sentence]:
+    """Reads a CoNLL-U file.
+
+    Multiword ranges, empty nodes, comments and enhanced DEPS are kept, so that :func:`write_conllu` gives
+    the file back. A column that holds nothing but ``_`` becomes :obj:`None`.
+
+    Args:
+        path: A UTF-8 file; a byte-order mark and CRLF are accepted.
+        multiroot: Accept sentences with more than one root. (default: :obj:`False`)
+        max_words: Refuse a longer sentence, which is nearly always a missing blank line;
+            :obj:`None` for no limit. (default: :obj:`10_000`)
+
+    Raises:
+        ConlluError: If the file is empty or anything in it is not a valid sentence.
+        OSError: If the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        lines = decoded_lines(file, str(path), ConlluError)
+        columns = sentence_columns(lines, str(path), multiroot=multiroot, max_words=max_words)
+        sentences = [Sentence(**each) for each in columns]
+    if not sentences:
+        raise ConlluError("no sentence in the file", str(path), 1)
+    return sentences
+
+
+def parse_conllu(
+    text: str, *, name: str = "<string>", multiroot: bool = False, max_words: int | None = 10_000
+) -> list[Sentence]:
+    """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
+    lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), start=1)
+    columns = sentence_columns(lines, name, multiroot=multiroot, max_words=max_words)
+    sentences = [Sentence(**each) for each in columns]
+    if not sentences:
+        raise ConlluError("no sentence in the text", name, 1)
+    return sentences
+
+
+def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
+    """Writes sentences as CoNLL-U, whole or not at all.
+
+    Raises:
+        ValueError: If a value cannot be written because it holds a tab or a line break.
+    """
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        for sentence in sentences:
+            file.write(format_conllu(sentence) + "\n")
+
+
+def read_ptb(
+    path: str | os.PathLike[str], *, sentences: Sequence[Sentence] | None = None, functions: bool = False
+) -> list[Sentence]:
+    """Reads a file of brackets, ``(ROOT (S (NP (PRP I)) (VP (VBP see))))``.
+
+    The outermost bracket, if it has no label or ``ROOT``, ``TOP``, ``S1`` or ``VROOT``, is left out; labels
+    end before ``-``, ``=`` and ``|`` (``NP-SBJ-1`` is ``NP``); traces, of tag ``-NONE-``, are left out with
+    the constituents that have nothing else; ``-LRB-`` and its like become brackets in words, and
+    stay in tags.
+
+    Args:
+        path: A UTF-8 file; trees may be over several lines.
+        sentences: The sentences of the trees, in order: each gets the constituents, and nothing else. Without
+            them a sentence has the words, the tags as :attr:`Sentence.xpos`, and the tree of
+            :meth:`Sentence.chain`, for brackets have no governors. (default: :obj:`None`)
+        functions: Keep function tags and indices on labels. (default: :obj:`False`)
+
+    Raises:
+        PtbError: If there is no tree, the brackets are not closed or opened, one has no label or no word, a
+            word has no bracket and tag, or a tree has other words than its sentence (case and the ways to
+            write quotes are not compared).
+        OSError: If the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        trees = [*read_brackets(decoded_lines(file, str(path), PtbError), str(path), functions=functions)]
+    return _joined(trees, sentences, str(path))
+
+
+def parse_ptb(
+    text: str,
+    *,
+    name: str = "<string>",
+    sentences: Sequence[Sentence] | None = None,
+    functions: bool = False,
+) -> list[Sentence]:
+    """:func:`read_ptb` for a string; ``name`` stands for the path in errors.
+
+    Example:
+        >>> from graphdep.io import parse_ptb
+        >>> [sentence] = parse_ptb("(ROOT (S (NP-SBJ (PRP I)) (VP (VBP see) (NP (-NONE- *)))))")
+        >>> sentence.constituents
+        [('S', 0, 2), ('NP', 0, 1), ('VP', 1, 2)]
+    """
+    trees = [*read_brackets(enumerate(text.split("\n"), start=1), name, functions=functions)]
+    return _joined(trees, sentences, name)
+
+
+def iter_ptb(lines: Iterable[str], *, name: str = "<stream>", functions: bool = False) -> Iterator[Sentence]:
+    """The sentences of a stream, such as an open file or ``sys.stdin``, each as soon as its tree is closed.
+
+    Args:
+        lines: Lines of brackets.
+        name: Stands for the path in errors. (default: ``"<stream>"``)
+        functions: As of :func:`read_ptb`. (default: :obj:`False`)
+
+    Raises:
+        PtbError: As :func:`read_ptb`, but that a stream may have no tree.
+    """
+    for tree in read_brackets(enumerate(lines, start=1), name, functions=functions):
+        yield _chain(tree)
+
+
+def write_ptb(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
+    """Writes the constituents of sentences as brackets, a line each, whole or not at all.
+
+    Raises:
+        ValueError: If a sentence has no constituents, or a word that cannot be written; the message has its
+            number.
+    """
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        for number, sentence in enumerate(sentences, start=1):
+            try:
+                file.write(format_ptb(sentence) + "\n")
+            except ValueError as error:
+                raise ValueError(f"sentence {number}: {error}") from None
+
+
+def _joined(trees: list[Bracketed], sentences: Sequence[Sentence] | None, path: str) -> list[Sentence]:
+    if not trees:
+        raise PtbError("no tree", path, 1)
+    if sentences is None:
+        return [_chain(tree) for tree in trees]
+    joined = []
+    for number, (tree, sentence) in enumerate(zip_longest(trees, sentences), start=1):
+        if tree is None:
+            raise PtbError(f"{len(trees)} trees for {len(sentences)} sentences", path, trees[-1].line)
+        if sentence is None:
+            raise PtbError(f"{len(trees)} trees for {len(sentences)} sentences", path, tree.line)
+        if len(tree.form) != len(sentence):
+            what = f"a tree of {len(tree.form)} words for sentence {number}, of {len(sentence)}"
+            raise PtbError(what, path, tree.line, " ".join(tree.form))
+        for place, (one, other) in enumerate(zip(tree.form, sentence.form), start=1):
+            if plain_words(one).casefold() != plain_words(other).casefold():
+                what = f"word {place} of the tree of sentence {number} is not {other!r}, as in the sentence"
+                raise PtbError(what, path, tree.line, one)
+        joined.append(dataclasses.replace(sentence, constituents=tree.constituents))
+    return joined
+
+
+def _chain(tree: Bracketed) -> Sentence:
+    tags = None if set(tree.tag) == {"_"} else tree.tag
+    return dataclasses.replace(Sentence.chain(tree.form), xpos=tags, constituents=tree.constituents)

@@ -1,0 +1,466 @@
+"""What relations add to scores: keys and values, bias, gate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.nn.inits import glorot
+
+from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.vocab.relations import RelationVocab
+
+
+class RelationVectors(NamedTuple):
+    r"""Vectors of edges that depend on the edges' relations alone, the same in all heads: a table and ids.
+
+    .. math::
+        \mathbf{e}_{ij} = \mathbf{r}_{t(i, j)}, \qquad
+        \mathbf{q}_i^{\top} \mathbf{e}_{ij} = (\mathbf{Q} \mathbf{R}^{\top})_{i, t(i, j)}, \qquad
+        \sum_j \alpha_{ij} \mathbf{e}_{ij} = \sum_t \Big( \sum_{j : t(i, j) = t} \alpha_{ij} \Big)
+        \mathbf{r}_t
+
+    :func:`~graphdep.nn.attention.edge_attention` takes it for ``edge_key`` and ``edge_value`` and needs one
+    product with the table for each, where vectors of edges would be gathered, multiplied and summed one by
+    one. Where the table has so many rows that these products would be more numbers than the vectors of the
+    edges, those are written out. The terms are those of `"Self-Attention with Relative Position
+    Representations" <https://arxiv.org/abs/1803.02155>`_ (Eq. 3-4), split as in its section 3.3.
+
+    Args:
+        weight: The vectors :math:`\mathbf{R}`.
+        relation: Row of each edge.
+        heads: Number of attention heads.
+
+    Shapes:
+        - weight: :math:`(R, d)`; relation: :math:`(|\mathcal{E}|)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import RelationVectors
+        >>> vectors = RelationVectors(torch.eye(3), torch.tensor([2, 0]), heads=4)
+        >>> vectors.shape, torch.equal(vectors.expand()[0, 1], torch.eye(3)[2])
+        (torch.Size([2, 4, 3]), True)
+    """
+
+    weight: Tensor
+    relation: Tensor
+    heads: int
+
+    @property
+    def shape(self) -> torch.Size:
+        """That of :meth:`expand`: ``[num_edges, heads, d]``."""
+        return torch.Size((self.relation.numel(), self.heads, self.weight.size(1)))
+
+    def expand(self) -> Tensor:
+        """A vector for each edge and head, of which each edge holds one."""
+        return pick_rows(self.weight, self.relation).unsqueeze(1).expand(-1, self.heads, -1)
+
+    def dot(self, query: Tensor, node: Tensor) -> Tensor:
+        r"""The product of each edge's vector with the query of a node of it.
+
+        Args:
+            query: ``[num_nodes, heads, d]``.
+            node: The node of each edge, ``[num_edges]``.
+
+        Returns:
+            ``[num_edges, heads]``
+        """
+        used = self._used()
+        if not used._is_shorter(query.size(0)):
+            return (pick_rows(query.flatten(1), node).view(self.shape) * self.expand()).sum(dim=-1)
+        with torch.autocast(query.device.type, enabled=False):  # scores in half precision lose what edges add
+            every = query.to(self.weight.dtype) @ used.weight.t()
+        return pick_rows(every.flatten(), used._place(node)).view(-1, self.heads)
+
+    def sum(self, alpha: Tensor, node: Tensor, num_nodes: int) -> Tensor:
+        r"""The sum at each node of its edges' vectors, weighted.
+
+        Args:
+            alpha: Weights ``[num_edges, heads]``.
+            node: The node of each edge, ``[num_edges]``.
+            num_nodes: Number of nodes.
+
+        Returns:
+            ``[num_nodes, heads, d]``
+        """
+        alpha, used = alpha.to(self.weight.dtype), self._used()
+        if not used._is_shorter(num_nodes):
+            return add_rows(alpha.unsqueeze(-1) * self.expand(), node, num_nodes)
+        places = num_nodes * self.heads * used.weight.size(0)
+        of_relation = add_rows(alpha.reshape(-1), used._place(node), places)
+        with torch.autocast(alpha.device.type, enabled=False):
+            return of_relation.view(num_nodes, self.heads, -1) @ used.weight
+
+    def _used(self) -> RelationVectors:
+        """With those rows alone that edges have; elsewhere than on a CPU to look would stall the device."""
+        if self.relation.device.type != "cpu" or torch.compiler.is_compiling():
+            return self
+        row, relation = self.relation.unique(return_inverse=True)
+        return self._replace(weight=pick_rows(self.weight, row), relation=relation)
+
+    def _is_shorter(self, num_nodes: int) -> bool:
+        """Whether all products with the table are fewer numbers than the vectors of the edges."""
+        return num_nodes * self.weight.size(0) <= self.relation.numel() * self.weight.size(1)
+
+    def _place(self, node: Tensor) -> Tensor:
+        """Place of every edge and head in ``[num_nodes, heads, R]``, ``[num_edges * heads]``."""
+        head = torch.arange(self.heads, device=node.device)
+        place = (node[:, None] * self.heads + head) * self.weight.size(0) + self.relation[:, None]
+        return place.view(-1)
+
+
+def pick_rows(table: Tensor, row: Tensor) -> Tensor:
+    """``table[row]``, of rows or of numbers; on CUDA the gradient is summed in one order each time."""
+    if not table.is_cuda:  # two to four times as fast there
+        return table.index_select(0, row)
+    return F.embedding(row, table.view(table.size(0), -1)).view(*row.shape, *table.shape[1:])
+
+
+def add_rows(rows: Tensor, to: Tensor, count: int) -> Tensor:
+    """The sum of the rows, or numbers, that go to each of so many places; on CUDA in one order each time."""
+    zeros = rows.new_zeros(count, *rows.shape[1:])
+    if rows.is_cuda:  # which sorts; index_add adds as its threads come
+        return zeros.index_put((to,), rows, accumulate=True)
+    return zeros.index_add(0, to, rows)
+
+
+class EdgeTerms(NamedTuple):
+    r"""What edges do to scores and values: the keywords of :func:`~graphdep.nn.attention.edge_attention`.
+
+    A module that gives them is called as ``module(x, edge_index, edge_type)``, with the states that the layer
+    reads.
+
+    Args:
+        attn_bias: Added to the scores. (default: :obj:`None`)
+        score_scale: Multiplies the scores. (default: :obj:`None`)
+        edge_key: Added to the keys along the edges. (default: :obj:`None`)
+        edge_value: Added to the values along the edges. (default: :obj:`None`)
+
+    Keys and values that depend on the relation of an edge alone are best given as
+    :class:`~graphdep.nn.attention.RelationVectors`.
+
+    Shapes:
+        - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`
+        - edge_key, edge_value: :math:`(|\mathcal{E}|, H, d)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import EdgeTerms, edge_attention
+        >>> query, key, value = torch.ones(3, 2, 1, 4).unbind()
+        >>> edge_index = torch.tensor([[0, 1], [1, 1]])
+        >>> terms = EdgeTerms(attn_bias=torch.tensor([[0.0], [-torch.inf]]))  # node 1 does not see itself
+        >>> edge_attention(query, key, value, edge_index, **terms._asdict())[1]
+        tensor([[1., 1., 1., 1.]])
+    """
+
+    attn_bias: Tensor | None = None
+    score_scale: Tensor | None = None
+    edge_key: Tensor | RelationVectors | None = None
+    edge_value: Tensor | RelationVectors | None = None
+
+
+def write_out(layout: AttentionLayout, edge_type: Tensor) -> tuple[AttentionLayout, Tensor]:
+    """All pairs as edges with types, which are NONE (0) where only a clique has the pair: what
+    ``untyped="gate"`` acts on.
+    """
+    check_count(edge_type, layout.edge_index)
+    missing = layout.pairs.size(1) - layout.num_edges
+    return layout.materialize(), torch.nn.functional.pad(edge_type, (0, missing))
+
+
+def check_edge_type(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
+    """Raises :class:`ValueError` unless every edge has a relation of a table of so many."""
+    check_count(edge_type, edge_index)
+    check_relations("edge_type", edge_type, num_relations)
+
+
+def check_count(edge_type: Tensor | None, edge_index: Tensor) -> None:
+    """Raises :class:`ValueError` unless every edge has a relation."""
+    if edge_type is None or edge_type.shape != edge_index.shape[1:]:
+        got = "None" if edge_type is None else f"shapes {[*edge_type.shape]} and {[*edge_index.shape]}"
+        raise ValueError(f"'edge_type' must hold one relation id an edge of 'edge_index' (got {got})")
+
+
+def check_relations(name: str, relation: Tensor, num_relations: int) -> None:
+    """Raises :class:`ValueError` if an id is not in a table of so many relations."""
+    if torch.compiler.is_compiling():
+        return  # to look would break the graph
+    if relation.device.type == "cpu" and relation.numel():  # elsewhere it would stall the device
+        low, high = (int(x) for x in relation.aminmax())
+        if low < 0 or high >= num_relations:
+            wrong = low if low < 0 else high
+            raise ValueError(
+                f"{name!r} holds relation {wrong}, but there are {num_relations} (PyG transforms that merge "
+                "edges, such as ToUndirected, add ids up)"
+            )
+
+
+SCALINGS = ("paper", "code")
+KEY_VALUE_STARTS = ("zero", "random")
+
+
+class RelationKeyValue(nn.Module):
+    r"""A key vector and a value vector for each relation, from `"Graph-to-Graph Transformer for
+    Transition-based Dependency Parsing" <https://aclanthology.org/2020.findings-emnlp.294/>`_.
+
+    .. math::
+        s_{ij} = \frac{\mathbf{q}_i^{\top} (\mathbf{k}_j + \mathbf{r}^k_{ij})}{\sqrt{d}}, \quad
+        \mathbf{o}_i = \sum_j \alpha_{ij} (\mathbf{v}_j + \mathbf{r}^v_{ij})
+
+    with the same two tables in all heads. The paper's code adds :math:`\mathbf{q}_i^{\top} \mathbf{r}^k_{ij}`
+    after the division by :math:`\sqrt{d}`: that is ``scaling="code"``.
+
+    Pairs of relation NONE have no vectors here. The paper gives them one as well, and that is the same: take
+    :math:`\mathbf{r}_0` from all vectors, and every score of a row changes by
+    :math:`-\mathbf{q}_i^{\top} \mathbf{r}^k_0 / \sqrt{d}`, which the softmax does not see, every output by
+    :math:`-\mathbf{r}^v_0`, which the bias of the value projection can hold.
+
+    Both tables start at zero, so that a pretrained layer computes at first what it did without them. Their
+    gradients are not zero. In the paper they start at random: that is ``start="random"``, drawn as BERT's
+    embeddings are, with standard deviation 0.02.
+
+    Args:
+        num_relations: Number of relation ids.
+        heads: Number of attention heads.
+        head_channels: Size of a head, :math:`d`.
+        scaling: ``"paper"`` or ``"code"``. (default: ``"paper"``)
+        start: ``"zero"`` or ``"random"``. (default: ``"zero"``)
+
+    Shapes:
+        - x: :math:`(|\mathcal{V}|, C)`, not read; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
+          :math:`(|\mathcal{E}|)`
+        - output: :class:`EdgeTerms` with ``edge_key`` and ``edge_value``, both
+          :class:`~graphdep.nn.attention.RelationVectors` of shape :math:`(|\mathcal{E}|, H, d)`
+
+    Raises:
+        ValueError: If :obj:`scaling` or :obj:`start` is unknown, or a relation is not in the tables.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import RelationKeyValue
+        >>> terms = RelationKeyValue(num_relations=5, heads=2, head_channels=4)
+        >>> edge_index, edge_type = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 3])
+        >>> terms(torch.randn(2, 8), edge_index, edge_type).edge_key.shape
+        torch.Size([2, 2, 4])
+    """
+
+    def __init__(
+        self,
+        num_relations: int,
+        heads: int,
+        head_channels: int,
+        *,
+        scaling: str = "paper",
+        start: str = "zero",
+    ) -> None:
+        super().__init__()
+        if scaling not in SCALINGS:
+            raise ValueError(f"'scaling' must be 'paper' or 'code' (got {scaling!r})")
+        if start not in KEY_VALUE_STARTS:
+            raise ValueError(f"'start' must be 'zero' or 'random' (got {start!r})")
+        self.heads, self.head_channels, self.scaling, self.start = heads, head_channels, scaling, start
+        self.key = nn.Embedding(num_relations, head_channels)
+        self.value = nn.Embedding(num_relations, head_channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for table in (self.key, self.value):
+            nn.init.normal_(table.weight, std=0.02 if self.start == "random" else 0.0)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
+        check_edge_type(edge_type, edge_index, self.key.num_embeddings)
+        typed = torch.arange(self.key.num_embeddings, device=edge_type.device) != RelationVocab.NONE
+        key, value = (table.weight * typed[:, None] for table in (self.key, self.value))
+        if self.scaling == "code":
+            key = key * self.head_channels**0.5  # what edge_attention divides by
+        return EdgeTerms(
+            edge_key=RelationVectors(key, edge_type, self.heads),
+            edge_value=RelationVectors(value, edge_type, self.heads),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.key.num_embeddings}, heads={self.heads}, "
+            f"head_channels={self.head_channels}, scaling={self.scaling!r}, start={self.start!r})"
+        )
+
+
+GATES = ("sigmoid", "tanh", None)
+STATES = ("query", "key")
+UNTYPED = ("keep", "gate")
+GATE_STARTS = ("random", "torch", "closed")
+
+
+def reset_relation(relation: nn.Embedding, start: str = "random") -> None:
+    """Relation vectors of length about 1; with ``start="torch"`` PyTorch's, of length sqrt(relation_dim)."""
+    nn.init.normal_(relation.weight, std=1.0 if start == "torch" else relation.embedding_dim**-0.5)
+
+
+def reset_linear(weight: Tensor, fan_in: int) -> None:
+    """As :class:`torch.nn.Linear` starts, whose weights are read from ``fan_in`` channels."""
+    nn.init.uniform_(weight, -(fan_in**-0.5), fan_in**-0.5)
+
+
+class GatedRelationScore(nn.Module):
+    r"""Relation-attention with a semantic gate, from `"Integrating Dependency Tree into Self-attention for
+    Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (Eq. 1-3).
+
+    .. math::
+        S^r_{ij} = \mathbf{r}_{ij} \mathbf{V}_r, \quad
+        g_{ij} = \sigma\big((\mathbf{h}_i \mathbf{W}_{g,e} + \mathbf{r}_{ij} \mathbf{W}_{g,r})
+        \mathbf{V}_g\big), \quad S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
+
+    in every head on its own, where :math:`i` attends to :math:`j`. Without the gate (DT_lr in the paper's
+    Table 3), :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`; Eq. 2-3
+    read with :math:`\mathbf{r}_{ij} = 0` would scale theirs by :math:`1 - g_{ij}` as well:
+    ``untyped="gate"``, for which all pairs must be edges.
+
+    All of it depends on (relation, head) or on (node, head) alone, so it is computed as two tables and
+    looked up along the edges; nothing of size [edges, relation_dim] ever exists.
+
+    The paper's text asks for tanh and for the key word's state, its Eq. 3 for the sigmoid and
+    :math:`\mathbf{h}_i`; the equation is the default.
+
+    The paper does not say where the relations start. ``start="random"`` draws vectors of length about 1,
+    scores by Glorot and :math:`\mathbf{V}_g` with deviation .02: relation scores stay below those of words,
+    and every gate starts near half open. ``start="torch"`` is what a program in PyTorch has that says
+    nothing: :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of :class:`torch.nn.Embedding`, and
+    :math:`\mathbf{V}_r, \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})`
+    of :class:`torch.nn.Linear`, :math:`n` the channels that each reads. Its relation scores are more than
+    twice as wide, and its gates differ from pair to pair from the first update. Which is better has to be
+    chosen on validation data; the narrow one, which the results in examples/ have, is the default.
+
+    With ``start="closed"`` nothing changes at first, as pretrained layers need it, while gradients flow:
+    :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The sigmoid of
+    Eq. 3 has no such start: without a bias no weights make it 0 for all states, and half open as it starts it
+    halves the scores of typed pairs.
+
+    Args:
+        in_channels: Size of the node states :math:`\mathbf{h}`.
+        heads: Number of attention heads.
+        num_relations: Number of relation ids.
+        relation_dim: Size of the relation vectors :math:`\mathbf{r}`. (default: :obj:`30`)
+        gate: ``"sigmoid"`` (Eq. 3), ``"tanh"`` (text) or :obj:`None` (no gate). (default: ``"sigmoid"``)
+        gate_state: Whose state the gate reads: ``"query"`` (Eq. 3) or ``"key"`` (text). (default:
+            ``"query"``)
+        untyped: Pairs of relation NONE ``"keep"`` their score or go through the ``"gate"``. (default:
+            ``"keep"``)
+        start: ``"random"``, ``"torch"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. A shared
+            :obj:`relation` starts as its owner says. (default: ``"random"``)
+        relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the
+            module has its own. (default: :obj:`None`)
+
+    Shapes:
+        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
+          :math:`(|\mathcal{E}|)`
+        - output: :class:`EdgeTerms` with ``attn_bias`` and ``score_scale``, both
+          :math:`(|\mathcal{E}|, H)`; the scale is :obj:`None` without the gate
+
+    Raises:
+        ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped`, :obj:`start` or the shape of
+            :obj:`relation` is wrong, or an edge has no relation of the table.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import GatedRelationScore
+        >>> score = GatedRelationScore(in_channels=8, heads=2, num_relations=5)
+        >>> edge_index, edge_type = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 3])
+        >>> score(torch.randn(2, 8), edge_index, edge_type).score_scale[0]  # NONE: the score stays
+        tensor([1., 1.], grad_fn=<SelectBackward0>)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        heads: int,
+        num_relations: int,
+        relation_dim: int = 30,
+        *,
+        gate: str | None = "sigmoid",
+        gate_state: str = "query",
+        untyped: str = "keep",
+        start: str = "random",
+        relation: nn.Embedding | None = None,
+    ) -> None:
+        super().__init__()
+        if start not in GATE_STARTS:
+            raise ValueError(f"'start' must be one of {', '.join(GATE_STARTS)} (got {start!r})")
+        if start == "closed" and gate == "sigmoid":
+            raise ValueError("start='closed' needs gate='tanh' or gate=None: no weights make the sigmoid 0")
+        if untyped not in UNTYPED:
+            raise ValueError(f"'untyped' must be 'keep' or 'gate' (got {untyped!r})")
+        if gate not in GATES:
+            raise ValueError(f"'gate' must be 'sigmoid', 'tanh' or None (got {gate!r})")
+        if gate_state not in STATES:
+            raise ValueError(f"'gate_state' must be 'query' or 'key' (got {gate_state!r})")
+        if relation is not None and relation.weight.shape != (num_relations, relation_dim):
+            shape = [*relation.weight.shape]
+            raise ValueError(f"'relation' must be of shape [{num_relations}, {relation_dim}] (got {shape})")
+        self.in_channels, self.heads, self.gate, self.gate_state = in_channels, heads, gate, gate_state
+        self.untyped, self.start = untyped, start
+        # A shared table is its owner's: registered here as well, a state_dict would hold it once a layer.
+        self._shared = (relation,)
+        self.own_relation = None if relation is not None else nn.Embedding(num_relations, relation_dim)
+        self.lin_score = nn.Parameter(torch.empty(relation_dim, heads))  # V_r of every head
+        if gate is not None:
+            self.gate_node = nn.Parameter(torch.empty(heads, in_channels, relation_dim))  # W_{g,e}
+            self.gate_relation = nn.Parameter(torch.empty(heads, relation_dim, relation_dim))  # W_{g,r}
+            self.gate_out = nn.Parameter(torch.empty(heads, relation_dim))  # V_g
+        self.reset_parameters()
+
+    @property
+    def relation(self) -> nn.Embedding:
+        """The relation vectors, its own or shared."""
+        relation = self._shared[0] or self.own_relation
+        assert relation is not None
+        return relation
+
+    def reset_parameters(self) -> None:
+        if self.own_relation is not None:
+            reset_relation(self.own_relation, self.start)
+        if self.start == "torch":
+            self._reset_as_torch()
+            return
+        glorot(self.lin_score)
+        if self.gate is not None:
+            glorot(self.gate_node)
+            glorot(self.gate_relation)
+            nn.init.normal_(self.gate_out, std=0.02)  # every gate starts near 0: a sigmoid half open
+        if self.start == "closed":
+            nn.init.zeros_(self.lin_score if self.gate is None else self.gate_out)
+
+    def _reset_as_torch(self) -> None:
+        relation_dim = self.relation.embedding_dim
+        reset_linear(self.lin_score, relation_dim)
+        if self.gate is not None:
+            reset_linear(self.gate_node, self.in_channels)
+            reset_linear(self.gate_relation, relation_dim)
+            reset_linear(self.gate_out, relation_dim)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
+        check_edge_type(edge_type, edge_index, self.relation.num_embeddings)
+        typed = torch.arange(self.relation.num_embeddings, device=edge_type.device) != RelationVocab.NONE
+        vectors = self.relation.weight * typed[:, None]  # NONE: r = 0
+        score = vectors @ self.lin_score
+        if self.gate is None:
+            return EdgeTerms(pick_rows(score, edge_type))
+        # (h_i W_ge + r_ij W_gr) V_g = h_i (W_ge V_g) + r_ij (W_gr V_g): a node part and a relation part.
+        node = x @ torch.einsum("hcr,hr->ch", self.gate_node, self.gate_out)
+        relation = vectors @ torch.einsum("hcr,hr->ch", self.gate_relation, self.gate_out)
+        score_e, gate_r = pick_rows(torch.cat([score, relation], dim=1), edge_type).split(self.heads, dim=1)
+        end = edge_index[1 if self.gate_state == "query" else 0]
+        logit = pick_rows(node, end) + gate_r
+        gate = logit.sigmoid() if self.gate == "sigmoid" else logit.tanh()
+        if self.untyped == "keep":
+            gate = gate * (edge_type != RelationVocab.NONE).unsqueeze(-1)
+        return EdgeTerms(gate * score_e, 1 - gate)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.in_channels}, heads={self.heads}, "
+            f"num_relations={self.relation.num_embeddings}, relation_dim={self.relation.embedding_dim}, "
+            f"gate={self.gate!r}, gate_state={self.gate_state!r}, untyped={self.untyped!r}, "
+            f"start={self.start!r})"
+        )

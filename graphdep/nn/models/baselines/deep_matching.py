@@ -1,0 +1,465 @@
+"""Deep matching networks for response selection: DAM (2018) and IOI."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
+
+from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.dropout import Dropout
+from graphdep.nn.models.baselines.matching import (
+    MatchingModel,
+    TurnAccumulator,
+    TurnPairs,
+    logit_of,
+    padded_images,
+)
+from graphdep.nn.models.transformer import TransformerLayer
+from graphdep.transforms.presets import count
+
+
+class AttentiveModule(nn.Module):
+    r"""Words of one text, :math:`\mathbf{Q}`, look at those of another, :math:`\mathbf{K}`.
+
+    .. math::
+        \mathbf{X} = \mathrm{LN}\big(\mathbf{Q} + \operatorname{softmax}(\mathbf{S}) \mathbf{K}\big), \qquad
+        \mathrm{LN}\big(\mathbf{X} + \max(0, \mathbf{X} \mathbf{W}_1 + \mathbf{b}_1) \mathbf{W}_2 +
+        \mathbf{b}_2\big)
+
+    with scores :math:`\mathbf{S} = \mathbf{Q} \mathbf{K}^{\top} / \sqrt{C}`, or if they are ``aware``
+    :math:`\mathrm{ReLU}(\mathbf{Q} \mathbf{U}) \mathbf{D} \, \mathrm{ReLU}(\mathbf{K} \mathbf{U})^{\top} /
+    \sqrt{C}` with a diagonal :math:`\mathbf{D}`.
+
+    Args:
+        channels: Size of the words' vectors.
+        aware: Which scores. (default: :obj:`False`)
+    """
+
+    def __init__(self, channels: int, *, aware: bool = False) -> None:
+        super().__init__()
+        self.lin_score = nn.Linear(channels, channels, bias=False) if aware else None
+        self.diagonal = nn.Parameter(torch.ones(channels)) if aware else None
+        self.norm_attention = nn.LayerNorm(channels)
+        self.lin_in, self.lin_out = nn.Linear(channels, channels), nn.Linear(channels, channels)
+        self.norm_out = nn.LayerNorm(channels)
+
+    def reset_parameters(self) -> None:
+        for module in self.children():
+            module.reset_parameters()  # type: ignore[operator]
+        if self.diagonal is not None:
+            nn.init.ones_(self.diagonal)
+
+    def forward(self, query: Tensor, key: Tensor, query_mask: Tensor, key_mask: Tensor) -> Tensor:
+        """States of the query's words ``[texts, words, C]``, zeros where it has none; masks are
+        ``[texts, words]`` and true where words are.
+        """
+        left, right = query, key
+        if self.lin_score is not None and self.diagonal is not None:
+            left = torch.relu(self.lin_score(query)) * self.diagonal
+            right = torch.relu(self.lin_score(key))
+        attended = F.scaled_dot_product_attention(left, right, key, attn_mask=key_mask.unsqueeze(1))
+        x = self.norm_attention(query + attended)
+        x = self.norm_out(x + self.lin_out(torch.relu(self.lin_in(x))))
+        return x * query_mask.unsqueeze(-1)
+
+
+class TurnTransformer(nn.Module):
+    r"""Every utterance of an example attends to every other; turn embeddings tell their order.
+
+    Args:
+        hidden_channels: Size of the utterance vectors.
+        num_layers: Number of blocks.
+        heads: Attention heads a block; divides :obj:`hidden_channels`.
+        ff_channels: Size of the feed-forward layers.
+        dropout: Dropout probability.
+        max_turns: Turns told apart, later ones share the last embedding; 0 for no turn embedding.
+
+    Shapes:
+        - x: :math:`(\text{utterances}, C)`; ptr: :math:`(B + 1)`; output :math:`(\text{utterances}, C)`
+
+    Raises:
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`.
+    """
+
+    def __init__(
+        self,
+        hidden_channels: int,
+        *,
+        num_layers: int,
+        heads: int,
+        ff_channels: int,
+        dropout: float,
+        max_turns: int,
+    ) -> None:
+        super().__init__()
+        if heads < 1 or hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.turn = nn.Embedding(max_turns, hidden_channels) if max_turns else None
+        self.dropout = Dropout(dropout)
+        size = hidden_channels // heads
+        self.layers = nn.ModuleList(
+            TransformerLayer(
+                AttentionConv(hidden_channels, size, heads, dropout=dropout),
+                hidden_channels,
+                ff_channels,
+                dropout=dropout,
+            )
+            for _ in range(num_layers)
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.turn is not None:
+            nn.init.normal_(self.turn.weight, std=self.turn.embedding_dim**-0.5)
+        reset(self.layers)
+
+    def forward(self, x: Tensor, ptr: Tensor) -> Tensor:
+        number = torch.arange(x.size(0), device=x.device)
+        if self.turn is not None:
+            turn = number - ptr[:-1].repeat_interleave(ptr.diff(), output_size=x.size(0))
+            x = self.dropout(x + self.turn(turn.clamp(max=self.turn.num_embeddings - 1)))
+        edges = number.new_empty(2, 0)
+        layout = AttentionLayout(edges, x.size(0), clique=torch.zeros_like(number), ptr=ptr)
+        for layer in self.layers:
+            x = layer(x, layout)
+        return x
+
+
+IOI_FORMS = ("paper", "code")
+OBJECTIVES = ("local", "global")
+_FILTERS = (32, 16)
+_WINDOW = 3
+
+
+class IOI(MatchingModel):
+    r"""Lets an utterance and the response interact block after block, and matches them in each, from `"One
+    Time of Interaction May Not Be Enough: Go Deep with an Interaction-over-Interaction Network for Response
+    Selection in Dialogues" <https://aclanthology.org/P19-1001/>`_.
+
+    A block :math:`k` reads representations :math:`\mathbf{U}, \mathbf{R}` of an utterance and the response,
+    in the first one their word vectors :math:`\mathbf{E}_u, \mathbf{E}_r`. Each looks at itself and at the
+    other, by attentive modules :math:`\mathrm{AM}` as in :class:`DeepAttentionMatching`, four of each block's
+    own, and what it finds is compressed:
+
+    .. math::
+        \hat{\mathbf{U}} &= \mathrm{AM}(\mathbf{U}, \mathbf{U}), \qquad
+        \bar{\mathbf{U}} = \mathrm{AM}(\mathbf{U}, \mathbf{R}), \qquad
+        \tilde{\mathbf{U}} = \mathbf{U} \odot \bar{\mathbf{U}}, \\
+        \mathbf{U}' &= \mathrm{LN}\big(\mathbf{E}_u + \mathbf{U} + \mathrm{ReLU}([\mathbf{U};
+        \hat{\mathbf{U}}; \bar{\mathbf{U}}; \tilde{\mathbf{U}}] \mathbf{W} + \mathbf{b})\big)
+
+    and so for :math:`\mathbf{R}`, with weights of its own; :math:`\mathbf{E}` is added from the second block
+    on. The next block reads :math:`\mathbf{U}', \mathbf{R}'`. The products :math:`\mathbf{U}
+    \mathbf{R}^{\top}`, :math:`\hat{\mathbf{U}} \hat{\mathbf{R}}^{\top}` and :math:`\bar{\mathbf{U}}
+    \bar{\mathbf{R}}^{\top}`, divided by :math:`\sqrt{C}`, are the channels of an image. Two times a
+    convolution with ReLU and max pooling, in windows of three times three, and a layer with tanh make the
+    matching vector of the utterance; a GRU reads those of the context, and its last state gives the block's
+    logit :math:`s_k`. Responses are ranked by :math:`\sum_k \sigma(s_k)`: the output is the logit of their
+    mean,
+
+    .. math::
+        g(c, r) = \frac{1}{K} \sum_k \sigma(s_k)
+
+    With ``objective="local"`` every block learns the label by itself, and the losses are summed; with
+    ``"global"`` :math:`\sigma(\sum_k s_k)` learns it and ranks, as in the code.
+
+    The formulas were learned from the authors' `code <https://github.com/chongyangtao/IOI>`_ and its
+    documents; the paper's text was not at hand. As far as we know its attention is the scaled product of
+    Transformers; that of the code is ``form="code"``: scores :math:`\mathrm{ReLU}(\mathbf{Q} \mathbf{V})
+    \mathbf{D} \, \mathrm{ReLU}(\mathbf{K} \mathbf{V})^{\top} / \sqrt{C}` with a diagonal :math:`\mathbf{D}`.
+    Published sizes are the defaults: 200 channels, seven blocks, 32 and 16 filters, 50 words, the last 10
+    turns, dropout .2, Adam with a rate of 1e-4 that falls to 5e-5, batches of 100. What is not as in the
+    code: word vectors start from word2vec's, here drawn at random unless there are :obj:`vectors`; batch and
+    rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is set; dropout acts on word
+    vectors, compressed ones and images, where the code names more places and lets it act in none;
+    similarities of padding are zeros in all channels, which the code does not mask in those of what texts see
+    of themselves and of each other; unknown words are padding there, here they are words, whose vector starts
+    at zeros; :math:`\mathbf{D}` starts at ones, there it is drawn; LayerNorm adds PyTorch's 1e-5 to a
+    variance, not 1e-8; padded turns are not read by the GRU; a loss is not cut at 10; the GRU is PyTorch's
+    (:class:`SMN`), layers start as PyTorch's do, and pooling pads behind the words alone, where TensorFlow's
+    pads before them, too, for some sizes that are not the published ones.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the word vectors, of all representations, and of matching vectors. (default:
+            :obj:`200`)
+        num_layers: Blocks. (default: :obj:`7`)
+        max_words: Words of an utterance that are read, the last ones; the side of the image. (default:
+            :obj:`50`)
+        max_turns: Utterances of the context that are read, the last ones. (default: :obj:`10`)
+        objective: What learns the label: each block (``"local"``) or their sum (``"global"``). (default:
+            ``"local"``)
+        form: Of the attention, ``"paper"`` or ``"code"``. (default: ``"paper"``)
+        dropout: Dropout probability. (default: :obj:`0.2`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
+            not :obj:`hidden_channels`. (default: :obj:`None`)
+
+    Shapes:
+        - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
+          logits :math:`(B)`, of :meth:`trained` :math:`(B, K)`
+
+    Raises:
+        ValueError: If :obj:`max_words`, :obj:`max_turns` or :obj:`num_layers` is below 1, :obj:`objective` or
+            :obj:`form` is unknown, or an example has no response.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import IOI
+        >>> texts = [["Who", "sings", "?"], ["She", "does", "."]]
+        >>> trees = [Sentence(words, [2, 0, 2], ["dep", "root", "punct"]) for words in texts]
+        >>> vocab = Vocab(["Who", "sings", "?", "She"])
+        >>> data = to_data(trees, vocab=vocab, segment=[0, 1])  # one utterance, and the response
+        >>> model = IOI(len(vocab), hidden_channels=8, num_layers=2, max_words=8)
+        >>> model(data).shape, model.trained(data).shape
+        (torch.Size([1]), torch.Size([1, 2]))
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 200,
+        num_layers: int = 7,
+        max_words: int = 50,
+        max_turns: int = 10,
+        objective: str = "local",
+        form: str = "paper",
+        dropout: float = 0.2,
+        vectors: Tensor | None = None,
+    ) -> None:
+        options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
+        super().__init__(num_words, hidden_channels, vectors=vectors, **options)
+        for name, value, known in (("form", form, IOI_FORMS), ("objective", objective, OBJECTIVES)):
+            if value not in known:
+                raise ValueError(f"{name!r} must be one of {', '.join(known)} (got {value!r})")
+        count("num_layers", num_layers, 1)
+        self.objective, self.form = objective, form
+        aware = form == "code"
+        self.blocks = nn.ModuleList(
+            _Block(hidden_channels, max_words, aware=aware, dropout=dropout, is_last=block == num_layers - 1)
+            for block in range(num_layers)
+        )
+
+    def match(self, pairs: TurnPairs) -> Tensor:
+        mask = pairs.mask
+        masks = mask[pairs.turn], mask[pairs.response]
+        start = pairs.x.index_select(0, pairs.turn), pairs.x.index_select(0, pairs.response)
+        texts, logits = start, []
+        for number, block in enumerate(cast("list[_Block]", [*self.blocks])):
+            own, crossed = block.seen(texts, masks)
+            logits.append(block.score([texts, own, crossed], pairs))
+            if block.compress:
+                texts = block.compressed(texts, own, crossed, start if number else None, masks)
+        return torch.stack(logits, dim=-1)
+
+    def learnt(self, logits: Tensor) -> Tensor:
+        return logits.sum(dim=-1) if self.objective == "global" else logits
+
+    def combined(self, logits: Tensor) -> Tensor:
+        if self.objective == "global":
+            return logits
+        right, wrong = (F.logsigmoid(sign * logits).logsumexp(dim=-1) for sign in (1, -1))
+        return right - wrong
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, objective={self.objective!r}, form={self.form!r}"
+
+
+Texts = tuple[Tensor, Tensor]
+"""Of an utterance and of the response, for each pair."""
+
+
+class _Block(nn.Module):
+    def __init__(self, channels: int, max_words: int, *, aware: bool, dropout: float, is_last: bool) -> None:
+        super().__init__()
+        self.max_words = max_words
+        self.own = nn.ModuleList(AttentiveModule(channels, aware=aware) for _ in range(2))
+        self.crossed = nn.ModuleList(AttentiveModule(channels, aware=aware) for _ in range(2))
+        sides = range(0 if is_last else 2)  # no block reads what the last would give it
+        self.compress = nn.ModuleList(nn.Linear(4 * channels, channels) for _ in sides)
+        self.norm = nn.ModuleList(nn.LayerNorm(channels) for _ in sides)
+        self.dropout = Dropout(dropout)
+        first, second = _FILTERS
+        self.conv1 = nn.Conv2d(3, first, _WINDOW, padding=1)
+        self.conv2 = nn.Conv2d(first, second, _WINDOW, padding=1)
+        side = math.ceil(math.ceil(max_words / _WINDOW) / _WINDOW)
+        self.lin_match = nn.Linear(second * side * side, channels)
+        self.turns = TurnAccumulator(channels, channels, "last", 1)
+        self.lin = nn.Linear(channels, 1)
+
+    def reset_parameters(self) -> None:
+        for module in (*self.own, *self.crossed, *self.compress, *self.norm):
+            reset(module)
+        for module in (self.conv1, self.conv2, self.lin_match, self.turns, self.lin):
+            module.reset_parameters()
+
+    def seen(self, texts: Texts, masks: Texts) -> tuple[Texts, Texts]:
+        """What each sees of itself, and of the other."""
+        (u, r), (u_mask, r_mask) = texts, masks
+        own = self.own[0](u, u, u_mask, u_mask), self.own[1](r, r, r_mask, r_mask)
+        return own, (self.crossed[0](u, r, u_mask, r_mask), self.crossed[1](r, u, r_mask, u_mask))
+
+    def compressed(
+        self, texts: Texts, own: Texts, crossed: Texts, start: Texts | None, masks: Texts
+    ) -> Texts:
+        """What the next block reads."""
+        out = []
+        for side in range(2):
+            x, other = texts[side], crossed[side]
+            new = torch.relu(self.compress[side](torch.cat([x, own[side], other, x * other], dim=-1)))
+            total = x + self.dropout(new)
+            total = total if start is None else total + start[side]
+            out.append(self.norm[side](total) * masks[side].unsqueeze(-1))
+        return out[0], out[1]
+
+    def score(self, texts: list[Texts], pairs: TurnPairs) -> Tensor:
+        """Logits of the examples."""
+        images = torch.stack([u @ r.transpose(1, 2) for u, r in texts], dim=1) / texts[0][0].size(-1) ** 0.5
+        images = padded_images(images, self.max_words)
+        for conv in (self.conv1, self.conv2):
+            images = F.max_pool2d(torch.relu(conv(images)), _WINDOW, ceil_mode=True)
+        vectors = torch.tanh(self.lin_match(self.dropout(images.flatten(1))))
+        return logit_of(self.lin, self.turns(vectors, vectors, pairs))
+
+
+DAM_FORMS = ("paper", "code")
+
+
+class DeepAttentionMatching(MatchingModel):
+    r"""Matches an utterance and the response by attention within and across them, layer by layer, from
+    `"Multi-Turn Response Selection for Chatbots with Deep Attention Matching Network"
+    <https://aclanthology.org/P18-1103/>`_. It is no relation of DAM, whose relations are nodes.
+
+    An attentive module lets the words of one text look at those of another, without matrices for queries,
+    keys and values:
+
+    .. math::
+        \mathbf{X} &= \mathrm{LN}\big(\mathbf{Q} + \operatorname{softmax}(\mathbf{Q} \mathbf{K}^{\top} /
+        \sqrt{C}) \mathbf{K}\big), \\
+        \mathrm{AM}(\mathbf{Q}, \mathbf{K}) &= \mathrm{LN}\big(\mathbf{X} + \max(0, \mathbf{X} \mathbf{W}_1 +
+        \mathbf{b}_1) \mathbf{W}_2 + \mathbf{b}_2\big)
+
+    From the word vectors :math:`\mathbf{U}^0, \mathbf{R}^0` of an utterance and of the response on, each
+    looks at itself, with one module a layer for both, and at the other, with one for either direction:
+
+    .. math::
+        \mathbf{U}^{l+1} &= \mathrm{AM}_l(\mathbf{U}^l, \mathbf{U}^l), \qquad
+        \mathbf{R}^{l+1} = \mathrm{AM}_l(\mathbf{R}^l, \mathbf{R}^l), \\
+        \tilde{\mathbf{U}}^l &= \mathrm{AM}^u_l(\mathbf{U}^l, \mathbf{R}^l), \qquad
+        \tilde{\mathbf{R}}^l = \mathrm{AM}^r_l(\mathbf{R}^l, \mathbf{U}^l)
+
+    The products :math:`\mathbf{U}^l {\mathbf{R}^l}^{\top}` and :math:`\tilde{\mathbf{U}}^l
+    {\tilde{\mathbf{R}}^l}{}^{\top}` of all :math:`l = 0 \dots L` are the channels of an image of turns,
+    words of the utterance and words of the response. Two times a convolution in three dimensions with ELU and
+    max pooling, in windows of three, make the features :math:`\mathbf{f}` of it, and :math:`g(c, r) =
+    \sigma(\mathbf{W} \mathbf{f} + b)`.
+
+    The formulas were learned from the authors' `code <https://github.com/baidu/Dialogue>`_ and its documents;
+    the paper's text was not at hand. With ``form="code"`` all products are divided by :math:`\sqrt{C}`, which
+    the code does "to prevent gradient explosion" and, as far as we know, the paper's formulas do not.
+    Published sizes are the defaults: 200 channels, five layers, 32 and 16 filters, 9 turns, 50 words,
+    word2vec vectors that are tuned (here drawn at random, unless there are :obj:`vectors`), Adam with a rate
+    of 1e-3 that falls by a tenth every 400 updates, batches of 256; for Douban 16 and 16 filters, which are
+    not here. What is not as in the code: similarities of padding are zeros, where there they are those of its
+    vector; a linear layer's bias is a vector, not a number; linear layers and filters start as PyTorch's do,
+    there orthogonal and between -.01 and .01; LayerNorm adds PyTorch's 1e-5 to a variance, not 1e-6;
+    gradients are not cut to values between -1 and 1, nor is a loss at 10; pooling pads as said of
+    :class:`IOI`; batch and rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is
+    set.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the word vectors and of all states. (default: :obj:`200`)
+        num_layers: Times that a text looks at itself, :math:`L`; 0 for products of word vectors and of one
+            look at the other. (default: :obj:`5`)
+        max_words: Words of an utterance that are read, the last ones; a side of the image. (default:
+            :obj:`50`)
+        max_turns: Utterances of the context that are read, the last ones; the depth of the image. (default:
+            :obj:`9`)
+        form: ``"paper"``, or ``"code"`` for scaled products. (default: ``"paper"``)
+        dropout: Dropout probability of the word vectors; the paper has none. (default: :obj:`0.0`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
+            not :obj:`hidden_channels`. (default: :obj:`None`)
+
+    Shapes:
+        - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
+          logits :math:`(B)`
+
+    Raises:
+        ValueError: If :obj:`max_words` or :obj:`max_turns` is below 1, :obj:`num_layers` below 0,
+            :obj:`form` is unknown, or an example has no response.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DeepAttentionMatching
+        >>> texts = [["Who", "sings", "?"], ["She", "does", "."]]
+        >>> trees = [Sentence(words, [2, 0, 2], ["dep", "root", "punct"]) for words in texts]
+        >>> vocab = Vocab(["Who", "sings", "?", "She"])
+        >>> data = to_data(trees, vocab=vocab, segment=[0, 1])  # one utterance, and the response
+        >>> model = DeepAttentionMatching(len(vocab), hidden_channels=8, num_layers=1, max_words=8)
+        >>> model(data).shape
+        torch.Size([1])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 200,
+        num_layers: int = 5,
+        max_words: int = 50,
+        max_turns: int = 9,
+        form: str = "paper",
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
+        super().__init__(num_words, hidden_channels, vectors=vectors, **options)
+        if form not in DAM_FORMS:
+            raise ValueError(f"'form' must be one of {', '.join(DAM_FORMS)} (got {form!r})")
+        count("num_layers", num_layers)
+        self.form = form
+        self.scale = hidden_channels**-0.5 if form == "code" else 1.0
+        self.own = nn.ModuleList(AttentiveModule(hidden_channels) for _ in range(num_layers))
+        self.turn_at_response, self.response_at_turn = (
+            nn.ModuleList(AttentiveModule(hidden_channels) for _ in range(num_layers + 1)) for _ in range(2)
+        )
+        first, second = _FILTERS
+        self.conv1 = nn.Conv3d(2 * (num_layers + 1), first, _WINDOW, padding=1)
+        self.conv2 = nn.Conv3d(first, second, _WINDOW, padding=1)
+        cells = [_pooled(_pooled(size)) for size in (max_turns, max_words, max_words)]
+        self.lin = nn.Linear(second * cells[0] * cells[1] * cells[2], 1)
+
+    def match(self, pairs: TurnPairs) -> Tensor:
+        images = padded_images(torch.stack(self._products(pairs), dim=1) * self.scale, self.max_words)
+        cube = pairs.dense(images, self.max_turns).transpose(1, 2)  # turns are the depth, products channels
+        for conv in (self.conv1, self.conv2):
+            cube = F.max_pool3d(F.elu(conv(cube)), _WINDOW, ceil_mode=True)
+        return logit_of(self.lin, cube.flatten(1))
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, form={self.form!r}"
+
+    def _products(self, pairs: TurnPairs) -> list[Tensor]:
+        mask = pairs.mask
+        turn_mask, response_mask = mask[pairs.turn], mask[pairs.response]
+        x, products, crossed = pairs.x, [], []
+        for layer in range(len(self.own) + 1):
+            turn, response = x.index_select(0, pairs.turn), x.index_select(0, pairs.response)
+            products.append(turn @ response.transpose(1, 2))
+            left = self.turn_at_response[layer](turn, response, turn_mask, response_mask)
+            right = self.response_at_turn[layer](response, turn, response_mask, turn_mask)
+            crossed.append(left @ right.transpose(1, 2))
+            if layer < len(self.own):
+                x = self.own[layer](x, x, mask, mask)
+        return [*products, *crossed]
+
+
+def _pooled(size: int) -> int:
+    return -(-size // _WINDOW)

@@ -1,0 +1,598 @@
+"""Tree-Transformers over dependencies and constituents, and the Universal Sentence Encoder's architecture."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.utils import cumsum, scatter
+
+from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.dropout import Dropout
+from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder, SpanLevels
+from graphdep.nn.models.baselines.dependency_trees import TreeLevels, sum_children
+from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.transformer import (
+    TextEncoder,
+    TransformerLayer,
+    root_nodes,
+    utterance_of,
+    with_positions_in_utterance,
+    words_of,
+)
+from graphdep.transforms.presets import count
+
+FORMS = ("paper", "code")
+
+
+class BranchAttention(nn.Module):
+    """The states of families from those of their members, see :class:`DependencyTreeTransformer`.
+
+    Args:
+        channels: Size of the states.
+        branches: Branches of attention; divides :obj:`channels`.
+        ff_channels: Size of all branches' feed-forward layers together.
+        form: ``"paper"`` or ``"code"``.
+        position_codes: Add sinusoids of the members' places.
+        dropout: Dropout probability.
+    """
+
+    def __init__(
+        self, channels: int, branches: int, ff_channels: int, form: str, position_codes: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        if form not in FORMS:
+            raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")
+        if branches < 1 or channels % branches:
+            raise ValueError(f"'heads' ({branches}) must divide 'hidden_channels' ({channels})")
+        if form == "paper" and ff_channels < branches:
+            raise ValueError(f"'ff_channels' must be at least 'heads' ({branches}) (got {ff_channels})")
+        self.channels, self.branches = channels, branches
+        self.form, self.position_codes = form, position_codes
+        self.lin_in = nn.Linear(channels, 3 * channels, bias=False)
+        self.dropout = Dropout(dropout)
+        if form == "paper":
+            size, ff = channels // branches, ff_channels // branches
+            self.branch = nn.Parameter(torch.empty(branches, size, channels))
+            self.norm = nn.LayerNorm(channels)
+            self.kappa = nn.Parameter(torch.empty(branches))
+            self.alpha = nn.Parameter(torch.empty(branches))
+            self.ff_in = nn.Parameter(torch.empty(branches, channels, ff))
+            self.ff_in_bias = nn.Parameter(torch.empty(branches, ff))
+            self.ff_out = nn.Parameter(torch.empty(branches, ff, channels))
+            self.ff_out_bias = nn.Parameter(torch.empty(branches, channels))
+            self.lin_out = nn.Linear(channels, channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.xavier_normal_(self.lin_in.weight)
+        if self.form == "code":
+            return
+        self.norm.reset_parameters()
+        self.lin_out.reset_parameters()
+        for tensor in (self.branch, self.ff_in, self.ff_out):
+            for matrix in tensor:
+                nn.init.xavier_normal_(matrix)
+        for vector in (self.kappa, self.alpha, self.ff_in_bias, self.ff_out_bias):
+            nn.init.zeros_(vector)
+
+    def forward(self, x: Tensor, residual: Tensor, family: Tensor, place: Tensor, families: int) -> Tensor:
+        """The state of each family.
+
+        Args:
+            x: The states of the members: ``[members, C]``.
+            residual: What form ``"code"`` adds to attention: ``[members, C]``.
+            family, place: The family of each member, and its place in it: ``[members]``.
+            families: Their number.
+        """
+        if self.position_codes:
+            x = x + _sinusoids(place, self.channels).to(x.dtype)
+        attended = self._attend(x, family, place, families)
+        if self.form == "code":
+            summed = attended.flatten(1) + residual
+            return torch.tanh(summed.new_zeros(families, self.channels).index_add(0, family, summed))
+        parts = torch.tanh(self.lin_out(self._branches(attended, x) + x))
+        return parts.new_zeros(families, self.channels).index_add(0, family, parts)
+
+    def _attend(self, x: Tensor, family: Tensor, place: Tensor, families: int) -> Tensor:
+        """Attention within families: ``[members, branches, size]``."""
+        slot, shapes = _slots(family, place, families)
+        sizes = [count * places for count, places in shapes]
+        # Families of a group side by side, filled up with rows that nobody sees.
+        blocks = x.new_zeros(sum(sizes), self.channels).index_copy(0, slot, x)
+        there = torch.zeros(sum(sizes), dtype=torch.bool, device=x.device).index_fill(0, slot, True)
+        attended = [
+            self._attend_group(block.view(*shape, -1), filled.view(shape)).flatten(0, 1)
+            for shape, block, filled in zip(shapes, blocks.split(sizes), there.split(sizes))
+        ]
+        return torch.cat(attended).index_select(0, slot)
+
+    def _attend_group(self, x: Tensor, there: Tensor) -> Tensor:
+        """Attention within families of similar width: ``[families, places, branches, size]``."""
+        query, key, value = self.lin_in(x).unflatten(-1, (3, self.branches, -1)).unbind(dim=2)
+        scores = torch.einsum("fqbd,fkbd->fbqk", query, key) / math.sqrt(query.size(-1))
+        if self.form == "paper":
+            weights = scores.masked_fill(~there[:, None, None, :], -math.inf).softmax(dim=-1)
+        else:  # over those who attend, as the code has it, and not over what is attended to
+            weights = scores.masked_fill(~there[:, None, :, None], -math.inf).softmax(dim=-2)
+            weights = weights.masked_fill(~there[:, None, None, :], 0)
+        return torch.einsum("fbqk,fkbd->fqbd", weights.to(value.dtype), value)
+
+    def _branches(self, attended: Tensor, x: Tensor) -> Tensor:
+        """The weighted sum of what the branches make of attention: ``[members, C]``."""
+        out = torch.einsum("nbd,bdc->nbc", attended, self.branch)
+        out = self.norm(self.dropout(out) + x.unsqueeze(1)) * self.kappa.softmax(0).unsqueeze(-1)
+        hidden = torch.relu(torch.einsum("nbc,bcf->nbf", out, self.ff_in.to(out.dtype)) + self.ff_in_bias)
+        out = torch.einsum("nbf,bfc->nbc", hidden, self.ff_out.to(hidden.dtype)) + self.ff_out_bias
+        return (self.dropout(out) * self.alpha.softmax(0).unsqueeze(-1)).sum(dim=1)
+
+
+def _sinusoids(place: Tensor, channels: int) -> Tensor:
+    """Those of `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_: ``[members, channels]``."""
+    pair = (torch.arange(channels, device=place.device) // 2 * 2).double()
+    angle = place.double().unsqueeze(-1) / 10000 ** (pair / channels)
+    return torch.where(torch.arange(channels, device=place.device) % 2 == 0, angle.sin(), angle.cos())
+
+
+def _slots(family: Tensor, place: Tensor, families: int) -> tuple[Tensor, list[tuple[int, int]]]:
+    """The slot of each member in blocks of families, and how many families and places each block has.
+
+    Families whose widths have the same next power of two share a block, as wide as its widest: slots are then
+    fewer than twice the members, and scores fewer than four times those within families, whatever else is in
+    the batch.
+    """
+    width = torch.zeros(families, dtype=torch.long, device=family.device)
+    width = width.index_add(0, family, torch.ones_like(family))
+    group = torch.bucketize(width, 2 ** torch.arange(31, device=family.device))
+    none = width.new_zeros(32)
+    count = none.index_add(0, group, torch.ones_like(width))
+    places = none.scatter_reduce(0, group, width, "amax")
+    start = cumsum(count * places)[:-1]
+    number = places_in(group, torch.arange(families, device=family.device))
+    first = start[group] + number * places[group]
+    shapes = torch.stack([count, places], dim=1).tolist()  # of all blocks at once: a GPU is waited for
+    return first[family] + place, [(count, places) for count, places in shapes if count]
+
+
+def places_in(family: Tensor, key: Tensor) -> Tensor:
+    """The place of each member in its family, by the order of keys."""
+    order = key.argsort()
+    order = order[family[order].argsort(stable=True)]
+    ranked = family[order]
+    rank = torch.arange(family.numel(), device=family.device) - torch.searchsorted(ranked, ranked)
+    return torch.empty_like(rank).index_copy(0, order, rank)
+
+
+class TreeTransformer(TextEncoder):
+    r"""Tree Transformer over the dependency tree, after `"You Only Need Attention to Traverse Trees"
+    <https://aclanthology.org/P19-1030/>`_.
+
+    A word without dependents has its embedding as its state. Any other word :math:`j` attends, together with
+    its dependents :math:`C(j)`, and the results are summed:
+
+    .. math::
+        \mathbf{X} = [\mathbf{e}_j; \mathbf{h}_k, k \in C(j)], \quad
+        \tilde{\mathbf{X}} = \mathrm{block}(\mathbf{X}), \quad
+        \mathbf{h}_j = \sum_i \tanh(\mathbf{W} (\tilde{\mathbf{x}}_i + \mathbf{x}_i) + \mathbf{b})
+
+    with one Transformer block (:class:`TransformerLayer`) for all words. It has plain multi-head attention:
+    the multi-branch attention of the source, with a feed-forward layer and a learned weight for each branch,
+    is left out, and so are its position codes. ROOT has the state of the root word (their sum, where a tree
+    has several). Nodes outside the trees have zeros. All words of one depth are computed at once, over the
+    whole batch.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        heads: Attention heads; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        ff_channels: Size of the feed-forward layer. (default: :obj:`300`)
+        dropout: Dropout probability, in the block too. (default: :obj:`0.0`)
+        vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+
+    Shapes:
+        - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, the data has no ROOT nodes, or its
+            depths do not fit its governors.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import TreeTransformer
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> TreeTransformer(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 300,
+        heads: int = 6,
+        ff_channels: int = 300,
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if heads < 1 or hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.hidden_channels = hidden_channels
+        self.embedding = NodeEmbedding(
+            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
+        )
+        conv = AttentionConv(hidden_channels, hidden_channels // heads, heads, dropout=dropout)
+        self.layer = TransformerLayer(conv, hidden_channels, ff_channels, dropout=dropout)
+        self.lin_out = nn.Linear(hidden_channels, hidden_channels)
+
+    def forward(self, data: Data) -> Tensor:
+        levels = TreeLevels(data)
+        words = levels.split(self.embedding(data).index_select(0, levels.order))
+        if len(words) == 1:  # ROOT nodes alone
+            return words[0].new_zeros(levels.num_nodes, self.hidden_channels)
+        states = [words[0]]
+        for word, governor in zip(words[1:-1], levels.governors):
+            states.append(self._combine(word, states[-1], governor))
+        roots = sum_children(states[-1], levels.governors[-1], levels.sizes[-1])
+        return levels.join([*states, roots])
+
+    def _combine(self, word: Tensor, below: Tensor, governor: Tensor) -> Tensor:
+        """The states of a level from its words and the states of the level below."""
+        inner, family = governor.unique(return_inverse=True)
+        x = torch.cat([word.index_select(0, inner), below])
+        family = torch.cat([torch.arange(inner.numel(), device=family.device), family])
+        order = family.argsort(stable=True)  # families side by side, as attention in blocks wants it
+        x, family = x.index_select(0, order), family.index_select(0, order)
+        layout = AttentionLayout(family.new_empty(2, 0), x.size(0), clique=family)
+        parts = torch.tanh(self.lin_out(self.layer(x, layout) + x))
+        states = sum_children(parts, family, inner.numel())
+        return word.index_copy(0, inner, states.to(word.dtype))
+
+
+class DependencyTreeTransformer(TextEncoder):
+    r"""Tree-Transformer over the dependency tree with its branches, from `"You Only Need Attention to
+    Traverse Trees" <https://aclanthology.org/P19-1030/>`_; :class:`TreeTransformer` is a simpler form.
+
+    A word without dependents has its vector as its state. Any other word :math:`j` makes one of its vector
+    and of its dependents' states, :math:`\mathbf{X} = [\mathbf{e}_j; \mathbf{h}_k, k \in C(j)]`, by attention
+    in :math:`n` branches:
+
+    .. math::
+        \mathbf{B}_i &= \mathrm{softmax}\Big(\frac{\mathbf{X} \mathbf{W}^Q_i (\mathbf{X} \mathbf{W}^K_i)^\top}
+        {\sqrt{d}}\Big) \mathbf{X} \mathbf{W}^V_i, \\
+        \bar{\mathbf{B}}_i &= \kappa_i \, \mathrm{LN}(\mathbf{B}_i \mathbf{W}^b_i + \mathbf{X}), \\
+        \tilde{\mathbf{X}} &= \sum_{i = 1}^{n} \alpha_i \big(\mathrm{ReLU}(\bar{\mathbf{B}}_i \mathbf{W}^1_i +
+        \mathbf{b}^1_i) \mathbf{W}^2_i + \mathbf{b}^2_i\big), \\
+        \mathbf{h}_j &= \sum_m \tanh(\mathbf{W} (\tilde{\mathbf{x}}_m + \mathbf{x}_m) + \mathbf{b})
+
+    with :math:`\sum \kappa_i = \sum \alpha_i = 1`. With :obj:`position_codes` sinusoids of the places in the
+    family, in the order of the text, are added to :math:`\mathbf{X}`; the paper tries both.
+
+    The paper's text was not at hand. The last formula is as in earlier notes on it; the branches follow the
+    authors' `code <https://github.com/navid5792/Tree-Transformer>`_, which has them as a class (with one sum
+    before the norm, and a norm of each branch), and
+    `"Weighted Transformer Network for Machine Translation" <https://arxiv.org/abs/1711.02132>`_, which they
+    are from; whether :math:`\mathbf{X}` stands in the norm, and where codes are added, we could
+    not verify. Weights that sum to 1 are a softmax here, equal at the start, and no projection after each
+    step. In the authors' class the input of a branch's feed-forward layer is added to its
+    output, and a norm taken, too; not here. What the authors' code runs is another model, of which
+    ``form="code"`` is one of two passes whose states it joins (the other also reads relation labels, and is
+    not here): heads side by side whose softmax is over those who attend, no branches, no
+    :math:`\mathbf{W}`, the words' own vectors added, and matrices that start smaller (Xavier's rule for all
+    heads' as one tensor; here for each):
+
+    .. math::
+        \mathbf{h}_j = \tanh \Big(\sum_m \big(\mathbf{a}_m + \mathbf{e}_m\big)\Big)
+
+    ROOT has the state of the root word (their sum, where a tree has several). Nodes outside the trees have
+    zeros. All words of one depth are computed at once, over the whole batch.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        heads: Branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        ff_channels: Size of the branches' feed-forward layers together, a share for each; the
+            size is ours. (default: :obj:`300`)
+        form: ``"paper"`` or ``"code"``, see above. (default: ``"paper"``)
+        position_codes: Add sinusoids. (default: :obj:`False`)
+        dropout: Dropout probability. (default: :obj:`0.0`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, projected where they have another size.
+            (default: :obj:`None`)
+
+    Shapes:
+        - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`form` is unknown, :obj:`heads` does not divide :obj:`hidden_channels` or is more
+            than :obj:`ff_channels`, the data has no ROOT nodes, or its depths do not fit its governors.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DependencyTreeTransformer
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> DependencyTreeTransformer(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 300,
+        heads: int = 6,
+        ff_channels: int = 300,
+        form: str = "paper",
+        position_codes: bool = False,
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.hidden_channels = hidden_channels
+        self.block = BranchAttention(hidden_channels, heads, ff_channels, form, position_codes, dropout)
+        self.embedding = NodeEmbedding(
+            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
+        )
+
+    def forward(self, data: Data) -> Tensor:
+        levels = TreeLevels(data)
+        words = levels.split(self.embedding(data).index_select(0, levels.order))
+        if len(words) == 1:  # ROOT nodes alone
+            return words[0].new_zeros(levels.num_nodes, self.hidden_channels)
+        nodes = levels.split(levels.order)
+        states = [words[0]]
+        for level in range(1, len(words) - 1):
+            inner, family = levels.governors[level - 1].unique(return_inverse=True)
+            own = words[level].index_select(0, inner)
+            x, residual = torch.cat([own, states[-1]]), torch.cat([own, words[level - 1]])
+            family = torch.cat([torch.arange(inner.numel(), device=family.device), family])
+            place = places_in(family, torch.cat([nodes[level][inner], nodes[level - 1]]))
+            made = self.block(x, residual, family, place, inner.numel())
+            states.append(words[level].index_copy(0, inner, made.to(words[level].dtype)))
+        roots = sum_children(states[-1], levels.governors[-1], levels.sizes[-1])
+        return levels.join([*states, roots])
+
+    def extra_repr(self) -> str:
+        return f"form={self.block.form!r}, position_codes={self.block.position_codes}"
+
+
+class ConstituencyTreeTransformer(ConstituentEncoder):
+    r"""Tree-Transformer over the constituents, from `"You Only Need Attention to Traverse Trees"
+    <https://aclanthology.org/P19-1030/>`_.
+
+    A constituent is made of its parts alone,
+
+    .. math::
+        \mathbf{X} = [\mathbf{h}_k, k \in C(j)],
+
+    by the block of :class:`DependencyTreeTransformer`, whose docstring has the formulas and what of them is
+    not verified; a word has its vector as its state. Constituents are not binarised; those over the same
+    words are one. What lies in no constituent, or several at the top, is a part of one more. With
+    ``form="code"`` what is added to attention is :math:`\mathbf{X}` itself. It is not
+    :class:`ConstituentTransformer`, which reads no parse.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        heads: Branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        ff_channels: Size of the branches' feed-forward layers together, a share for each.
+            (default: :obj:`300`)
+        form, position_codes: As of :class:`DependencyTreeTransformer`. (default: ``"paper"``, :obj:`False`)
+        dropout: Dropout probability. (default: :obj:`0.0`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, projected where they have another size.
+            (default: :obj:`None`)
+
+    Shapes:
+        - data: a node table with ROOT nodes and constituents; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`form` is unknown, :obj:`heads` does not divide :obj:`hidden_channels` or is more
+            than :obj:`ff_channels`, or the data has no constituents or no ROOT nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ConstituencyTreeTransformer
+        >>> tree = ["She", "sings"], [2, 0], ["nsubj", "root"]
+        >>> sentence = Sentence(*tree, constituents=[("S", 0, 2)])
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([sentence], vocab=vocab, phrases="spans")
+        >>> ConstituencyTreeTransformer(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 300,
+        heads: int = 6,
+        ff_channels: int = 300,
+        form: str = "paper",
+        position_codes: bool = False,
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__(
+            num_words,
+            hidden_channels=hidden_channels,
+            in_channels=hidden_channels,
+            dropout=dropout,
+            vectors=vectors,
+        )
+        self.block = BranchAttention(hidden_channels, heads, ff_channels, form, position_codes, dropout)
+
+    def states(self, data: Data) -> tuple[Tensor, Tensor]:
+        levels = SpanLevels(data)
+        words = self.embedding(data).index_select(0, levels.word)
+        num_words, spans = words.size(0), levels.order.numel() - words.size(0)
+        table = words.new_zeros(data.node_type.numel(), self.hidden_channels)
+        if num_words == 0:
+            return table, words
+        rows = torch.cat([words, words.new_zeros(spans, self.hidden_channels)])
+        x = levels.join(self._up(levels, rows.index_select(0, levels.order).split(levels.sizes)))
+        node = torch.cat([levels.word, levels.root])
+        own = torch.cat([x[:num_words], x.index_select(0, levels.top)])
+        return table.index_copy(0, node, own), x.index_select(0, levels.phrase)
+
+    def _up(self, levels: SpanLevels, rows: tuple[Tensor, ...]) -> list[Tensor]:
+        states = [rows[0]]
+        for row, governor, begin in zip(rows[1:], levels.governors, levels.begin):
+            inner, family = governor.unique(return_inverse=True)
+            below = states[-1]
+            made = self.block(below, below, family, places_in(family, begin), inner.numel())
+            states.append(row.index_copy(0, inner, made.to(row.dtype)))
+        return states
+
+    def extra_repr(self) -> str:
+        return f"form={self.block.form!r}, position_codes={self.block.position_codes}"
+
+
+VARIANTS = ("transformer", "dan")
+
+
+class UniversalEncoder(TextEncoder):
+    r"""The encoders of `"Universal Sentence Encoder" <https://arxiv.org/abs/1803.11175>`_, trained here and
+    not on its corpora: the architecture, not the published weights.
+
+    ``variant="transformer"``: the encoder of a Transformer over the :math:`n` words of an utterance and their
+    positions, and its states' sum over the root of their number, so that long texts do not win by length:
+
+    .. math::
+        \mathbf{s} = \frac{1}{\sqrt{n}} \sum_{w = 1}^{n} \mathbf{h}_w
+
+    ``variant="dan"``, a deep averaging network: the mean over vectors of words and of pairs of neighbours,
+    then layers of a feed-forward network with ReLU,
+
+    .. math::
+        \mathbf{s} = \mathrm{FFN} \Big(\frac{1}{2n - 1} \Big(\sum_{w = 1}^{n} \mathbf{e}_w + \sum_{w = 1}^{n -
+        1} \mathbf{e}_{w, w + 1}\Big)\Big)
+
+    where pairs share :obj:`buckets` vectors by a hash of their ids. ROOT has :math:`\mathbf{s}`; a word has
+    its state in the Transformer, or its vector in the other.
+
+    The paper trains one encoder on several tasks of unlabelled and labelled text; its sizes are larger (the
+    result has 512 channels). Its text was not at hand: the sum over the root of the length is in the
+    documents of the published module, the means over words and pairs in public descriptions; the number of
+    layers, how pairs get their vectors and a square root in the second form, if there is one, we could not
+    verify. Other nodes have zeros.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        variant: ``"transformer"`` or ``"dan"``. (default: ``"transformer"``)
+        num_layers: Blocks of the Transformer, or layers of the network. (default: :obj:`3`)
+        heads: Attention heads; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        ff_channels: Size of the Transformer's feed-forward layers. (default: :obj:`300`)
+        buckets: Vectors of pairs. (default: :obj:`20_000`)
+        max_positions: Positions told apart. (default: :obj:`512`)
+        dropout: Dropout probability. (default: :obj:`0.0`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, projected where they have another size.
+            (default: :obj:`None`)
+
+    Shapes:
+        - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`variant` is unknown, a size is below 1 or no whole number, :obj:`heads` does not
+            divide :obj:`hidden_channels` of a Transformer, or the data has no ROOT nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import UniversalEncoder
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> UniversalEncoder(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 300,
+        variant: str = "transformer",
+        num_layers: int = 3,
+        heads: int = 6,
+        ff_channels: int = 300,
+        buckets: int = 20_000,
+        max_positions: int = 512,
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if variant not in VARIANTS:
+            raise ValueError(f"'variant' must be one of {', '.join(VARIANTS)} (got {variant!r})")
+        sizes = {"hidden_channels": hidden_channels, "num_layers": num_layers, "ff_channels": ff_channels}
+        for name, size in (sizes | {"buckets": buckets}).items():
+            count(name, size, 1)
+        count("max_positions", max_positions)
+        attends = variant == "transformer"
+        if attends and hidden_channels % count("heads", heads, 1):
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.hidden_channels, self.variant = hidden_channels, variant
+        self.embedding = NodeEmbedding(
+            num_words,
+            hidden_channels,
+            max_positions=max_positions if attends else 0,
+            max_levels=0,
+            vectors=vectors,
+            dropout=dropout,
+        )
+        self.pair = None if attends else nn.Embedding(buckets, hidden_channels)
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(
+            TransformerLayer(
+                AttentionConv(hidden_channels, hidden_channels // heads, heads, dropout=dropout),
+                hidden_channels,
+                ff_channels,
+                dropout=dropout,
+            )
+            if attends
+            else nn.Linear(hidden_channels, hidden_channels)
+            for _ in range(num_layers)
+        )
+        self._reset_pairs()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self._reset_pairs()
+
+    def _reset_pairs(self) -> None:
+        if self.pair is not None:  # as words
+            nn.init.normal_(self.pair.weight, std=self.hidden_channels**-0.5)
+
+    def forward(self, data: Data) -> Tensor:
+        words = words_of(data)
+        roots, utterance = root_nodes(data), utterance_of(data)[words]
+        length = torch.bincount(utterance, minlength=roots.numel()).unsqueeze(-1)
+        x = self.embedding(with_positions_in_utterance(data)).index_select(0, words)
+        if self.pair is None:
+            layout = AttentionLayout(words.new_empty(2, 0), x.size(0), clique=utterance)
+            for layer in self.layers:
+                x = layer(x, layout)
+            texts = scatter(x, utterance, dim_size=roots.numel(), reduce="sum")
+            texts = texts / length.clamp(min=1).to(texts.dtype).sqrt()
+        else:
+            texts = self._averaged(x, data.input_ids[words], utterance, length)
+        rows = torch.cat([x, texts.to(x.dtype)])
+        table = x.new_zeros(data.node_type.numel(), self.hidden_channels)
+        return table.index_copy(0, torch.cat([words, roots]), rows)
+
+    def _averaged(self, x: Tensor, ids: Tensor, utterance: Tensor, length: Tensor) -> Tensor:
+        assert self.pair is not None
+        first = (utterance[1:] == utterance[:-1]).nonzero().view(-1)
+        # Two odd factors, so that a pair and the same the other way round fall apart.
+        bucket = (ids[first] * 1_000_003 + ids[first + 1] * 8_191) % self.pair.num_embeddings
+        parts = torch.cat([x, self.dropout(self.pair(bucket))])
+        of = torch.cat([utterance, utterance[first]])
+        mean = scatter(parts, of, dim_size=length.size(0), reduce="sum") / (2 * length - 1).clamp(min=1)
+        for layer in self.layers:
+            mean = torch.relu(layer(mean))
+        return torch.where(length > 0, mean, 0)
+
+    def extra_repr(self) -> str:
+        return f"variant={self.variant!r}"

@@ -1,0 +1,534 @@
+"""Models that generate responses."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.utils import to_dense_batch
+
+from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
+from graphdep.nn.attention.dense import PackedLayout, packed_attention
+from graphdep.nn.dropout import Dropout
+from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.transformer import ContextEncoder, Memory, TextEncoder, example_bounds
+from graphdep.vocab.vocab import ROOT_ID
+
+
+class ContextTransformer(ContextEncoder):
+    r"""Hands the node states of a :class:`TextEncoder` to the decoder: the Transformer of `"Modeling
+    Compositionality with Dependency Graph for Dialogue Generation"
+    <https://aclanthology.org/2022.suki-1.2/>`_, and Transformer+DRA, LISA, GATE and Tree-Transformer, which
+    differ from it by edges and scores alone.
+
+    A row of the memory is a node, ROOT nodes included; its group is its utterance. Without position embedding
+    in :obj:`encoder`, as with DRA, neither the order of words nor that of turns is known: turns of equal
+    content give equal rows.
+
+    Args:
+        encoder: Encodes the nodes, e.g. :class:`GraphTransformer` or :class:`ConstituentTransformer`; has an
+            ``embedding``.
+
+    Shapes:
+        - data: what :obj:`encoder` takes; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ContextTransformer, LSTMEncoder
+        >>> turns = [Sentence.chain(["Who", "sings", "?"]), Sentence.chain(["She", "does", "."])]
+        >>> data = to_data(turns, vocab=Vocab.build(turn.form for turn in turns))
+        >>> ContextTransformer(LSTMEncoder(num_words=11, hidden_channels=8))(data)
+        Memory(x=[8, 8], ptr=[2], group=[8])
+    """
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.hidden_channels = encoder.hidden_channels
+
+    @property
+    def embedding(self) -> NodeEmbedding:  # type: ignore[override]
+        return cast(NodeEmbedding, self.encoder.embedding)
+
+    def forward(self, data: Data) -> Memory:
+        return Memory(self.encoder(data), example_bounds(data), data.utterance)
+
+
+class WordOutput(nn.Module):
+    r"""Scores every word of the vocabulary, by default with the word vectors themselves, from `"Using the
+    Output Embedding to Improve Language Models" <https://aclanthology.org/E17-2025/>`_.
+
+    .. math::
+        \mathbf{z} = \mathbf{E} (\mathbf{W}_o \mathbf{h} + \mathbf{b}) + \mathbf{c}
+
+    Where the word vectors are long, as pretrained ones are, :math:`\mathbf{W}_o` starts smaller, so that at
+    first all words are about equally likely.
+
+    Args:
+        embedding: Gives the sizes of the vocabulary and of the word vectors :math:`\mathbf{E}`.
+        in_channels: Size of the states.
+        tie: Use the word vectors; otherwise a matrix of its own scores the words. (default: :obj:`True`)
+
+    Shapes:
+        - x: :math:`(*, C)`; embedding: the one whose vectors are used; output: :math:`(*, |\mathcal{W}|)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import NodeEmbedding, WordOutput
+        >>> embedding = NodeEmbedding(50, 8)
+        >>> WordOutput(embedding, in_channels=16)(torch.randn(3, 16), embedding).shape
+        torch.Size([3, 50])
+    """
+
+    def __init__(self, embedding: NodeEmbedding, in_channels: int, *, tie: bool = True) -> None:
+        super().__init__()
+        self.tie = tie
+        num_words, dim = embedding.word.weight.shape
+        self.lin = nn.Linear(in_channels, dim if tie else num_words)
+        self.bias = nn.Parameter(torch.zeros(num_words)) if tie else None
+        # Vectors that were drawn have a length of 1, pretrained ones several times that.
+        self._long_vectors = tie and float(embedding.word.weight.detach().norm(dim=1).mean()) > 2
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws its own parameters anew; the word vectors are the encoder's."""
+        self.lin.reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+        if self._long_vectors:
+            # With the usual weights the first logits would be far apart, and a model of normalised states
+            # would spend hundreds of updates on bringing them down.
+            with torch.no_grad():
+                self.lin.weight.mul_(self.lin.out_features**-0.5)
+            nn.init.zeros_(self.lin.bias)
+
+    def extra_repr(self) -> str:
+        return f"tie={self.tie}"
+
+    def forward(self, x: Tensor, embedding: NodeEmbedding) -> Tensor:
+        x = self.lin(x)
+        return nn.functional.linear(x, embedding.word.weight, self.bias) if self.tie else x
+
+
+class ResponseDecoder(nn.Module):
+    r"""Base of the decoders of dialogues: from an encoded context to the logits of a response's tokens.
+
+    A subclass sets :attr:`hidden_channels`, the encoder's too, and :attr:`embedding`, which it shares with
+    the encoder and does not reset. Teacher forcing (:meth:`forward`) and decoding step by step
+    (:meth:`start`, :meth:`step`, :meth:`select`) give the same logits. The first token follows on ``[ROOT]``.
+
+    Shapes:
+        - target_ids: :math:`(\sum T)`, packed; target_ptr: :math:`(B + 1)`; output:
+          :math:`(\sum T, |\mathcal{W}|)`
+        - tokens: :math:`(E, W)`, for :math:`W` hypotheses of each of :math:`E` examples
+    """
+
+    hidden_channels: int
+    embedding: NodeEmbedding
+
+    def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
+        """Logits of every target token, given those before it."""
+        raise NotImplementedError
+
+    def start(self, memory: Memory) -> Any:
+        """What the first step needs: one hypothesis without any token for each example."""
+        raise NotImplementedError
+
+    def step(self, state: Any, tokens: Tensor) -> tuple[Tensor, Any]:
+        """Logits ``[E, W, num_words]`` of what follows on the ``tokens``, and the state after them."""
+        raise NotImplementedError
+
+    def select(self, state: Any, example: Tensor, beam: Tensor) -> Any:
+        """The state of some examples only and of some of their hypotheses, in any order.
+
+        Args:
+            state: What :meth:`step` gave.
+            example: Examples to keep ``[E']``.
+            beam: Hypotheses of each of them ``[E', W']``.
+        """
+        raise NotImplementedError
+
+
+def previous_ids(target_ids: Tensor, target_ptr: Tensor) -> Tensor:
+    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first of an example."""
+    first = target_ptr[:-1][target_ptr.diff() > 0]
+    return target_ids.roll(1).index_fill(0, first, ROOT_ID)
+
+
+def take_beams(x: Tensor, example: Tensor, beam: Tensor) -> Tensor:
+    """Hypotheses ``[E', W', ...]`` of ``x`` ``[E, W, ...]``."""
+    return x[example[:, None], beam]
+
+
+class TransformerDecoder(ResponseDecoder):
+    r"""Transformer decoder, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_: word and
+    position embeddings, then blocks of causal self-attention, attention to the context's rows, and
+    feed-forward.
+
+    Training is packed all the way: real tokens only, the logits too. Decoding keeps keys and values; those of
+    the context are shared by all hypotheses of an example.
+
+    Args:
+        embedding: The encoder's embedding, whose word vectors go in and score the words.
+        hidden_channels: Size of the states, the encoder's too.
+        num_layers: Number of blocks. (default: :obj:`3`)
+        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`16`)
+        ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
+        tie: Score words with their vectors, see :class:`WordOutput`. (default: :obj:`True`)
+        max_positions: Positions told apart; tokens beyond share the last. (default: :obj:`512`)
+
+    Shapes:
+        - memory: any rows with :math:`C` channels; see :class:`ResponseDecoder`
+
+    Raises:
+        ValueError: If :obj:`num_layers` is below 1, or :obj:`heads` does not divide :obj:`hidden_channels`.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import TransformerDecoder, Memory, NodeEmbedding
+        >>> memory = Memory(torch.randn(3, 8), ptr=torch.tensor([0, 2, 3]))
+        >>> decoder = TransformerDecoder(NodeEmbedding(50, 8), 8, heads=2, ff_channels=8)
+        >>> target_ids, target_ptr = torch.tensor([7, 9, 4, 6, 4]), torch.tensor([0, 3, 5])
+        >>> decoder(memory, target_ids, target_ptr).shape
+        torch.Size([5, 50])
+    """
+
+    def __init__(
+        self,
+        embedding: NodeEmbedding,
+        hidden_channels: int,
+        *,
+        num_layers: int = 3,
+        heads: int = 16,
+        ff_channels: int = 3072,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+        tie: bool = True,
+        max_positions: int = 512,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        if heads < 1 or hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.embedding, self.hidden_channels = embedding, hidden_channels
+        self.position = nn.Embedding(max_positions, hidden_channels)
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(
+            _Block(hidden_channels, heads, ff_channels, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
+        self.output = WordOutput(embedding, hidden_channels, tie=tie)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws its own parameters anew; the word vectors are the encoder's."""
+        nn.init.normal_(self.position.weight, std=self.position.embedding_dim**-0.5)
+        for layer in self.layers:
+            layer.reset_parameters()  # type: ignore[operator]
+        if isinstance(self.norm, nn.LayerNorm):
+            self.norm.reset_parameters()
+        self.output.reset_parameters()
+
+    def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
+        place = torch.arange(target_ids.numel(), device=target_ids.device)
+        place = place - target_ptr[:-1].repeat_interleave(target_ptr.diff(), output_size=place.numel())
+        x = self._embed(previous_ids(target_ids, target_ptr), place)
+        own, cross = PackedLayout(target_ptr, target_ptr), PackedLayout(target_ptr, memory.ptr)
+        for layer in self.layers:
+            x = layer(x, memory.x, own, cross)
+        return self.output(self.norm(x), self.embedding)
+
+    @torch.no_grad()
+    def attention(self, memory: Memory, target_ids: Tensor) -> list[Tensor]:
+        r"""Which rows of one context each token of a response was made from, layer by layer.
+
+        .. math::
+            \alpha^h_{ij} = \mathrm{softmax}_j \left( q^h_i \cdot k^h_j / \sqrt{d} \right)
+
+        Args:
+            memory: The context of one example.
+            target_ids: The tokens of the response.
+
+        Shapes:
+            - target_ids: :math:`(T)`; output: :math:`(H, T, \text{rows})` a layer
+
+        Raises:
+            ValueError: If :obj:`memory` is of several examples.
+        """
+        if memory.num_examples != 1:
+            raise ValueError(f"'memory' must be of one example (got {memory.num_examples})")
+        found: list[Tensor] = []
+
+        def keep(module: Any, given: tuple[Tensor, ...]) -> None:
+            query, (key, _) = module.query(given[0]), module.project(given[1])
+            scores = torch.einsum("thd,rhd->htr", query, key) / query.size(-1) ** 0.5
+            found.append(scores.softmax(dim=-1))
+
+        crosses = [layer.cross for layer in self.layers]
+        handles = [cross.register_forward_pre_hook(keep) for cross in crosses]  # type: ignore[union-attr]
+        try:
+            self(memory, target_ids, target_ids.new_tensor([0, target_ids.numel()]))
+        finally:
+            for handle in handles:
+                handle.remove()
+        return found
+
+    def start(self, memory: Memory) -> _State:
+        size = memory.num_examples
+        sizes = memory.ptr.diff()
+        example = torch.arange(size, device=sizes.device).repeat_interleave(sizes)
+        longest = max(int(sizes.max()), 1)
+
+        def padded(x: Tensor) -> Tensor:
+            x, _ = to_dense_batch(x, example, batch_size=size, max_num_nodes=longest)
+            return x.transpose(1, 2)
+
+        projected = [layer.cross.project(memory.x) for layer in self.layers]  # type: ignore[operator,union-attr]
+        context = [(padded(key), padded(value)) for key, value in projected]
+        # An example without rows sees one row of padding, whose value is zero.
+        real = torch.arange(longest, device=sizes.device) < sizes.clamp(min=1)[:, None]
+        return _State(context, real[:, None, None], [])
+
+    def step(self, state: _State, tokens: Tensor) -> tuple[Tensor, _State]:
+        length = state.past[0][0].size(-2) if state.past else 0
+        x = self._embed(tokens, torch.full_like(tokens, length))
+        past = []
+        for number, layer in enumerate(self.layers):
+            before = state.past[number] if state.past else None
+            x, now = layer.step(x, before, state.context[number], state.real)  # type: ignore[operator]
+            past.append(now)
+        return self.output(self.norm(x), self.embedding), _State(state.context, state.real, past)
+
+    def select(self, state: _State, example: Tensor, beam: Tensor) -> _State:
+        context, real = state.context, state.real
+        if not torch.equal(example, torch.arange(real.size(0), device=example.device)):
+            real = real[example]
+            longest = int(real.sum(dim=-1).max())
+            real = real[..., :longest]
+            context = [(key[example, :, :longest], value[example, :, :longest]) for key, value in context]
+        past = [
+            (take_beams(key, example, beam), take_beams(value, example, beam)) for key, value in state.past
+        ]
+        return _State(context, real, past)
+
+    def _embed(self, ids: Tensor, place: Tensor) -> Tensor:
+        place = place.clamp(max=self.position.num_embeddings - 1)
+        return self.dropout(self.embedding.words(ids) + self.position(place))
+
+
+@dataclass(frozen=True)
+class _State:
+    """Keys and values, layer by layer, of the context ``[E, heads, rows, d]`` and of the tokens so far
+    ``[E, W, heads, length, d]``, and which rows are real ``[E, 1, 1, rows]``.
+    """
+
+    context: list[tuple[Tensor, Tensor]]
+    real: Tensor
+    past: list[tuple[Tensor, Tensor]]
+
+
+class _Attention(nn.Module):
+    """The projections of multi-head attention."""
+
+    def __init__(self, channels: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.lin_query, self.lin_key, self.lin_value, self.lin_out = (
+            nn.Linear(channels, channels) for _ in range(4)
+        )
+
+    def reset_parameters(self) -> None:
+        self.lin_out.reset_parameters()
+        for lin in (self.lin_query, self.lin_key, self.lin_value):
+            nn.init.xavier_uniform_(lin.weight)
+            nn.init.zeros_(lin.bias)
+
+    def query(self, x: Tensor) -> Tensor:
+        return self.lin_query(x).unflatten(-1, (self.heads, -1))
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values ``[..., heads, d]``."""
+        key, value = self.lin_key(x), self.lin_value(x)
+        return key.unflatten(-1, (self.heads, -1)), value.unflatten(-1, (self.heads, -1))
+
+    def forward(self, x: Tensor, rows: Tensor, layout: PackedLayout, *, causal: bool) -> Tensor:
+        dropout_p = self.dropout if self.training else 0.0
+        out = packed_attention(self.query(x), *self.project(rows), layout, causal=causal, dropout_p=dropout_p)
+        return self.lin_out(out.flatten(1))
+
+
+class _Block(nn.Module):
+    """Self-attention, attention to the context, feed-forward; each with a residual and a norm."""
+
+    def __init__(self, channels: int, heads: int, ff_channels: int, dropout: float, norm_first: bool) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.own, self.cross = (_Attention(channels, heads, dropout) for _ in range(2))
+        self.feed_forward = nn.Sequential(
+            nn.Linear(channels, ff_channels), nn.ReLU(), Dropout(dropout), nn.Linear(ff_channels, channels)
+        )
+        self.norm_own, self.norm_cross, self.norm_feed_forward = (nn.LayerNorm(channels) for _ in range(3))
+        self.dropout = Dropout(dropout)
+
+    def reset_parameters(self) -> None:
+        for module in (self.own, self.cross, *self.feed_forward):
+            if isinstance(module, _Attention | nn.Linear):
+                module.reset_parameters()
+        for norm in (self.norm_own, self.norm_cross, self.norm_feed_forward):
+            norm.reset_parameters()
+
+    def forward(self, x: Tensor, rows: Tensor, own: PackedLayout, cross: PackedLayout) -> Tensor:
+        x = self._add(x, self.norm_own, lambda x: self.own(x, x, own, causal=True))
+        x = self._add(x, self.norm_cross, lambda x: self.cross(x, rows, cross, causal=False))
+        return self._add(x, self.norm_feed_forward, self.feed_forward)
+
+    def step(
+        self, x: Tensor, past: tuple[Tensor, Tensor] | None, context: tuple[Tensor, Tensor], real: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """One token of every hypothesis, ``x`` ``[E, W, C]``; also the keys and values with it."""
+        now: list[tuple[Tensor, Tensor]] = []
+
+        def attend_own(x: Tensor) -> Tensor:
+            key, value = (y.unsqueeze(-2) for y in self.own.project(x))  # [E, W, heads, 1, d]
+            if past is not None:
+                key, value = torch.cat([past[0], key], dim=-2), torch.cat([past[1], value], dim=-2)
+            now.append((key, value))
+            query = self.own.query(x).unsqueeze(-2)
+            query, keys, values = (y.flatten(0, 1) for y in (query, key, value))
+            out = F.scaled_dot_product_attention(query, keys, values)
+            return self.own.lin_out(out.reshape(x.shape))
+
+        def attend_context(x: Tensor) -> Tensor:
+            query = self.cross.query(x).transpose(1, 2)  # [E, heads, W, d]: they share keys and values
+            out = F.scaled_dot_product_attention(query, *context, attn_mask=real)
+            return self.cross.lin_out(out.transpose(1, 2).flatten(2))
+
+        x = self._add(x, self.norm_own, attend_own)
+        x = self._add(x, self.norm_cross, attend_context)
+        return self._add(x, self.norm_feed_forward, self.feed_forward), now[0]
+
+    def _add(self, x: Tensor, norm: nn.LayerNorm, part: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.norm_first:
+            return x + self.dropout(part(norm(x)))
+        return norm(x + self.dropout(part(x)))
+
+
+class DialogueModel(nn.Module):
+    r"""Encodes a context and gives its response.
+
+    Args:
+        encoder: Gives the rows that the decoder reads.
+        decoder: Shares the encoder's word vectors: it is made with ``encoder.embedding``.
+
+    Shapes:
+        - data: a batch of contexts with the node table and ``target_ids``, made with
+          ``DataLoader(..., follow_batch=["target_ids"])``; output: logits :math:`(\sum T, |\mathcal{W}|)`
+
+    Raises:
+        ValueError: If :obj:`decoder` has another embedding or size than :obj:`encoder`, the data has no
+            ``target_ids``, or a batch was made without ``follow_batch``.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder
+        >>> encoder = HREDEncoder(num_words=7, hidden_channels=8)
+        >>> data = to_data([Sentence.chain(["Who", "?"])], vocab=Vocab(["She", "sings"]))
+        >>> data.target_ids = torch.tensor([5, 6, 4])  # She sings [EOU]
+        >>> DialogueModel(encoder, HREDDecoder(encoder.embedding, 8))(data).shape
+        torch.Size([3, 7])
+    """
+
+    def __init__(self, encoder: ContextEncoder, decoder: ResponseDecoder) -> None:
+        super().__init__()
+        if decoder.embedding is not encoder.embedding:
+            raise ValueError(
+                "'decoder' must share the embedding of 'encoder': make it with encoder.embedding"
+            )
+        sizes = encoder.hidden_channels, decoder.hidden_channels
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                f"'decoder' must have the 'hidden_channels' of 'encoder', {sizes[0]} (got {sizes[1]})"
+            )
+        self.encoder, self.decoder = encoder, decoder
+
+    def reset_parameters(self) -> None:
+        self.encoder.reset_parameters()
+        self.decoder.reset_parameters()  # type: ignore[operator]
+
+    def forward(self, data: Data) -> Tensor:
+        bounds = target_bounds(data)
+        return self.decoder(self.encoder(data), data.target_ids, bounds)
+
+    def token_losses(self, data: Data) -> Tensor:
+        r"""Negative log-likelihood of every target token :math:`(\sum T)`, ``[EOU]`` included."""
+        return F.cross_entropy(_precise(self(data)), data.target_ids, reduction="none")
+
+    def losses(self, data: Data) -> dict[str, Tensor]:
+        """What training minimises the sum of: ``"response"``, the mean negative log-likelihood of the batch's
+        target tokens, and in training the encoder's own objectives.
+        """
+        bounds = target_bounds(data)
+        memory: Memory = self.encoder(data)
+        logits = self.decoder(memory, data.target_ids, bounds)
+        losses = {"response": F.cross_entropy(_precise(logits), data.target_ids)}
+        return losses | self.encoder.auxiliary(data, memory) if self.training else losses
+
+    def generate(
+        self, data: Data, config: DecodeConfig, *, generator: torch.Generator | None = None
+    ) -> list[list[Hypothesis]]:
+        """Responses to every context, without dropout; see :func:`graphdep.decoding.decoding`.
+
+        Draws depend on the seed and the words of the context, not on the rest of the batch. Afterwards every
+        module is in the mode, training or evaluation, that it was in.
+        """
+        ids, bounds = data.input_ids.cpu(), example_bounds(data).tolist()
+        keys = [zlib.crc32(ids[a:b].numpy().tobytes()) for a, b in pairwise(bounds)]
+        with torch.no_grad(), _evaluating(self):
+            return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
+
+
+def target_bounds(data: Data) -> Tensor:
+    """Where the target tokens of each example start and end ``[num_examples + 1]``.
+
+    Raises:
+        ValueError: If there are none, or the batch does not know their bounds.
+    """
+    if "target_ids" not in data:
+        raise ValueError("the data has no 'target_ids': it is a context without its response")
+    ptr = data.get("target_ids_ptr")
+    if ptr is not None:
+        return ptr
+    if example_bounds(data).numel() != 2:
+        raise ValueError(
+            "the batch has no 'target_ids_ptr': make it with DataLoader(..., follow_batch=['target_ids'])"
+        )
+    return torch.tensor([0, data.target_ids.numel()], device=data.target_ids.device)
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode; afterwards each module, e.g. a frozen encoder, is in its own mode again."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def _precise(logits: Tensor) -> Tensor:
+    """In float32 at least: sums over a vocabulary do not stand bfloat16."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -1,0 +1,300 @@
+"""Embeddings of the nodes of a batch: words, positions, levels, relations and phrases."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
+
+from graphdep.data.node_table import NodeType
+from graphdep.nn.attention.relations import check_relations
+from graphdep.nn.dropout import Dropout
+
+
+def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
+    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike.
+
+    Args:
+        data: One example or a batch.
+        has_relations: Whether there are vectors for them.
+        channels: What their size is called, for the error.
+
+    Raises:
+        ValueError: If there are some and no vectors for them, or some that no key names.
+    """
+    # To look for them by their type would stall a GPU.
+    given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
+    related = torch.cat(given) if given else data.input_ids.new_zeros(0)
+    on_cpu = data.input_ids.device.type == "cpu" and not torch.compiler.is_compiling()
+    if on_cpu and "node_type" in data:
+        kinds = data.node_type
+        found = int(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).sum())
+        if found != related.numel():
+            raise ValueError(
+                f"the data has {found} RELATION and PHRASE nodes, but 'arc_node_index' and "
+                f"'phrase_node_index' name {related.numel()}: let RelationNodes() or PhraseNodes() make "
+                "them, in all examples of a batch"
+            )
+    if related.numel() and not has_relations:
+        phrases = "phrase_node_index" in data
+        kind, labels = ("PHRASE", "PhraseVocab()") if phrases else ("RELATION", "relations")
+        raise ValueError(
+            f"the data has {kind} nodes, for which the encoder has no vectors: give it some with "
+            f"add_relations(RelationEmbedding(len({labels}), {channels}))"
+        )
+    return related
+
+
+def make_marks(there: nn.Embedding | None, number: int, channels: int) -> nn.Embedding:
+    """An embedding of marks, whose first vector is zeros and stays so.
+
+    Raises:
+        ValueError: If there is one already, or :obj:`number` is below 2.
+    """
+    if there is not None:
+        raise ValueError(f"the encoder has an embedding of marks already: {there}")
+    if number < 2:
+        raise ValueError(f"'number' must be at least 2: no mark, and one (got {number})")
+    marks = nn.Embedding(number, channels, padding_idx=0)
+    reset_marks(marks)
+    return marks
+
+
+def reset_marks(marks: nn.Embedding) -> None:
+    """Draws the vectors of marks; that of no mark is zeros."""
+    nn.init.normal_(marks.weight, std=marks.embedding_dim**-0.5)
+    with torch.no_grad():
+        marks.weight[0].zero_()
+
+
+def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
+    """The vectors of the marks of all nodes: ``[N, C]``.
+
+    Raises:
+        ValueError: If the data has no ``mark`` or not one a node, or one that has no vector.
+    """
+    if "mark" not in data:
+        raise ValueError("the data has no 'mark': call graphdep.data.node_table(data, marks)")
+    mark = data.mark
+    if mark.shape != data.input_ids.shape:
+        raise ValueError(f"'mark' must be of shape {[*data.input_ids.shape]} (got {[*mark.shape]})")
+    # Elsewhere a look would stall the device, and in a compiled model break its graph.
+    if mark.device.type == "cpu" and mark.numel() and not torch.compiler.is_compiling():
+        low, high = (int(x) for x in mark.aminmax())
+        if low < 0 or high >= marks.num_embeddings:
+            wrong = low if low < 0 else high
+            raise ValueError(f"'mark' must be from 0 to {marks.num_embeddings - 1} (got {wrong})")
+    return marks(mark)
+
+
+class RelationEmbedding(nn.Module):
+    r"""A vector for each relation, and one that marks all of them as relations, from "Augmenting Transformers
+    with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang (section
+    3.3).
+
+    .. math::
+        \mathbf{x}_l = \mathrm{Emb}_e(l) + \mathbf{e}_l
+
+    It stands in for the word embedding of RELATION nodes, and of PHRASE nodes, whose labels are those of
+    constituents. Drawn as BERT's embeddings are: normal, with standard deviation 0.02.
+
+    Args:
+        num_relations: Number of relation ids: ``len(relation_vocab)``.
+        channels: Size of the vectors.
+        type_embedding: Add :math:`\mathbf{e}_l`, the same for all relations. (default: :obj:`True`)
+        std: The standard deviation; words of :class:`NodeEmbedding` have :math:`C^{-1/2}`.
+            (default: :obj:`0.02`)
+
+    Shapes:
+        - deprel: :math:`(n)`, long; output :math:`(n, C)`
+
+    Raises:
+        ValueError: If a relation is not in the table.
+
+    Example:
+        >>> from graphdep import RelationVocab
+        >>> from graphdep.nn.models import RelationEmbedding
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> relations = RelationEmbedding(len(RelationVocab()), encoder.embedding_channels)
+        >>> data = encoder.to_data(["It rains."], edges="dam")  # two arcs, thus two relation nodes
+        >>> encoder.add_relations(relations)(data).shape == (data.num_nodes, encoder.hidden_channels)
+        True
+    """
+
+    def __init__(
+        self, num_relations: int, channels: int, *, type_embedding: bool = True, std: float = 0.02
+    ) -> None:
+        super().__init__()
+        self.std = std
+        self.relation = nn.Embedding(num_relations, channels)
+        self.kind = nn.Parameter(torch.empty(channels)) if type_embedding else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, std=self.std)
+
+    def forward(self, deprel: Tensor) -> Tensor:
+        check_relations("deprel", deprel, self.relation.num_embeddings)
+        x = self.relation(deprel)
+        return x if self.kind is None else x + self.kind
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.relation.num_embeddings}, {self.relation.embedding_dim}, "
+            f"type_embedding={self.kind is not None})"
+        )
+
+
+class NodeEmbedding(nn.Module):
+    r"""Sum of word, position, level and segment embeddings; the first three are those of `"Integrating
+    Dependency Tree into Self-attention for Sentence Representation" <https://arxiv.org/abs/2203.05918>`_
+    (section 2).
+
+    .. math::
+        \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k + \mathbf{s}_k
+
+    With ``embedding_scale=True`` :math:`\mathbf{e}_k` is multiplied by :math:`\sqrt{C}`, as `"Attention Is
+    All You Need" <https://arxiv.org/abs/1706.03762>`_ does (section 3.4): word vectors are drawn with
+    deviation :math:`C^{-1/2}`, the start that belongs to that factor. Without it all summands are of length
+    about 1, the scores of the first layer are near 0, and it starts as a mean over the words that it sees.
+    The other papers here do not say which they have; the default is what the results in examples/ have.
+
+    The level of a word is its :obj:`depth` in the tree. Positions, levels and segments beyond the last share
+    its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level. Nodes of
+    relations and of phrases have no word: what they have in its place is given with :meth:`add_relations`.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the result.
+        max_positions: Number of positions; 0 for no position embedding. (default: :obj:`512`)
+        max_levels: Number of levels; 0 for no level embedding. (default: :obj:`64`)
+        segments: Number of segments; 0 for no segment embedding. (default: :obj:`0`)
+        embedding_scale: Multiply the vectors of words, pretrained or not, by :math:`\sqrt{C}`, after their
+            projection. (default: :obj:`False`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
+            not :obj:`hidden_channels`. (default: :obj:`None`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+
+    Shapes:
+        - data: ``input_ids``, ``position``, ``depth``, ``segment``, with :meth:`add_marks` also ``mark`` and
+          with :meth:`add_relations` ``deprel`` :math:`(|\mathcal{V}|)`; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, the data
+            has no ``input_ids``, or it has nodes of relations or phrases and there are no vectors for them.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import NodeEmbedding
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> NodeEmbedding(len(vocab), 8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        hidden_channels: int,
+        *,
+        max_positions: int = 512,
+        max_levels: int = 64,
+        segments: int = 0,
+        embedding_scale: bool = False,
+        vectors: Tensor | None = None,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        if hidden_channels < 1:
+            raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
+        if vectors is not None and (vectors.dim() != 2 or vectors.size(0) != num_words):
+            raise ValueError(f"'vectors' must be of shape [{num_words}, dim] (got {[*vectors.shape]})")
+        self.hidden_channels, self.embedding_scale = hidden_channels, embedding_scale
+        dim = hidden_channels if vectors is None else vectors.size(1)
+        self.word = nn.Embedding(num_words, dim)
+        self.project = (
+            nn.Linear(dim, hidden_channels, bias=False) if dim != hidden_channels else nn.Identity()
+        )
+        self.position = nn.Embedding(max_positions, hidden_channels) if max_positions else None
+        self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
+        self.segment = nn.Embedding(segments, hidden_channels) if segments else None
+        self.mark: nn.Embedding | None = None
+        self.relations: nn.Module | None = None
+        self.dropout = Dropout(dropout)
+        self.reset_parameters()
+        if vectors is not None:
+            with torch.no_grad():
+                self.word.weight.copy_(vectors)
+
+    def reset_parameters(self) -> None:
+        """Draws everything at random, the pretrained vectors included."""
+        nn.init.normal_(self.word.weight, std=self.word.embedding_dim**-0.5)
+        if isinstance(self.project, nn.Linear):
+            self.project.reset_parameters()
+        for table in (self.position, self.level, self.segment):
+            if table is not None:
+                nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
+        if self.mark is not None:
+            reset_marks(self.mark)
+        reset(self.relations)
+
+    def add_relations(self, embedding: nn.Module) -> None:
+        """Adds what RELATION and PHRASE nodes have in place of a word: ``embedding(deprel)``. Positions and
+        segments come on top as for words, but for nodes of position -1 (``resolve("dam", position="none")``).
+
+        Args:
+            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding`.
+
+        Raises:
+            ValueError: If there is one already, or its vectors are not of :obj:`hidden_channels`.
+        """
+        if self.relations is not None:
+            raise ValueError(f"there is an embedding of relations already: {self.relations}")
+        embedding = embedding.to(self.word.weight)
+        with torch.no_grad():
+            size = embedding(torch.zeros(1, dtype=torch.long, device=self.word.weight.device)).size(-1)
+        if size != self.hidden_channels:
+            raise ValueError(f"'embedding' must give vectors of size {self.hidden_channels} (got {size})")
+        self.relations = embedding.train(self.training)
+
+    def add_marks(self, number: int) -> None:
+        """Adds an embedding of ``data.mark``, such as 1 for the predicate whose roles are asked for.
+
+        Args:
+            number: Number of marks, 0 among them, which stands for none and adds nothing.
+
+        Raises:
+            ValueError: If there is one already, or :obj:`number` is below 2.
+        """
+        self.mark = make_marks(self.mark, number, self.hidden_channels).to(self.word.weight)
+
+    def words(self, input_ids: Tensor) -> Tensor:
+        """Word vectors of ids in the size of the node states, alone: ``[...] -> [..., C]``."""
+        x = self.project(self.word(input_ids))
+        return x * self.hidden_channels**0.5 if self.embedding_scale else x
+
+    def forward(self, data: Data) -> Tensor:
+        if "input_ids" not in data:
+            raise ValueError("the data has no 'input_ids': call to_data(..., vocab=...)")
+        related = related_nodes(data, self.relations is not None, "encoder.hidden_channels")
+        if self.relations is None:
+            x, placed = self.words(data.input_ids), None
+        else:  # the label of a relation may be the number of no word
+            x = self.words(data.input_ids.index_fill(0, related, 0))
+            x = x.index_copy(0, related, self.relations(data.deprel[related]).to(x.dtype))
+            placed = (data.position >= 0).unsqueeze(-1) if "position" in data else None
+        if self.position is not None:
+            place = self.position(data.position.clamp(0, self.position.num_embeddings - 1))
+            x = x + (place if placed is None else place * placed)
+        if self.level is not None:
+            level = self.level(data.depth.clamp(0, self.level.num_embeddings - 1))
+            x = x + level * (data.depth >= 0).unsqueeze(-1)
+        if self.segment is not None:
+            segment = self.segment(data.segment.clamp(max=self.segment.num_embeddings - 1))
+            x = x + (segment if placed is None else segment * placed)
+        if self.mark is not None:
+            x = x + marks_of(data, self.mark)
+        return self.dropout(x)

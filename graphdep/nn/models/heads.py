@@ -1,0 +1,621 @@
+"""Heads and models for labels of texts, pairs, words and spans."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
+from torch_geometric.utils import scatter
+
+from graphdep.data.node_table import NodeType
+from graphdep.nn.dropout import Dropout
+from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder
+from graphdep.nn.models.transformer import TextEncoder, check_sentences
+from graphdep.transforms.nodes import Nodes, check_pieces
+from graphdep.transforms.phrases import in_span, path_words, top_words
+from graphdep.transforms.presets import choice, count
+
+
+class ClassificationHead(nn.Module):
+    r"""Linear classifier of sentence vectors: dropout, then one layer.
+
+    .. math::
+        \hat{p} = \mathrm{softmax}(\mathbf{W} \mathbf{h} + \mathbf{b})
+
+    with dropout on :math:`\mathbf{h}`. The softmax is left to the loss: the output are logits. On the state
+    of [CLS], and drawn with :obj:`std` of 0.02, it is the head of `"BERT: Pre-training of Deep Bidirectional
+    Transformers for Language Understanding" <https://aclanthology.org/N19-1423/>`_ without its pooler.
+
+    Args:
+        in_channels: Size of a sentence vector.
+        out_channels: Number of classes.
+        dropout: Dropout probability. (default: :obj:`0.0`)
+        std: Draw :math:`\mathbf{W}` from a normal distribution of that standard deviation and let
+            :math:`\mathbf{b}` be 0, as BERT does; :obj:`None` for both as in :class:`torch.nn.Linear`.
+            (default: :obj:`None`)
+
+    Shapes:
+        - x: :math:`(B, C)`; output: :math:`(B, C')`
+
+    Raises:
+        ValueError: If a size is below 1, or :obj:`std` is not above 0.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import ClassificationHead
+        >>> ClassificationHead(8, 3, dropout=0.1)(torch.randn(2, 8)).shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, dropout: float = 0.0, *, std: float | None = None
+    ) -> None:
+        super().__init__()
+        for name, size in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if size < 1:
+                raise ValueError(f"'{name}' must be at least 1 (got {size})")
+        if std is not None and not std > 0:
+            raise ValueError(f"'std' must be above 0 (got {std})")
+        self.dropout = Dropout(dropout)
+        self.lin, self.std = nn.Linear(in_channels, out_channels), std
+        if std is not None:  # the layer has drawn its own already
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.std is None:
+            self.lin.reset_parameters()
+            return
+        nn.init.normal_(self.lin.weight, std=self.std)
+        nn.init.zeros_(self.lin.bias)
+
+    def extra_repr(self) -> str:
+        return f"std={self.std}"
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.lin(self.dropout(x))
+
+
+class RelatednessHead(nn.Module):
+    r"""Similarity by angle and distance, from `"Improved Semantic Representations From Tree-Structured Long
+    Short-Term Memory Networks" <https://aclanthology.org/P15-1150/>`_ (section 4.2).
+
+    .. math::
+        \mathbf{h}_s = \sigma(\mathbf{W}^{\times} (\mathbf{h}_L \odot \mathbf{h}_R) +
+        \mathbf{W}^{+} |\mathbf{h}_L - \mathbf{h}_R| + \mathbf{b}^h), \quad
+        \hat{p} = \mathrm{softmax}(\mathbf{W}^p \mathbf{h}_s + \mathbf{b}^p)
+
+    The softmax is left to the loss: the output are logits.
+
+    Args:
+        in_channels: Size of a sentence vector.
+        out_channels: Number of classes.
+        hidden_channels: Size of :math:`\mathbf{h}_s`. (default: :obj:`50`)
+
+    Shapes:
+        - left, right: :math:`(B, C)`; output: :math:`(B, C')`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import RelatednessHead
+        >>> left, right = torch.randn(2, 4, 8)
+        >>> RelatednessHead(8, 5)(left, right).shape
+        torch.Size([4, 5])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, hidden_channels: int = 50) -> None:
+        super().__init__()
+        self.lin_angle = nn.Linear(in_channels, hidden_channels)
+        self.lin_distance = nn.Linear(in_channels, hidden_channels, bias=False)
+        self.lin_out = nn.Linear(hidden_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        for lin in (self.lin_angle, self.lin_distance, self.lin_out):
+            lin.reset_parameters()
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        hidden = torch.sigmoid(self.lin_angle(left * right) + self.lin_distance((left - right).abs()))
+        return self.lin_out(hidden)
+
+
+class SentenceModel(nn.Module):
+    r"""Encodes the sentence of every example and hands its vector to a head.
+
+    Data without ROOT nodes is for encoders that read something else out, such as the [CLS] of
+    :class:`~graphdep.nn.pretrained.PretrainedEncoder`: one vector an example, of a text or of a pair.
+
+    Args:
+        encoder: Gives node states and sentence vectors.
+        head: Takes the vectors of the sentences.
+
+    Shapes:
+        - data: a batch of :math:`B` examples of one utterance each; output: the head's, :math:`(B, C')`
+
+    Raises:
+        ValueError: If the examples do not have one sentence each, or not what the encoder reads out.
+
+    Example:
+        >>> from graphdep.nn.models import ClassificationHead, SentenceModel
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> model = SentenceModel(encoder, ClassificationHead(encoder.hidden_channels, 2, std=0.02))
+        >>> model(encoder.to_data([("It rains.", "The sun shines.")])).shape
+        torch.Size([1, 2])
+    """
+
+    def __init__(self, encoder: TextEncoder, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def reset_parameters(self) -> None:
+        reset(self.encoder)
+        reset(self.head)
+
+    def forward(self, data: Data) -> Tensor:
+        if bool((data.node_type == NodeType.ROOT).any()):
+            check_sentences(data, 1, "an example has one sentence")
+        return self.head(self.encoder.readout(data, self.encoder(data)))
+
+    def node_logits(self, data: Data) -> tuple[Tensor, Tensor]:
+        r"""The head's outputs for all labelled words and constituents of the examples, and their labels,
+        :math:`(N, C')` and :math:`(N)`: what a treebank with labels at all nodes is trained on.
+
+        Raises:
+            ValueError: If the encoder is no :class:`ConstituentEncoder`, or the data has no labels of nodes
+                (``SST(..., trees=True)``).
+        """
+        if not isinstance(self.encoder, ConstituentEncoder):
+            raise ValueError(f"{type(self.encoder).__name__} has no states of constituents")
+        if "phrase_y" not in data:
+            raise ValueError("the data has no labels of nodes: SST(..., trees=True) has them")
+        x, y = torch.cat(self.encoder.states(data)), torch.cat([data.word_y, data.phrase_y])
+        labelled = (y >= 0).nonzero().view(-1)
+        return self.head(x.index_select(0, labelled)), y[labelled]
+
+
+class SentencePairModel(SentenceModel):
+    r"""Encodes both sentences of every example with one encoder and compares them with a head.
+
+    Args:
+        encoder: Gives node states and sentence vectors.
+        head: Takes the vectors of the first and of the second sentences.
+
+    Shapes:
+        - data: a batch of :math:`B` examples of two utterances each; output: the head's, :math:`(B, C')`
+
+    Raises:
+        ValueError: If the examples do not have two sentences each.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import RelatednessHead, SentencePairModel, TreeLSTM
+        >>> model = SentencePairModel(TreeLSTM(num_words=7, hidden_channels=8), RelatednessHead(8, 5))
+        >>> pair = [Sentence(["She", "sings"], [2, 0], ["nsubj", "root"]), Sentence.chain(["She", "sings"])]
+        >>> model(to_data(pair, vocab=Vocab(["She", "sings"]))).shape
+        torch.Size([1, 5])
+    """
+
+    def forward(self, data: Data) -> Tensor:
+        self.encoder.check_texts(data, 2, "pairs have two sentences each")
+        vectors = self.encoder.readout(data, self.encoder(data))
+        left, right = vectors.view(-1, 2, vectors.size(-1)).unbind(dim=1)
+        return self.head(left, right)
+
+
+PIECES = ("first", "mean")
+
+
+class TokenModel(nn.Module):
+    r"""Classifies every word by the state of its first piece, as `"BERT: Pre-training of Deep Bidirectional
+    Transformers for Language Understanding" <https://aclanthology.org/N19-1423/>`_ does for named entities.
+
+    .. math::
+        \hat{p}_w = \mathrm{softmax}(\mathbf{W} \mathbf{h}_{\text{first}(w)} + \mathbf{b})
+
+    with dropout on :math:`\mathbf{h}`. With ``pieces="mean"`` it is the mean over the pieces of the word.
+    With :obj:`marked`, :math:`\mathbf{h}` is followed by the state of the marked word :math:`p` of its
+    example, such as the predicate whose roles are asked for, in the way of `"Simple BERT Models for Relation
+    Extraction and Semantic Role Labeling" <https://arxiv.org/abs/1904.05255>`_, which has an LSTM and a
+    layer more:
+
+    .. math::
+        \hat{p}_w = \mathrm{softmax}(\mathbf{W} [\mathbf{h}_w; \mathbf{h}_p] + \mathbf{b})
+
+    The softmax is left to the loss: the output are logits. Only words of the texts have them: ROOT, special
+    and relation nodes, and the empty nodes of enhanced graphs, have none.
+
+    Args:
+        encoder: Gives node states; has :attr:`hidden_channels`.
+        num_classes: Number of classes.
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        pieces: ``"first"`` or ``"mean"``: which pieces of a word are its state. (default: ``"first"``)
+        marked: Also read the state of the marked word, the mean where several are marked, and zeros where
+            none is. The encoder has to know of marks by itself (:meth:`TextEncoder.add_marks`). (default:
+            :obj:`False`)
+
+    Shapes:
+        - data: a batch or one example with :math:`W` words in all; with :obj:`marked` also ``mark``
+          :math:`(|\mathcal{V}|)`, see :func:`~graphdep.data.node_table`
+        - output: logits :math:`(W, C')`, and the nodes that they belong to, :math:`(W)`, in the order of the
+          nodes: that of the words, utterance by utterance
+
+    Raises:
+        ValueError: If :obj:`num_classes` is below 1, or :obj:`pieces` is unknown.
+
+    Example:
+        >>> from graphdep.nn.models import TokenModel
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> data = encoder.to_data(["Ann lives in Ohio."])
+        >>> logits, nodes = TokenModel(encoder, num_classes=9)(data)
+        >>> logits.shape, data.word[nodes]
+        (torch.Size([5, 9]), tensor([0, 1, 2, 3, 4]))
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        num_classes: int,
+        dropout: float = 0.1,
+        *,
+        pieces: str = "first",
+        marked: bool = False,
+    ) -> None:
+        super().__init__()
+        if pieces not in PIECES:
+            raise ValueError(f"'pieces' must be one of {', '.join(PIECES)} (got {pieces!r})")
+        size: int = encoder.hidden_channels  # type: ignore[assignment]
+        self.encoder, self.pieces, self.marked = encoder, pieces, marked
+        self.head = ClassificationHead(2 * size if marked else size, num_classes, dropout, std=0.02)
+
+    def reset_parameters(self) -> None:
+        """Draws everything anew, added relations and terms too; pretrained weights stay."""
+        reset(self.encoder)
+        self.head.reset_parameters()
+
+    def forward(self, data: Data) -> tuple[Tensor, Tensor]:
+        states, nodes = word_states(data, self.encoder(data), self.pieces)
+        if self.marked:
+            states = torch.cat([states, _marked_states(data, states, nodes)], dim=-1)
+        return self.head(states), nodes
+
+    def extra_repr(self) -> str:
+        return f"pieces={self.pieces!r}, marked={self.marked}"
+
+
+def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, Tensor]:
+    """The state of each word, ``[num_words, C]``, and the node of its first piece, ``[num_words]``; with
+    ``pieces="mean"`` it is the mean over all its pieces.
+    """
+    nodes = word_nodes(data)
+    if pieces == "first":
+        return x.index_select(0, nodes), nodes
+    table = Nodes(data)
+    inside = (table["word"] >= 0).nonzero().view(-1)
+    own = torch.arange(nodes.numel(), device=nodes.device)
+    number = torch.full_like(table.index, -1).index_copy(0, nodes, own)
+    word = number[table.first[inside]]
+    return scatter(x[inside], word, dim_size=nodes.numel(), reduce="mean"), nodes
+
+
+def _marked_states(data: Data, states: Tensor, nodes: Tensor) -> Tensor:
+    """For each word the state of the marked word of its example: ``[num_words, C]``."""
+    table = Nodes(data)
+    example = table.example[nodes]
+    marked = (table.mark[nodes] > 0).nonzero().view(-1)
+    size = table.ptr.numel() - 1
+    return scatter(states[marked], example[marked], dim_size=size, reduce="mean")[example]
+
+
+@torch.compiler.disable  # reads values
+def word_nodes(data: Data) -> Tensor:
+    """The node of each word's first piece: ``[num_words]``."""
+    nodes = Nodes(data)
+    return ((nodes["word"] >= 0) & (nodes.first == nodes.index)).nonzero().view(-1)
+
+
+MODES = ("mean", "top")
+
+
+class SpanReadout(nn.Module):
+    r"""One vector an example, from the states of its marked spans: the spans' vectors one after the other.
+
+    .. math::
+        \mathbf{v} = [\mathbf{v}_1; \mathbf{v}_2; \mathbf{v}_{\text{path}}] \qquad
+        \mathbf{v}_s = \frac{1}{|s|} \sum_{i \in s} \mathbf{h}_i \ \text{ or } \
+        \mathbf{v}_s = \mathbf{h}_{\text{top}(s)}
+
+    where :math:`\text{top}(s)` is the word of span :math:`s` that is nearest to the root, the first of
+    several, and :math:`\mathbf{v}_{\text{path}}`, an option, the mean over the words on the way through the
+    tree from the top word of the first span to that of the second, both included. The tree is that of the
+    data at this moment, so that a random tree in its place changes tops and ways as well. A span of which no
+    word is left has a vector of zeros, and so has the way to it.
+
+    It has no parameters; a :class:`ClassificationHead` takes the vectors.
+
+    Args:
+        num_spans: Spans of an example, 1 or 2. (default: :obj:`2`)
+        mode: ``"mean"``: the mean over the nodes of a span's words; ``"top"``: the state of its top word.
+            (default: ``"mean"``)
+        path: Whether there is the mean over the way, too, for which there must be two spans.
+            (default: :obj:`False`)
+        pieces: Where words have several pieces, take their states ``"all"``, each with the same weight, or
+            the ``"first"`` of each word alone. (default: ``"all"``)
+
+    Shapes:
+        - data: a batch of :math:`B` examples with ``mark``: bit 1 at the nodes of the first span's words, bit
+          2 at those of the second's
+        - x: :math:`(|\mathcal{V}|, C)`
+        - output: :math:`(B, K C)` with :math:`K` = :attr:`num_parts`
+
+    Raises:
+        ValueError: If an option is wrong, the data has no ``mark``, not one for each node or marks of more
+            spans, or :obj:`x` is of other nodes.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.data import mark_words
+        >>> from graphdep.nn.models import SpanReadout
+        >>> tree = Sentence(["A", "dog", "bites", "me"], [2, 3, 0, 3], ["det", "nsubj", "root", "obj"])
+        >>> data = mark_words(to_data([tree], root=False), [1, 1, 0, 2])
+        >>> SpanReadout(mode="top", path=True)(data, torch.tensor([[1.0], [2.0], [3.0], [4.0]]))
+        tensor([[2., 4., 3.]])
+    """
+
+    def __init__(
+        self, num_spans: int = 2, *, mode: str = "mean", path: bool = False, pieces: str = "all"
+    ) -> None:
+        super().__init__()
+        self.num_spans = count("num_spans", num_spans, 1)
+        if num_spans > 2:
+            raise ValueError(f"'num_spans' must be 1 or 2 (got {num_spans})")
+        self.mode, self.pieces, self.path = choice("mode", mode, MODES), check_pieces(pieces), bool(path)
+        if path and num_spans < 2:
+            raise ValueError("'path' leads from one span to another: 'num_spans' must be 2 (got 1)")
+
+    @property
+    def num_parts(self) -> int:
+        """The size of a vector in sizes of a state: one for each span, and one for the way."""
+        return self.num_spans + self.path
+
+    def extra_repr(self) -> str:
+        return f"{self.num_spans}, mode={self.mode!r}, path={self.path}, pieces={self.pieces!r}"
+
+    def forward(self, data: Data, x: Tensor) -> Tensor:
+        members, example, size = self._members(data)
+        if x.size(0) != example.numel():
+            raise ValueError(f"'x' must have a row for each of {example.numel()} nodes (got {x.size(0)})")
+        parts = [scatter(x[nodes], example[nodes], dim_size=size, reduce="mean") for nodes in members]
+        return torch.cat(parts, dim=-1)
+
+    @torch.compiler.disable  # reads values
+    def _members(self, data: Data) -> tuple[list[Tensor], Tensor, int]:
+        """The nodes of each part, the example of every node, and the number of examples."""
+        nodes = Nodes(data)
+        most = (1 << self.num_spans) - 1
+        if nodes.num_nodes and int(nodes.mark.max()) > most:
+            raise ValueError(f"'mark' must be at most {most} (got {int(nodes.mark.max())}): more spans")
+        members = [self._span(nodes, 1 << number) for number in range(self.num_spans)]
+        if self.path:
+            members.append(path_words(nodes)[nodes.first])
+        if self.pieces == "first":
+            members = [part & (nodes.first == nodes.index) for part in members]
+        return [part.nonzero().view(-1) for part in members], nodes.example, nodes.ptr.numel() - 1
+
+    def _span(self, nodes: Nodes, span: int) -> Tensor:
+        if self.mode == "mean":
+            return in_span(nodes, span)
+        return nodes.first == top_words(nodes, span)[nodes.example]
+
+
+class SpanModel(nn.Module):
+    r"""Classifies one or two marked spans of a sentence by their states, as `"Matching the Blanks:
+    Distributional Similarity for Relation Learning" <https://aclanthology.org/P19-1279/>`_ does with those of
+    entities (its *entity start* with the mean in place of the start, and marks that are added to the input in
+    place of tokens).
+
+    .. math::
+        \hat{p} = \mathrm{softmax}(\mathbf{W} \mathbf{v} + \mathbf{b})
+
+    with dropout on the vector :math:`\mathbf{v}` of :class:`SpanReadout`. The softmax is left to the loss:
+    the output are logits. The encoder has to know of marks by itself (:meth:`TextEncoder.add_marks`).
+
+    Args:
+        encoder: Gives node states; has :attr:`hidden_channels`.
+        readout: From states to a vector.
+        num_classes: Number of classes.
+        dropout: Dropout probability. (default: :obj:`0.1`)
+
+    Shapes:
+        - data: a batch of :math:`B` examples with ``mark`` :math:`(|\mathcal{V}|)`
+        - output: :math:`(B, C')`
+
+    Raises:
+        ValueError: If :obj:`num_classes` is below 1.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.data import mark_words
+        >>> from graphdep.nn.models import SpanModel, SpanReadout, WordAverage
+        >>> data = to_data([Sentence.chain(["A", "dog", "bites"])], vocab=Vocab(["A", "dog", "bites"]))
+        >>> model = SpanModel(WordAverage(8, hidden_channels=4), SpanReadout(num_spans=1), num_classes=2)
+        >>> model(mark_words(data, [1, 1, 0])).shape
+        torch.Size([1, 2])
+    """
+
+    def __init__(
+        self, encoder: nn.Module, readout: SpanReadout, num_classes: int, dropout: float = 0.1
+    ) -> None:
+        super().__init__()
+        size: int = encoder.hidden_channels  # type: ignore[assignment]
+        self.encoder, self.readout = encoder, readout
+        self.head = ClassificationHead(readout.num_parts * size, num_classes, dropout, std=0.02)
+
+    def reset_parameters(self) -> None:
+        """Draws everything anew, added relations and terms too; pretrained weights stay."""
+        reset(self.encoder)
+        self.head.reset_parameters()
+
+    def forward(self, data: Data) -> Tensor:
+        return self.head(self.readout(data, self.encoder(data)))
+
+
+class LinearChainCRF(nn.Module):
+    r"""Linear-chain conditional random field over the labels of sequences, from `"Conditional Random
+    Fields: Probabilistic Models for Segmenting and Labeling Sequence Data"
+    <https://repository.upenn.edu/handle/20.500.14332/6188>`_, on logits as in
+    `"Natural Language Processing (Almost) from Scratch" <https://arxiv.org/abs/1103.0398>`_ (Eq. 12-14).
+
+    .. math::
+        s(\mathbf{x}, \mathbf{y}) = a_{y_1} + \sum_t f_{t, y_t} + \sum_{t > 1} \mathbf{A}_{y_{t-1}, y_t},
+        \quad \log p(\mathbf{y} \mid \mathbf{x}) = s(\mathbf{x}, \mathbf{y}) -
+        \log \sum_{\mathbf{y}'} \exp s(\mathbf{x}, \mathbf{y}')
+
+    :math:`f` are logits, :math:`\mathbf{A}` scores of one label after another, :math:`\mathbf{a}` of the
+    first one. Without :obj:`learned` both are 0 where they are allowed: then :meth:`decode` is Viterbi's
+    search for the best allowed sequence, and there is nothing to train.
+
+    Args:
+        allowed: Which label may follow which, ``[C, C]``, bool. (default: each one)
+        allowed_first: Which labels may come first, ``[C]``, bool. (default: each one)
+        num_labels: Their number, where nothing else says it. (default: :obj:`None`)
+        learned: Learn the scores, from 0. (default: :obj:`True`)
+
+    Shapes:
+        - logits: :math:`(N, C)`, those of all sequences one after the other; lengths: :math:`(B)`, long, all
+          above 0, with sum :math:`N`; labels, and the output of :meth:`decode`: :math:`(N)`, long
+
+    Scores are summed in float32, or in float64 where the logits are.
+
+    Raises:
+        ValueError: If nothing says the number of labels, or two things say different ones; no label may come
+            first, or some label may be followed by none; or logits, lengths and labels do not fit each other.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import LinearChainCRF
+        >>> crf = LinearChainCRF(num_labels=3)
+        >>> crf.decode(torch.eye(3), torch.tensor([2, 1]))
+        tensor([0, 1, 2])
+    """
+
+    allowed: Tensor
+    allowed_first: Tensor
+
+    def __init__(
+        self,
+        allowed: Tensor | None = None,
+        allowed_first: Tensor | None = None,
+        *,
+        num_labels: int | None = None,
+        learned: bool = True,
+    ) -> None:
+        super().__init__()
+        given = {len(table) for table in (allowed, allowed_first) if table is not None}
+        sizes = given | ({count("num_labels", num_labels, 1)} if num_labels is not None else set())
+        if len(sizes) != 1:
+            found = " and ".join(map(str, sorted(sizes))) or "none"
+            raise ValueError(
+                f"one number of labels must be given, by tables or by 'num_labels' (got {found})"
+            )
+        size = sizes.pop()
+        allowed = torch.ones(size, size, dtype=torch.bool) if allowed is None else allowed.bool()
+        first = torch.ones(size, dtype=torch.bool) if allowed_first is None else allowed_first.bool()
+        if allowed.shape != (size, size) or first.shape != (size,):
+            shapes = f"{[*allowed.shape]} and {[*first.shape]}"
+            raise ValueError(f"the tables must be of shapes [C, C] and [C] (got {shapes})")
+        if not (first.any() and allowed.any(dim=1).all()):
+            raise ValueError("some label must be allowed first, and after each label")
+        # They follow from the labels, which a checkpoint has.
+        self.register_buffer("allowed", allowed, persistent=False)
+        self.register_buffer("allowed_first", first, persistent=False)
+        self.learned = learned
+        if learned:
+            self.transition = nn.Parameter(torch.empty(size, size))
+            self.first = nn.Parameter(torch.empty(size))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.learned:
+            nn.init.zeros_(self.transition)
+            nn.init.zeros_(self.first)
+
+    def extra_repr(self) -> str:
+        return f"{len(self.allowed_first)}, learned={self.learned}"
+
+    def forward(self, logits: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
+        """Minus the log-likelihood of each sequence of labels, ``[B]``; where it is not allowed infinite, and
+        without a gradient.
+        """
+        self._check(logits, labels)
+        start, transition = self._scores(logits)
+        emissions, inside = _padded(logits, lengths)
+        label, _ = _padded(labels, lengths)
+        score = start[label[:, 0]] + emissions[:, 0].gather(1, label[:, :1]).squeeze(1)
+        fits = self.allowed_first[label[:, 0]]
+        alpha = start + emissions[:, 0]
+        for step in range(1, emissions.size(1)):
+            on = inside[:, step]
+            before, now = label[:, step - 1], label[:, step]
+            gain = transition[before, now] + emissions[:, step].gather(1, now.unsqueeze(1)).squeeze(1)
+            score = torch.where(on, score + gain, score)
+            fits = fits & (self.allowed[before, now] | ~on)
+            following = (alpha.unsqueeze(2) + transition).logsumexp(dim=1) + emissions[:, step]
+            alpha = torch.where(on.unsqueeze(1), following, alpha)
+        # Not allowed scores are finite, or labels that nothing leads to would have gradients of NaN.
+        return torch.where(fits, alpha.logsumexp(dim=1) - score, torch.inf)
+
+    @torch.no_grad()
+    def decode(self, logits: Tensor, lengths: Tensor) -> Tensor:
+        """The best allowed labels of each sequence, by Viterbi's algorithm; of equally good ones, those whose
+        last labels have the lowest numbers.
+        """
+        self._check(logits)
+        start, transition = self._scores(logits)
+        emissions, inside = _padded(logits, lengths)
+        alpha, back = start + emissions[:, 0], []
+        for step in range(1, emissions.size(1)):
+            best, source = (alpha.unsqueeze(2) + transition).max(dim=1)
+            on = inside[:, step : step + 1]
+            alpha = torch.where(on, best + emissions[:, step], alpha)
+            own = torch.arange(alpha.size(1), device=alpha.device).expand_as(source)
+            back.append(torch.where(on, source, own))
+        path = [alpha.argmax(dim=1)]
+        for source in reversed(back):
+            path.append(source.gather(1, path[-1].unsqueeze(1)).squeeze(1))
+        return torch.stack(path[::-1], dim=1)[inside]
+
+    def _check(self, logits: Tensor, labels: Tensor | None = None) -> None:
+        size = len(self.allowed_first)
+        if logits.dim() != 2 or logits.size(1) != size:
+            raise ValueError(f"'logits' must be of shape [N, {size}] (got {[*logits.shape]})")
+        if labels is None:
+            return
+        if labels.shape != logits.shape[:1]:
+            raise ValueError(f"'labels' must be of shape [{len(logits)}] (got {[*labels.shape]})")
+        # Off the CPU a look would stall the device.
+        if labels.device.type == "cpu" and bool(((labels < 0) | (labels >= size)).any()):
+            raise ValueError(f"'labels' must be from 0 to {size - 1} (got {labels.tolist()})")
+
+    def _scores(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores of first labels ``[C]`` and of pairs ``[C, C]``, the lowest where not allowed."""
+        low = logits.new_full((), -1e9, dtype=_accurate(logits))
+        first = self.first.to(low.dtype) if self.learned else torch.zeros_like(low)
+        transition = self.transition.to(low.dtype) if self.learned else torch.zeros_like(low)
+        return torch.where(self.allowed_first, first, low), torch.where(self.allowed, transition, low)
+
+
+def _accurate(logits: Tensor) -> torch.dtype:
+    return torch.promote_types(logits.dtype, torch.float32)
+
+
+def _padded(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Sequences as rows of one table ``[B, T, ...]``, and which places are inside: ``[B, T]``."""
+    if (lengths < 1).any() or int(lengths.sum()) != rows.size(0):
+        raise ValueError(f"'lengths' must be above 0 with sum {rows.size(0)} (got {lengths.tolist()})")
+    longest = int(lengths.max()) if lengths.numel() else 1
+    inside = torch.arange(longest, device=rows.device) < lengths.to(rows.device).unsqueeze(1)
+    table = rows.new_zeros(*inside.shape, *rows.shape[1:])
+    table[inside] = rows
+    return (table.to(_accurate(table)) if table.is_floating_point() else table), inside

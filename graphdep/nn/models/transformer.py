@@ -1,0 +1,874 @@
+"""Transformers over the edges of a batch, and the base class of text encoders."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn.inits import reset
+from torch_geometric.utils import cumsum, scatter
+
+from graphdep.data.node_table import NodeType
+from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.relations import reset_relation
+from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.conv.constituent_conv import ConstituentConv
+from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
+from graphdep.nn.dropout import Dropout
+from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.transforms.presets import count, resolve
+
+
+@dataclass(frozen=True, repr=False)
+class Memory:
+    """Encoded contexts, packed: the rows of one example after those of the other, without padding.
+
+    A row may be a node, a word, an utterance or a whole context; the encoder decides.
+
+    Args:
+        x: States ``[num_rows, channels]``.
+        ptr: Where the rows of each example start and end: ``[num_examples + 1]``.
+        group: Number of each row's utterance inside its example, ascending, ``[num_rows]``; :obj:`None` where
+            a row is more than a word or node. (default: :obj:`None`)
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import Memory
+        >>> memory = Memory(torch.randn(5, 8), ptr=torch.tensor([0, 2, 5]))
+        >>> memory, memory.num_examples
+        (Memory(x=[5, 8], ptr=[3], group=None), 2)
+    """
+
+    x: Tensor
+    ptr: Tensor
+    group: Tensor | None = None
+
+    @property
+    def num_examples(self) -> int:
+        return self.ptr.numel() - 1
+
+    def __repr__(self) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        shapes = (f"{name}={None if x is None else [*x.shape]}" for name, x in values.items())
+        return f"{type(self).__name__}({', '.join(shapes)})"
+
+
+class ContextEncoder(nn.Module):
+    r"""Base of the encoders of dialogues: from a batch of contexts to what a decoder reads.
+
+    A subclass sets :attr:`hidden_channels` and :attr:`embedding`, whose word vectors the decoder shares, and
+    defines :meth:`forward`. One that learns from more than the response defines :meth:`auxiliary` as well.
+
+    Shapes:
+        - data: a batch of contexts with the node table, ROOT nodes included; output: a :class:`Memory` with
+          :math:`C` channels
+    """
+
+    hidden_channels: int
+    embedding: NodeEmbedding
+
+    def reset_parameters(self) -> None:
+        for module in self.children():
+            reset(module)
+
+    def forward(self, data: Data) -> Memory:
+        raise NotImplementedError
+
+    def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
+        """Losses by name that are added to that of the response in training; none by default.
+
+        Args:
+            data: The batch that :obj:`memory` was made of.
+            memory: What :meth:`forward` gave.
+        """
+        return {}
+
+
+def example_bounds(data: Data) -> Tensor:
+    """Where the nodes of each example start and end: ``ptr`` of a batch, two numbers for a single example."""
+    ptr = data.get("ptr")
+    if ptr is not None:
+        return ptr
+    return torch.tensor([0, data.num_nodes], device=data.node_type.device)
+
+
+def root_nodes(data: Data) -> Tensor:
+    """The ROOT node of every utterance.
+
+    Raises:
+        ValueError: If the data has none.
+    """
+    root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
+    if root.numel() == 0:
+        raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
+    return root
+
+
+def utterance_of(data: Data) -> Tensor:
+    """The utterance of every node, counted over the whole batch: ``[num_nodes]``.
+
+    Raises:
+        ValueError: If not every utterance has a ROOT node.
+    """
+    batch = example_of(data)
+    key = batch * (data.utterance.max() + 1) + data.utterance
+    keys, utterance = key.unique(return_inverse=True)
+    if not torch.equal(keys, key[root_nodes(data)]):
+        example = int(batch[~torch.isin(key, key[root_nodes(data)])].min())
+        raise ValueError(f"an utterance of example {example} has no ROOT node: call to_data(..., root=True)")
+    return utterance
+
+
+def words_of(data: Data) -> Tensor:
+    """The nodes of words, without the empty nodes of enhanced graphs, which are no words of the text."""
+    words, place = data.node_type == NodeType.WORD, data.get("word")
+    return (words if place is None else words & (place >= 0)).nonzero().view(-1)
+
+
+def word_mean(data: Data, x: Tensor) -> Tensor:
+    """Mean over the words of every utterance, ``[num_utterances, channels]``; zeros without words."""
+    words = words_of(data)
+    return scatter(x[words], utterance_of(data)[words], dim_size=root_nodes(data).numel(), reduce="mean")
+
+
+def check_sentences(data: Data, number: int, rule: str) -> None:
+    """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
+    batch = example_of(data)
+    count = torch.bincount(batch[root_nodes(data)], minlength=int(batch.max()) + 1)
+    wrong = (count != number).nonzero().view(-1)
+    if wrong.numel():
+        example = int(wrong[0])
+        raise ValueError(f"{rule} (got {int(count[example])} in example {example})")
+
+
+def example_of(data: Data) -> Tensor:
+    """The example of each node."""
+    batch = data.get("batch")
+    return torch.zeros_like(data.node_type) if batch is None else batch
+
+
+def utterance_bounds(data: Data) -> Tensor:
+    """Where the utterances of each example start and end among those of the batch: ``[num_examples + 1]``."""
+    return torch.searchsorted(root_nodes(data), example_bounds(data))
+
+
+def with_positions_in_utterance(data: Data) -> Data:
+    """A shallow copy whose positions count from the ROOT node of each utterance."""
+    out = copy.copy(data)
+    start = data.position[root_nodes(data)]
+    out.position = data.position - start[utterance_of(data)]
+    return out
+
+
+Pieces = tuple[int, ...]
+_BATCH = 64
+_COMPLETE = resolve("transformer", implicit=True)
+
+
+def text_of(data: Data) -> tuple[Tensor, Tensor]:
+    """The text of every node, a segment of an example, counted over the whole batch ``[num_nodes]``; and how
+    many texts each example has.
+    """
+    batch = data.get("batch")
+    example = torch.zeros_like(data.segment) if batch is None else batch
+    count = 1 + scatter(data.segment, example, reduce="max")
+    return cumsum(count)[example] + data.segment, count
+
+
+def texts_of(data: Data) -> list[Pieces]:
+    """The pieces of the words of each text, of an example or a batch."""
+    text, count = text_of(data)
+    words = (data.node_type == NodeType.WORD) & (data.word >= 0)
+    sizes = torch.bincount(text[words], minlength=int(count.sum())).tolist()
+    return [tuple(pieces.tolist()) for pieces in data.input_ids[words].split(sizes)]
+
+
+def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Tensor]]:
+    """The number of each text and the states of its nodes, [CLS] and [SEP] among them, on the CPU; short
+    texts first. The encoder (:class:`~graphdep.nn.pretrained.PretrainedEncoder`) stays in its mode.
+    """
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+    training = encoder.training
+    encoder.eval()
+    try:
+        for start in range(0, len(order), _BATCH):
+            some = order[start : start + _BATCH]
+            yield from zip(some, _read(encoder, [texts[row] for row in some]))
+    finally:
+        encoder.train(training)
+
+
+def _read(encoder: Any, texts: list[Pieces]) -> tuple[Tensor, ...]:
+    """The states of the nodes of each text."""
+    tokens = encoder.tokens
+    batch = Batch.from_data_list([_example([tokens.cls_id, *text, tokens.sep_id]) for text in texts])
+    x = encoder(_COMPLETE(batch.to(encoder.model.device))).float().cpu()
+    return x.split(batch.ptr.cpu().diff().tolist())
+
+
+def _example(ids: list[int]) -> Data:
+    """A text as one example, without edges."""
+    nothing = torch.zeros(len(ids), dtype=torch.long)
+    return Data(
+        num_nodes=len(ids),
+        input_ids=torch.tensor(ids),
+        position=torch.arange(len(ids)),
+        segment=nothing,
+        node_type=torch.full_like(nothing, NodeType.WORD),
+    )
+
+
+class TextEncoder(nn.Module):
+    r"""Base of the encoders: a state for every node, and from those a vector for every utterance.
+
+    A subclass sets :attr:`hidden_channels`, defines :meth:`forward`, and :meth:`readout` where an
+    utterance is not represented by its ROOT node. So any encoder goes into
+    :class:`~graphdep.nn.models.SentenceModel` and :class:`~graphdep.nn.models.SentencePairModel`.
+
+    Shapes:
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ROOT nodes included;
+          output of ``encoder(data)`` :math:`(|\mathcal{V}|, C)`, of :meth:`readout`
+          :math:`(\text{utterances}, C)`
+    """
+
+    hidden_channels: int
+
+    def reset_parameters(self) -> None:
+        for module in self.children():
+            reset(module)
+
+    def add_marks(self, number: int) -> TextEncoder:
+        """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.node_table`), such as 1 for the
+        predicate whose roles are asked for: each mark has a vector that is added to the input of its nodes.
+        A subclass whose input is no :class:`NodeEmbedding` by the name of ``embedding`` has its own.
+
+        Args:
+            number: Number of marks, 0 among them, which stands for none and adds nothing.
+
+        Raises:
+            ValueError: If it reads them already, or :obj:`number` is below 2.
+        """
+        self.embedding.add_marks(number)  # type: ignore[operator, union-attr]
+        return self
+
+    def add_relations(self, embedding: nn.Module) -> TextEncoder:
+        """Lets the encoder read RELATION and PHRASE nodes, which ``resolve("dam")`` and
+        ``resolve("constituents")`` make: see :meth:`NodeEmbedding.add_relations`. Only encoders whose layers
+        go over edges have a use for them.
+
+        Args:
+            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with :attr:`hidden_channels`.
+
+        Raises:
+            ValueError: If it reads them already, or the vectors are of another size.
+        """
+        self.embedding.add_relations(embedding)  # type: ignore[operator, union-attr]
+        return self
+
+    def readout(self, data: Data, x: Tensor) -> Tensor:
+        """States of the ROOT nodes, in the order of the utterances.
+
+        Raises:
+            ValueError: If the data has no ROOT nodes.
+        """
+        return x.index_select(0, root_nodes(data))
+
+    def check_texts(self, data: Data, number: int, rule: str) -> None:
+        """Raises :class:`ValueError`, which says the ``rule``, unless every example has so many texts that
+        :meth:`readout` gives a vector for.
+        """
+        check_sentences(data, number, rule)
+
+
+class TransformerLayer(nn.Module):
+    r"""One Transformer encoder block, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_,
+    with the attention injected.
+
+    .. math::
+        \mathbf{h} = \mathrm{LN}(\mathbf{x} + \mathbf{W}_o \, \mathrm{conv}(\mathbf{x})), \quad
+        \mathbf{x}' = \mathrm{LN}(\mathbf{h} + \mathbf{W}_2 \, \mathrm{ReLU}(\mathbf{W}_1 \mathbf{h}))
+
+    with dropout on both sums' right sides; :obj:`norm_first` normalises before each part instead.
+
+    Args:
+        conv: Attention over edges; its output has :obj:`hidden_channels` channels.
+        hidden_channels: Size of the node states.
+        ff_channels: Size of the feed-forward layer.
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        norm_first: Normalise before attention and feed-forward. (default: :obj:`False`)
+
+    Shapes:
+        - x: :math:`(|\mathcal{V}|, C)`; output the same
+
+    Raises:
+        ValueError: If the output of :obj:`conv` has not :obj:`hidden_channels` channels.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import TransformerLayer
+        >>> layer = TransformerLayer(AttentionConv(8, 4, heads=2), hidden_channels=8, ff_channels=16)
+        >>> edge_index = torch.tensor([[0, 1, 1], [1, 0, 1]])
+        >>> layer(torch.randn(2, 8), edge_index).shape
+        torch.Size([2, 8])
+    """
+
+    def __init__(
+        self,
+        conv: nn.Module,
+        hidden_channels: int,
+        ff_channels: int,
+        *,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.conv, self.norm_first = conv, norm_first
+        self.lin_out = nn.Linear(hidden_channels, hidden_channels)
+        self.norm_attention = nn.LayerNorm(hidden_channels)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(hidden_channels, ff_channels),
+            nn.ReLU(),
+            Dropout(dropout),
+            nn.Linear(ff_channels, hidden_channels),
+        )
+        self.norm_feed_forward = nn.LayerNorm(hidden_channels)
+        self.dropout = Dropout(dropout)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.conv.reset_parameters()  # type: ignore[operator]
+        for module in (self.lin_out, self.norm_attention, *self.feed_forward, self.norm_feed_forward):
+            if isinstance(module, nn.Linear | nn.LayerNorm):
+                module.reset_parameters()
+
+    def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """``args`` and ``kwargs`` (``edge_index`` or a layout, ``edge_type``) go to the attention."""
+        if self.norm_first:
+            x = x + self._attend(self.norm_attention(x), *args, **kwargs)
+            return x + self.dropout(self.feed_forward(self.norm_feed_forward(x)))
+        x = self.norm_attention(x + self._attend(x, *args, **kwargs))
+        return self.norm_feed_forward(x + self.dropout(self.feed_forward(x)))
+
+    def _attend(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        out = self.conv(x, *args, **kwargs)
+        if out.size(-1) != self.lin_out.in_features:
+            raise ValueError(
+                f"the output of 'conv' must have {self.lin_out.in_features} channels (got {out.size(-1)})"
+            )
+        return self.dropout(self.lin_out(out))
+
+
+class GraphTransformer(TextEncoder):
+    r"""Node embeddings and Transformer blocks whose attention follows the edges of the data.
+
+    The encoder of `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ where the edges are
+    complete. Which method it is else is said by two things: the transform that builds the edges, and the
+    attention that each block is given. So Transformer+DRA is this model with
+    :class:`~graphdep.nn.conv.DRAConv` on the edges of ``resolve("dra")`` and without position embeddings;
+    LISA has :class:`~graphdep.nn.conv.LISAConv` in one layer.
+
+    Args:
+        num_words: Size of the vocabulary.
+        conv: Makes the attention of a layer from its number, counted from 0: one of
+            :mod:`graphdep.nn.conv`, or any PyG conv over ``x`` and ``edge_index``; its output has
+            :obj:`hidden_channels` channels. It is given the types of the edges where its ``forward`` has an
+            argument ``edge_type``, and for edges the shared :class:`~graphdep.nn.attention.AttentionLayout`
+            where it has an attribute ``takes_layout``, else ``edge_index``.
+        hidden_channels: Size of the node states. (default: :obj:`768`)
+        num_layers: Number of blocks. (default: :obj:`3`)
+        ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
+        dropout: Dropout probability of embeddings and blocks; the attention has its own for its weights.
+            (default: :obj:`0.1`)
+        position_embedding: Add the embedding of a node's position. (default: :obj:`True`)
+        level_embedding: Add the embedding of a word's depth. (default: :obj:`False`)
+        norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
+        max_positions: Positions told apart. (default: :obj:`512`)
+        segments: Number of segments that have an embedding, e.g. 2 for a context and its response; 0 for no
+            segment embedding. (default: :obj:`0`)
+        embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
+            :class:`~graphdep.nn.models.NodeEmbedding`. (default: :obj:`False`)
+        vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+
+    Shapes:
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
+          saves memory), and ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`;
+          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first,
+          of which the last is the output
+
+    Raises:
+        ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
+            that an attention without ``takes_layout`` cannot see.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.conv import DRAConv
+        >>> from graphdep.nn.models import GraphTransformer
+        >>> from graphdep.transforms import resolve
+        >>> data = to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))
+        >>> model = GraphTransformer(7, lambda layer: DRAConv(8, 4, heads=2), hidden_channels=8)
+        >>> model(resolve("dra")(data)).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        conv: Callable[[int], nn.Module],
+        *,
+        hidden_channels: int = 768,
+        num_layers: int = 3,
+        ff_channels: int = 3072,
+        dropout: float = 0.1,
+        position_embedding: bool = True,
+        level_embedding: bool = False,
+        norm_first: bool = False,
+        max_positions: int = 512,
+        segments: int = 0,
+        embedding_scale: bool = False,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        self.hidden_channels, self.num_layers = hidden_channels, num_layers
+        self.embedding = NodeEmbedding(
+            num_words,
+            hidden_channels,
+            max_positions=max_positions if position_embedding else 0,
+            max_levels=64 if level_embedding else 0,
+            segments=segments,
+            embedding_scale=embedding_scale,
+            vectors=vectors,
+            dropout=dropout,
+        )
+        self.layers = nn.ModuleList(
+            TransformerLayer(
+                conv(number), hidden_channels, ff_channels, dropout=dropout, norm_first=norm_first
+            )
+            for number in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
+        self.typed = [_takes_types(layer.conv) for layer in self.layers]
+
+    @property
+    def heads(self) -> int:
+        """Heads of the first block's attention; 1 where it does not tell."""
+        return getattr(self.layers[0].conv, "heads", 1)
+
+    def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
+        layout = AttentionLayout.of(data)
+        self._check(layout)
+        x = self.embedding(data)
+        layers = [x]
+        for layer, typed in zip(self.layers, self.typed):
+            edges = layout if _takes_layout(layer.conv) else layout.edge_index
+            x = layer(x, edges, **({"edge_type": layout.edge_type} if typed else {}))
+            if return_layers:
+                layers.append(x)
+        x = self.norm(x)
+        return (x, [*layers[:-1], x]) if return_layers else x
+
+    def _check(self, layout: AttentionLayout) -> None:
+        if any(self.typed) and layout.edge_type is None:
+            raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
+        if layout.clique is None:
+            return
+        for layer in self.layers:
+            if not _takes_layout(layer.conv):
+                raise ValueError(
+                    f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': build the "
+                    "edges without implicit=True"
+                )
+
+
+def _takes_layout(conv: nn.Module | Tensor) -> bool:
+    return getattr(conv, "takes_layout", False)
+
+
+def _takes_types(conv: nn.Module | Tensor) -> bool:
+    assert isinstance(conv, nn.Module)
+    return "edge_type" in inspect.signature(conv.forward).parameters
+
+
+class DependencyTransformer(GraphTransformer):
+    r"""Transformer encoder with relation-attention, from `"Integrating Dependency Tree into Self-attention
+    for Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (DT).
+
+    A :class:`GraphTransformer` with position and level embeddings whose attention is
+    :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The
+    relation vectors are shared by all layers; what scores them is each layer's own.
+
+    ============  ======================  ===========  ===================
+    Table 3       ``relation_attention``  ``gate``     ``level_embedding``
+    ============  ======================  ===========  ===================
+    Transformer   False                   --           False
+    DT_lr         True                    None         False
+    DT_rg         True                    "sigmoid"    False
+    DT_full       True                    "sigmoid"    True
+    ============  ======================  ===========  ===================
+
+    Sizes are the paper's. It gives no dropout, and none is the default: noise that differs between the two
+    sentences of a pair drowns what little tells them apart.
+
+    Args:
+        num_words: Size of the vocabulary.
+        num_relations: Number of relation ids.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        num_layers: Number of blocks. (default: :obj:`3`)
+        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        relation_dim: Size of the relation vectors. (default: :obj:`30`)
+        ff_channels: Size of the feed-forward layers. (default: :obj:`300`)
+        dropout: Dropout probability. (default: :obj:`0.0`)
+        relation_attention: Use relation scores; otherwise plain self-attention. (default: :obj:`True`)
+        gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
+        gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
+        untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``. (default: ``"keep"``)
+        start: Where relation vectors, scores and gates start: ``"random"``, narrow, or ``"torch"``, where
+            PyTorch's own layers do, see :class:`~graphdep.nn.attention.GatedRelationScore`. (default:
+            ``"random"``)
+        level_embedding: Add the embedding of a word's depth. (default: :obj:`True`)
+        position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
+        norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
+        max_positions: Positions told apart. (default: :obj:`512`)
+        embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
+            :class:`~graphdep.nn.models.NodeEmbedding`. (default: :obj:`False`)
+        vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+
+    Shapes:
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
+          saves memory), and ``edge_type`` where relations are used; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, :obj:`start` is unknown, or the
+            data lacks edges or their types.
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DependencyTransformer
+        >>> from graphdep.transforms import resolve
+        >>> data = to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))
+        >>> model = DependencyTransformer(num_words=7, num_relations=len(RelationVocab()), hidden_channels=12)
+        >>> model(resolve("dt")(data)).shape
+        torch.Size([3, 12])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        num_relations: int,
+        *,
+        hidden_channels: int = 300,
+        num_layers: int = 3,
+        heads: int = 6,
+        relation_dim: int = 30,
+        ff_channels: int = 300,
+        dropout: float = 0.0,
+        relation_attention: bool = True,
+        gate: str | None = "sigmoid",
+        gate_state: str = "query",
+        untyped: str = "keep",
+        start: str = "random",
+        level_embedding: bool = True,
+        position_embedding: bool = True,
+        norm_first: bool = False,
+        max_positions: int = 512,
+        embedding_scale: bool = False,
+        vectors: Tensor | None = None,
+    ) -> None:
+        if heads < 1 or hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        size = hidden_channels // heads
+
+        def conv(number: int) -> AttentionConv:
+            if number == 0:  # after the word vectors and before the layers, as in models saved before
+                self.relation = _relation(num_relations, relation_dim, start) if relation_attention else None
+            if self.relation is None:
+                return AttentionConv(hidden_channels, size, heads, dropout=dropout)
+            return GatedRelationConv(
+                hidden_channels,
+                size,
+                heads,
+                num_relations=num_relations,
+                relation_dim=relation_dim,
+                gate=gate,
+                gate_state=gate_state,
+                untyped=untyped,
+                start=start,
+                relation=self.relation,
+                dropout=dropout,
+            )
+
+        super().__init__(
+            num_words,
+            conv,
+            hidden_channels=hidden_channels,
+            num_layers=num_layers,
+            ff_channels=ff_channels,
+            dropout=dropout,
+            position_embedding=position_embedding,
+            level_embedding=level_embedding,
+            norm_first=norm_first,
+            max_positions=max_positions,
+            embedding_scale=embedding_scale,
+            vectors=vectors,
+        )
+        self.relation_attention, self.start = relation_attention, start
+
+    def reset_parameters(self) -> None:
+        self.embedding.reset_parameters()
+        if self.relation is not None:
+            reset_relation(self.relation, self.start)
+        reset(self.layers)
+        reset(self.norm)
+
+
+def _relation(num_relations: int, relation_dim: int, start: str) -> nn.Embedding:
+    relation = nn.Embedding(num_relations, relation_dim)
+    reset_relation(relation, start)
+    return relation
+
+
+class ConstituentTransformer(TextEncoder):
+    r"""Transformer encoder with constituent attention, from `"Tree Transformer: Integrating Tree Structures
+    into Self-Attention" <https://aclanthology.org/D19-1098/>`_.
+
+    Each block attends within constituents that :class:`~graphdep.nn.conv.ConstituentConv` finds; those of a
+    block contain those of the block below. No parse is used, and no edges: the nodes of an example are one
+    sequence. This is the "TreeTransformer" of `"Modeling Compositionality with Dependency Graph for Dialogue
+    Generation" <https://aclanthology.org/2022.suki-1.2/>`_, and not :class:`TreeTransformer`, which applies
+    one block recursively over a dependency tree.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the node states. (default: :obj:`768`)
+        num_layers: Number of blocks. (default: :obj:`3`)
+        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`16`)
+        ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        position_embedding: Add the embedding of a node's position. (default: :obj:`True`)
+        renormalize: Let the attention weights of a node sum to 1. (default: :obj:`False`)
+        max_positions: Positions told apart. (default: :obj:`512`)
+        vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+
+    Shapes:
+        - data: a node table; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`num_layers` is below 1, or :obj:`heads` does not divide :obj:`hidden_channels`.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ConstituentTransformer
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> ConstituentTransformer(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 768,
+        num_layers: int = 3,
+        heads: int = 16,
+        ff_channels: int = 3072,
+        dropout: float = 0.1,
+        position_embedding: bool = True,
+        renormalize: bool = False,
+        max_positions: int = 512,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        if heads < 1 or hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.hidden_channels = hidden_channels
+        self.embedding = NodeEmbedding(
+            num_words,
+            hidden_channels,
+            max_positions=max_positions if position_embedding else 0,
+            max_levels=0,
+            vectors=vectors,
+            dropout=dropout,
+        )
+        size = hidden_channels // heads
+        self.layers = nn.ModuleList(
+            TransformerLayer(
+                ConstituentConv(hidden_channels, size, heads, dropout=dropout, renormalize=renormalize),
+                hidden_channels,
+                ff_channels,
+                dropout=dropout,
+            )
+            for _ in range(num_layers)
+        )
+
+    def forward(self, data: Data) -> Tensor:
+        ptr = example_bounds(data)
+        x, link = self.embedding(data), None
+        for layer in self.layers:
+            link = layer.conv.links(x, ptr, link)  # type: ignore[operator,union-attr]
+            x = layer(x, link, ptr)
+        return x
+
+
+class WordAverage(TextEncoder):
+    r"""Represents an utterance by the mean of its word vectors, blind to their order and to the tree.
+
+    The state of a word is its embedding, or with a :obj:`window` the mean over it and the words of its
+    utterance around it; that of ROOT is the mean over the words of the utterance.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        window: Words on either side of a word that its state is a mean of, as well. (default: :obj:`0`)
+        dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
+        vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+
+    Shapes:
+        - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If the data has no ROOT nodes, or :obj:`window` is no whole number from 0 on.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import WordAverage
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> WordAverage(len(vocab), hidden_channels=8)(data).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 300,
+        window: int = 0,
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.hidden_channels, self.window = hidden_channels, count("window", window)
+        self.embedding = NodeEmbedding(
+            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
+        )
+
+    def forward(self, data: Data) -> Tensor:
+        x = self.embedding(data)
+        root = x.index_copy(0, root_nodes(data), word_mean(data, x))
+        return root if self.window == 0 else self._with_neighbours(data, root)
+
+    def _with_neighbours(self, data: Data, x: Tensor) -> Tensor:
+        words = words_of(data)
+        states, utterance = x[words], utterance_of(data)[words]
+        total, number = states.clone(), torch.ones_like(states[:, :1])
+        longest = int(utterance.bincount().max()) if len(words) else 0
+        for step in range(1, min(self.window, longest - 1) + 1):
+            same = (utterance[step:] == utterance[:-step]).unsqueeze(-1).to(x.dtype)
+            total[step:] += same * states[:-step]
+            total[:-step] += same * states[step:]
+            number[step:] += same
+            number[:-step] += same
+        return x.index_copy(0, words, total / number)
+
+    def extra_repr(self) -> str:
+        return f"window={self.window}"
+
+
+class FrozenEncoder(TextEncoder):
+    r"""The vectors that a pretrained encoder has for texts, as features for a head: nothing of it is trained.
+
+    The encoder reads each text on its own, :math:`[\text{CLS}]\ x_1 \dots x_n\ [\text{SEP}]`, over all pairs
+    of its nodes and without dropout; the vector of a text is the mean of the last layer over its pieces:
+
+    .. math::
+        \mathbf{v} = \frac{1}{n} \sum_{k=1}^{n} \mathbf{h}^L_k
+
+    A text without pieces has zeros. The state of every node is the vector of its text, so that
+    :meth:`readout` gives a vector for each text of an example, unlike that of
+    :class:`~graphdep.nn.pretrained.PretrainedEncoder`: it takes the place of an encoder of sentences in
+    :class:`SentenceModel` and :class:`SentencePairModel`. Edges and positions of the data are not read.
+
+    Args:
+        encoder: A :class:`~graphdep.nn.pretrained.PretrainedEncoder`, which is taken out of training for
+            good.
+
+    Attributes:
+        tokens, max_length: The encoder's.
+
+    Shapes:
+        - data: a node table as :func:`~graphdep.data.encoded` makes it, a text a segment; output
+          :math:`(|\mathcal{V}|, C)`, of :meth:`readout` :math:`(\text{texts}, C)`
+
+    Example:
+        >>> from graphdep.nn.models import FrozenEncoder
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> batch = encoder.to_data([("It rains.", "The sun shines."), ("I do.", "You?")])
+        >>> frozen = FrozenEncoder(encoder)
+        >>> frozen.readout(batch, frozen(batch)).shape == (4, encoder.hidden_channels)
+        True
+    """
+
+    known: Tensor
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        self.encoder, self.hidden_channels = encoder.requires_grad_(False), encoder.hidden_channels
+        self.tokens, self.max_length = encoder.tokens, encoder.max_length
+        # Not of the state_dict: made anew of texts that others need not have.
+        self.register_buffer("known", torch.zeros(0, self.hidden_channels), persistent=False)
+        self._rows: dict[Pieces, int] = {}
+        self.train(encoder.training)
+
+    def remember(self, examples: Iterable[Data]) -> FrozenEncoder:
+        """Reads the texts of examples, each different one once, and keeps their vectors, 4 bytes a channel:
+        what they are then does not depend on the batches that the texts come in, nor takes time again.
+        """
+        texts = dict.fromkeys(text for data in examples for text in texts_of(data))
+        new = [text for text in texts if text not in self._rows]
+        self._rows |= zip(new, range(len(self._rows), len(self._rows) + len(new)))
+        self.known = torch.cat([self.known, self._vectors(new)])
+        return self
+
+    def forward(self, data: Data) -> Tensor:
+        texts = texts_of(data)
+        new = [*dict.fromkeys(text for text in texts if text not in self._rows)]
+        found = dict(zip(new, self._vectors(new)))
+        rows = [found[text] if text in found else self.known[self._rows[text]] for text in texts]
+        return torch.stack(rows).index_select(0, text_of(data)[0])
+
+    def readout(self, data: Data, x: Tensor) -> Tensor:
+        """The vector of each text, in their order."""
+        text, count = text_of(data)
+        node = torch.arange(text.numel(), device=text.device)
+        return x.index_select(0, scatter(node, text, dim_size=int(count.sum()), reduce="min"))
+
+    def check_texts(self, data: Data, number: int, rule: str) -> None:
+        wrong = (text_of(data)[1] != number).nonzero().view(-1)
+        if wrong.numel():
+            example = int(wrong[0])
+            raise ValueError(f"{rule} (got {int(text_of(data)[1][example])} in example {example})")
+
+    def extra_repr(self) -> str:
+        return f"texts={len(self._rows)}"
+
+    def _vectors(self, texts: Sequence[Pieces]) -> Tensor:
+        """The vectors of texts by the encoder, in full precision and fit for training, whoever asks."""
+        device = self.known.device
+        with torch.inference_mode(False), torch.no_grad(), torch.autocast(device.type, enabled=False):
+            table = torch.zeros(len(texts), self.hidden_channels)
+            for row, x in read_texts(self.encoder, texts):
+                if len(x) > 2:
+                    table[row] = x[1:-1].mean(dim=0)
+            return table.to(device)

@@ -1,0 +1,808 @@
+"""A pretrained encoder over the edges of a PyG batch."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn.inits import reset
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data.encoded import trees_data
+from graphdep.io.files import disk_errors, file_mode, temporary_folder
+from graphdep.nn.attention.dispatch import BACKENDS
+from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout
+from graphdep.nn.attention.relations import EdgeTerms, write_out
+from graphdep.nn.dropout import take_over_dropout
+from graphdep.nn.models.embedding import make_marks, marks_of, related_nodes, reset_marks
+from graphdep.nn.models.selection import cls_nodes
+from graphdep.nn.models.transformer import TextEncoder
+from graphdep.nn.pretrained.anatomy import (
+    NAME,
+    Anatomy,
+    EdgeSender,
+    LayerEdges,
+    attention_modules,
+    depths,
+    examine,
+    hook_blocks,
+    quiet_transformers,
+    run_model,
+)
+from graphdep.parsing.enhanced import enhance
+from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.transforms.presets import PHRASE_PRESETS
+from graphdep.vocab.pieces import SubwordTokens
+from graphdep.vocab.relations import RelationVocab
+
+# Tables are made larger than the vocabulary to be a multiple of 64 or 128. One with more rows to spare, or
+# most of its rows, is another tokenizer's.
+_SPARE_ROWS = 256
+_SPECIAL = ("cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
+
+
+def fit_vocabulary(model: Any, tokenizer: Any, eou: str) -> None:
+    """Checks that tokenizer and model belong together, and adds :obj:`eou` to both where it is unknown.
+
+    Its row is the mean of the table plus noise of a hundredth of the table's standard deviation, the same in
+    every run: near to all symbols and equal to none. The table never shrinks.
+
+    Raises:
+        ValueError: If the ids of the tokenizer do not fit the table, or :obj:`eou` is another special token
+            or a piece of text.
+    """
+    name = f"the tokenizer {type(tokenizer).__name__}"
+    table = model.get_input_embeddings().weight
+    ids = tokenizer.get_vocab()
+    size = max(ids.values()) + 1
+    if size > table.size(0) or table.size(0) - size >= min(_SPARE_ROWS, size):
+        raise ValueError(
+            f"{name} (of {tokenizer.name_or_path!r}) does not belong to {type(model).__name__} (of "
+            f"{model.config.name_or_path!r}): its ids end at {size - 1}, the model has {table.size(0)} rows"
+        )
+    if eou in ids:
+        _check_eou(tokenizer, eou, ids[eou])
+        return
+    tokenizer.add_tokens([eou], special_tokens=True)
+    row = tokenizer.convert_tokens_to_ids(eou)
+    mean, std = table.detach().mean(dim=0), table.detach().std()
+    noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(0)).to(mean)
+    if row >= table.size(0):
+        model.resize_token_embeddings(row + 1, mean_resizing=False)
+    with torch.no_grad():
+        model.get_input_embeddings().weight[row] = mean + 0.01 * std * noise
+
+
+def _check_eou(tokenizer: Any, eou: str, number: int) -> None:
+    """Raises :class:`ValueError` if the id means something else, too."""
+    for name in _SPECIAL:
+        if getattr(tokenizer, f"{name}_id", None) == number:
+            raise ValueError(f"'eou' must have an id of its own (got {eou!r}, the {name!r} of the tokenizer)")
+    # A name in brackets is a symbol, also to a tokenizer of whole words, which would find it in text.
+    free = re.fullmatch(r"\[.+\]|<.+>", eou) or eou in tokenizer.get_added_vocab()
+    if not free and tokenizer.is_fast and _in_text(tokenizer, eou, number):
+        raise ValueError(f"'eou' must have an id of its own (got {eou!r}, which the tokenizer finds in text)")
+
+
+def _in_text(tokenizer: Any, piece: str, number: int) -> bool:
+    """Whether text gives a piece of the vocabulary; none gives an unused one such as ``madeupword0``."""
+    backend = tokenizer.backend_tokenizer
+    # A piece that stands only inside of words, such as "##s", is found when it is written twice.
+    for text in (piece, backend.decode([number, number], skip_special_tokens=False)):
+        if backend.normalizer is not None:
+            text = backend.normalizer.normalize_str(text)
+        splitter = backend.pre_tokenizer
+        parts = [text] if splitter is None else [part for part, _ in splitter.pre_tokenize_str(text)]
+        if any(token.id == number for part in parts for token in backend.model.tokenize(part)):
+            return True
+    return False
+
+
+def edges_of_layers(
+    data: Data,
+    attentions: Sequence[nn.Module],
+    edges: Mapping[int, BaseTransform],
+    terms: Mapping[str, nn.Module] | nn.ModuleDict,
+    backend: str = "auto",
+    weights: list[tuple[Tensor, Tensor]] | None = None,
+) -> LayerEdges:
+    """What the layers attend over. Each set of edges has one layout, which its layers share.
+
+    Args:
+        data: The nodes, with edges unless all layers have edges of their own.
+        attentions: The attention module of each layer.
+        edges: What builds the edges of single layers.
+        terms: What the edges of single layers add, by the layer's number. For a module whose ``untyped`` is
+            ``"gate"``, the pairs of cliques are edges too.
+        backend, weights: Of :class:`LayerEdges`.
+
+    Raises:
+        ValueError: If a layer has no edges, they join two examples, or the terms of a layer lack types of
+            edges.
+    """
+    made = {transform: own_layout(data, transform) for transform in set(edges.values())}
+    by_layer = {number: made[transform] for number, transform in edges.items()}
+    own = {attentions[number]: layout for number, layout in by_layer.items()}
+    shared = None
+    if len(by_layer) < len(attentions):
+        shared = AttentionLayout.of(data)
+        by_layer = dict.fromkeys(range(len(attentions)), shared) | by_layer
+    added = {}
+    for number, module in terms.items():
+        attention, layout = attentions[int(number)], by_layer[int(number)]
+        edge_type = layout.edge_type
+        if edge_type is None:
+            raise ValueError(
+                f"the edges of layer {number} have no 'edge_type', which its terms need: take edges with "
+                "types, e.g. resolve('dt')"
+            )
+        if getattr(module, "untyped", "keep") == "gate":
+            layout, edge_type = write_out(layout, edge_type)
+            own[attention] = layout
+        added[attention] = _terms_over(module, layout, edge_type)
+    return LayerEdges(shared, own, added, backend, weights)
+
+
+def _terms_over(
+    module: nn.Module, layout: AttentionLayout, edge_type: Tensor
+) -> Callable[[Tensor], EdgeTerms]:
+    """What a layer's edges add, as a function of the states that it reads."""
+    return lambda x: module(x, layout.edge_index, edge_type)
+
+
+def make_terms(
+    make: Callable[[], nn.Module], layers: Iterable[int], there: Iterable[nn.Module]
+) -> dict[str, nn.Module]:
+    """A new module for each layer, by the layer's number.
+
+    Args:
+        make: Gives one.
+        layers: Numbers of the layers.
+        there: The modules of other layers.
+
+    Raises:
+        ValueError: If :obj:`make` is a module, or gives no module or one that another layer has.
+    """
+    if isinstance(make, nn.Module) or not callable(make):
+        raise ValueError(
+            "'make' must be a function that gives a new module for each layer, e.g. "
+            f"lambda: RelationKeyValue(...) (got {make})"
+        )
+    modules: dict[str, nn.Module] = {}
+    taken = {id(module) for module in there}
+    for number in layers:
+        module = make()
+        if not isinstance(module, nn.Module):
+            raise ValueError(f"'make' must give a module (got {type(module).__name__})")
+        if id(module) in taken:
+            raise ValueError(f"'make' must give a new module for each layer (layer {number} gets another's)")
+        taken.add(id(module))
+        modules[str(number)] = module
+    return modules
+
+
+def check_shared(modules: Mapping[str, nn.Module], there: Iterable[nn.Parameter]) -> None:
+    """Raises :class:`ValueError` if relation vectors that modules share are no part of any of them.
+
+    Args:
+        modules: What is to be added, by the layer's number.
+        there: The parameters of the encoder.
+    """
+    known = {id(parameter) for parameter in there}
+    known |= {id(parameter) for module in modules.values() for parameter in module.parameters()}
+    for number, module in modules.items():
+        relation = getattr(module, "relation", None)
+        shared = relation.parameters() if isinstance(relation, nn.Module) else ()
+        if any(id(parameter) not in known for parameter in shared):
+            raise ValueError(
+                f"'make' gives layer {number} relation vectors that are no part of the encoder, and so would "
+                "be neither trained nor saved: let the first layer have its own, and share those"
+            )
+
+
+def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> None:
+    """Raises :class:`ValueError` unless the model runs with these terms, over a node that sees itself.
+
+    Args:
+        model: The model, which is left as it was.
+        anatomy: Its parts.
+        terms: What is to be added, by the layer's number.
+    """
+    node = torch.zeros(1, dtype=torch.long, device=model.device)
+    data = Data(num_nodes=1, edge_index=node.new_zeros(2, 1), edge_type=node)
+    training = model.training
+    model.eval()
+    try:
+        graph = edges_of_layers(data, attention_modules(model, anatomy), {}, terms)
+        with torch.no_grad():
+            run_model(model, anatomy, node, node, node, graph)
+    except Exception as error:  # whatever a module raises that was made for another size
+        raise ValueError(
+            f"'make' gives a module that does not fit the model, of {anatomy.hidden_channels} channels and "
+            f"{anatomy.heads} heads ({type(error).__name__}: {error}): {next(iter(terms.values()))}"
+        ) from error
+    finally:
+        model.train(training)
+
+
+logger = logging.getLogger("graphdep.nn.pretrained")
+
+
+def check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]]:
+    """One or two strings a text."""
+    if isinstance(texts, str) or len(texts) == 0:
+        raise ValueError(f"'texts' must be a list of at least one text (got {texts!r})")
+    parts = []
+    for number, text in enumerate(texts):
+        part = tuple(text) if isinstance(text, (tuple, list)) else (text,)
+        if len(part) not in (1, 2) or not all(isinstance(x, str) for x in part):
+            raise ValueError(f"'texts[{number}]' must be a string or a pair of strings (got {text!r})")
+        if not all(x.strip() for x in part):
+            raise ValueError(f"'texts[{number}]' is blank: it has no words (got {text!r})")
+        parts.append(part)
+    return parts
+
+
+def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
+    """One warning for all texts that do not fit."""
+    texts, words = int(cut_words.any(dim=1).sum()), int(cut_words.sum())
+    if words:
+        logger.warning(
+            "%d of %d texts do not fit into %d nodes: %d words are cut (see 'cut_words')",
+            texts,
+            len(cut_words),
+            max_length,
+            words,
+        )
+
+
+def check_nodes(data: Data, has_relations: bool) -> Tensor:
+    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike.
+
+    Args:
+        data: One example or a batch.
+        has_relations: Whether RELATION nodes can be read.
+
+    Raises:
+        ValueError: If the node table is none that an encoder can read.
+    """
+    for key in ("input_ids", "position", "segment", *(("node_type", "deprel") if has_relations else ())):
+        if key not in data:
+            raise ValueError(
+                f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
+            )
+    return related_nodes(data, has_relations, "encoder.embedding_channels")
+
+
+def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
+    """The position of each node; RELATION nodes beyond the last one share it, and those without one, of -1,
+    have 0, which :func:`without_places` keeps from them.
+
+    Args:
+        data: One example or a batch.
+        related: The RELATION nodes.
+        max_length: The number of positions that there are.
+
+    Raises:
+        ValueError: If another node is beyond it.
+    """
+    inside = data.position[related].clamp(min=0, max=max_length - 1)
+    position = data.position.index_copy(0, related, inside)
+    beyond = (position >= max_length).nonzero()
+    if beyond.numel():
+        batch = data.get("batch")
+        example = 0 if batch is None else int(batch[beyond[0]])
+        own = position if batch is None else position[batch == example]
+        raise ValueError(
+            f"example {example} has {int(own.max()) + 1} positions, the encoder {max_length}: give a "
+            "smaller 'max_length' where the data is made"
+        )
+    return position
+
+
+@contextmanager
+def without_places(model: Any, data: Data, related: Tensor) -> Iterator[None]:
+    """Within it, the model adds no position and no segment to the RELATION nodes of position -1.
+
+    Args:
+        model: The model, whose embeddings of positions and of segments have hooks within it.
+        data: One example or a batch.
+        related: The RELATION nodes.
+
+    Raises:
+        ValueError: If there are such nodes, and positions are no embedding of the model's.
+    """
+    tables = [module for name, module in model.named_modules() if _is_place(name, module)]
+    if not related.numel() or not tables:  # to ask for the positions would stall a GPU
+        if related.numel() and bool((data.position[related] < 0).any()):
+            raise ValueError(
+                f"{type(model).__name__} adds no embedding of positions to words, which relations could be "
+                "without: give RelationNodes() another 'position' than 'none'"
+            )
+        yield
+        return
+    nowhere = (data.position < 0)[None, :, None]
+
+    def leave_out(table: nn.Module, inputs: Any, places: Tensor) -> Tensor:
+        return places.masked_fill(nowhere, 0)
+
+    handles = [table.register_forward_hook(leave_out) for table in tables]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _is_place(name: str, module: nn.Module) -> bool:
+    of_places = ("position_embeddings", "token_type_embeddings")
+    return isinstance(module, nn.Embedding) and name.endswith(of_places)
+
+
+def node_inputs(
+    model: Any, relations: nn.Module | None, marks: nn.Embedding | None, data: Data, related: Tensor
+) -> Tensor:
+    """Ids of nodes; where relations or marks have an embedding, the vectors that the model adds positions
+    to.
+    """
+    if relations is None and marks is None:
+        return data.input_ids
+    # The id of a relation may be none of a word; the vector that it gets at first is replaced.
+    words = model.get_input_embeddings()(data.input_ids.index_fill(0, related, 0))
+    if relations is not None:
+        words = words.index_copy(0, related, relations(data.deprel[related]).to(words.dtype))
+    return words if marks is None else words + marks_of(data, marks).to(words.dtype)
+
+
+def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
+    """Writes model and tokenizer to a folder, so that no file is seen half written.
+
+    Raises:
+        ValueError: If :obj:`folder` is a file.
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{os.fspath(folder)!r} is a file: an encoder is saved to a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    with temporary_folder("saving", path) as temporary:
+        with quiet_transformers(), disk_errors(path):
+            model.save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+        for file in temporary.iterdir():
+            if file.is_file():  # safetensors lets nobody but the writer read it
+                file.chmod(file_mode(path / file.name))
+            file.replace(path / file.name)
+
+
+Edges: TypeAlias = str | BaseTransform
+
+
+WINDOWS = ("own", "dropped")
+
+
+class PretrainedEncoder(TextEncoder):
+    r"""A Hugging Face encoder (BERT, RoBERTa, ELECTRA, ...) whose attention follows the edges of the data.
+
+    The model keeps its weights and its code; only its attention function is replaced, by
+    :func:`~graphdep.nn.attention.edge_attention` over one packed row, through the attention interface of
+    transformers. So no layer spends time on padding, and over complete graphs the states are those of the
+    padded model. An encoder that ignores the interface or has attention that edges cannot express (DeBERTa,
+    MPNet, T5, GPT) is refused: a short trial at construction compares all hidden states with those of the
+    model's own attention.
+
+    What a method adds to the model is given to it afterwards: :meth:`add_relations` for nodes that stand for
+    relations, :meth:`add_terms` for what typed edges do to scores and values. It is in the ``state_dict``,
+    and neither in :meth:`parameter_groups`, but in :meth:`added_parameters`, nor in what
+    :meth:`save_pretrained` writes.
+
+    Args:
+        model: A ``transformers.PreTrainedModel`` without a head, as ``AutoModel`` gives it. It is taken over:
+            its attention is replaced, its pooler removed.
+        tokenizer: The fast tokenizer that belongs to it.
+        edges: For single layers, counted from 0, a preset or a transform that builds the edges of that layer
+            from the node table; all others have the edges of the data. (default: :obj:`None`)
+        eou: The symbol at the end of an utterance. Where the tokenizer does not know it, it is added, with
+            the mean of the embedding table and a little noise for a row. (default: ``"[EOU]"``)
+        backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+        windows: Of a model some of whose layers see only the places around a word, such as ModernBERT:
+            ``"own"``, these attend over the edges within their window, or ``"dropped"``, over all.
+            (default: ``"own"``)
+
+    The encoder is in the mode that the model is in: from :func:`load_encoder` in evaluation mode, as
+    transformers has it. Call :meth:`train` before training; Lightning does not.
+
+    Attributes:
+        hidden_channels: Size of the node states.
+        embedding_channels: Size of the word embeddings, which most models have of the same size.
+        num_layers: Number of layers.
+        heads: Attention heads of a layer.
+        max_length: Nodes that an example may have.
+        tokens: The :class:`~graphdep.vocab.Tokens` of the tokenizer.
+        parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
+
+    Shapes:
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
+          :func:`~graphdep.data.encoded` and :func:`~graphdep.data.encoded` make it, and
+          edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
+          list of :math:`L + 1` such states: the embeddings, then the output of each layer. Of
+          :meth:`readout` :math:`(B, C)`, one vector an example.
+
+    Raises:
+        ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
+            option is wrong.
+
+    Example:
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> batch = encoder.to_data(["She sings.", "You do?"], edges="dra")
+        >>> x, layers = encoder(batch, return_layers=True)
+        >>> x.shape == (batch.num_nodes, encoder.hidden_channels), len(layers) == encoder.num_layers + 1
+        (True, True)
+    """
+
+    parser_failures = 0
+    senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        edges: Mapping[int, Edges] | None = None,
+        eou: str = "[EOU]",
+        backend: str = "auto",
+        windows: str = "own",
+    ) -> None:
+        super().__init__()
+        if windows not in WINDOWS:
+            raise ValueError(f"'windows' must be one of {', '.join(WINDOWS)} (got {windows!r})")
+        if edges is not None and not isinstance(edges, Mapping):
+            raise ValueError(
+                f"'edges' must map layers to edges, e.g. {{5: 'sia'}} (got {edges!r}): edges of all layers "
+                "are those of the data"
+            )
+        if backend not in BACKENDS:
+            raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
+        if getattr(model, "pooler", None) is not None:
+            model.pooler = None  # nothing reads it, and parameters without a gradient hinder DDP
+        self.anatomy = examine(model)
+        fit_vocabulary(model, tokenizer, eou)
+        take_over_dropout(model)
+        model.set_attn_implementation(NAME)
+        model.state_hooks = [*getattr(model, "state_hooks", ()), *hook_blocks(model, self.anatomy)]
+        self.model, self.tokenizer, self.backend, self.windows = model, tokenizer, backend, windows
+        self.tokens = SubwordTokens(tokenizer, eou=eou)
+        self.hidden_channels, self.heads = self.anatomy.hidden_channels, self.anatomy.heads
+        self.num_layers, self.max_length = self.anatomy.num_layers, self.anatomy.max_length
+        self.layer_edges = self._resolve_edges(edges or {})
+        self.relations: nn.Module | None = None
+        self.marks: nn.Embedding | None = None
+        self.terms = nn.ModuleDict()
+        self.train(model.training)
+
+    @property
+    def embedding_channels(self) -> int:
+        return self.model.get_input_embeddings().embedding_dim
+
+    def reset_parameters(self) -> None:
+        """Draws what was added anew. The model's weights are learnt already: they stay."""
+        reset(self.relations)
+        reset(self.terms)
+        if self.marks is not None:
+            reset_marks(self.marks)
+
+    def add_relations(self, embedding: nn.Module) -> PretrainedEncoder:
+        """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
+
+        Their input is ``embedding(deprel)`` in place of a word embedding; positions, segments, LayerNorm and
+        dropout come on top as for words, but neither position nor segment for relation nodes of position -1
+        (``resolve("dam", position="none")``). Where there are more nodes than positions, the relation nodes
+        beyond the last position share it; words beyond it are refused. The module is moved to the device and
+        type of the model.
+
+        Args:
+            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with
+                :attr:`embedding_channels`.
+
+        Raises:
+            ValueError: If the encoder has such a module, its vectors are of another size, or the model takes
+                no vectors for nodes.
+        """
+        if self.relations is not None:
+            raise ValueError(f"the encoder has an embedding of relations already: {self.relations}")
+        self._check_takes_vectors("relations")
+        embedding = embedding.to(self.model.device, self.model.dtype)
+        with torch.no_grad():
+            size = embedding(torch.zeros(1, dtype=torch.long, device=self.model.device)).size(-1)
+        if size != self.embedding_channels:
+            raise ValueError(
+                f"'embedding' must give vectors of size {self.embedding_channels}, that of the word "
+                f"embeddings (got {size})"
+            )
+        self.relations = embedding.train(self.training)
+        return self
+
+    def add_marks(self, number: int) -> PretrainedEncoder:
+        """As :meth:`TextEncoder.add_marks`; the vectors are added to the word embeddings, before positions,
+        segments and LayerNorm.
+
+        Raises:
+            ValueError: As there, or if the model takes no vectors for nodes.
+        """
+        self._check_takes_vectors("marks")
+        marks = make_marks(self.marks, number, self.embedding_channels)
+        self.marks = marks.to(self.model.device, self.model.dtype)
+        return self
+
+    def _check_takes_vectors(self, what: str) -> None:
+        if "inputs_embeds" not in inspect.signature(self.model.forward).parameters:
+            raise ValueError(f"{type(self.model).__name__} takes no 'inputs_embeds', which {what} need")
+
+    def add_terms(
+        self, make: Callable[[], nn.Module], layers: Iterable[int] | None = None
+    ) -> PretrainedEncoder:
+        """Lets typed edges change scores and values, by a module of its own for each layer.
+
+        A module is called as ``module(x, edge_index, edge_type)`` and gives
+        :class:`~graphdep.nn.attention.EdgeTerms`; ``x [N, C]`` are the states that the layer's attention
+        reads, the edges those of the layer. Pairs of a clique that are no edge have no terms, unless the
+        module has ``untyped="gate"``: then they are written out as edges of relation NONE. The modules are
+        moved to the device and type of the model. A trial on one node and one edge shows whether they fit;
+        unless all of them do, none is added.
+
+        Args:
+            make: Gives a new module, such as :class:`~graphdep.nn.attention.GatedRelationScore` or
+                :class:`~graphdep.nn.attention.RelationKeyValue`. Modules may share relation vectors that one
+                of them has for its own.
+            layers: Numbers of the layers, from 0. (default: all)
+
+        Raises:
+            ValueError: If there is no such layer, it has terms already, layers share their parameters, or
+                :obj:`make` gives no new modules, none that fit the model, or relation vectors that are no
+                part of the encoder.
+        """
+        numbers = [*range(self.num_layers)] if layers is None else [*layers]
+        self._check_layers("layers", numbers)
+        taken = [number for number in numbers if str(number) in self.terms]
+        if taken:
+            raise ValueError(f"layer {taken[0]} has terms already: {self.terms[str(taken[0])]}")
+        made = make_terms(make, dict.fromkeys(numbers), self.terms.values())
+        check_shared(made, self.parameters())
+        for module in made.values():
+            module.to(self.model.device, self.model.dtype).eval()
+        try_terms(self.model, self.anatomy, made)
+        self.terms.update(made)
+        self.terms.train(self.training)
+        return self
+
+    def readout(self, data: Data, x: Tensor) -> Tensor:
+        """States of [CLS], one an example: the texts of a pair are read together, and neither has a vector.
+
+        Raises:
+            ValueError: If an example has no CLS node or several.
+        """
+        return x.index_select(0, cls_nodes(data))
+
+    def extra_repr(self) -> str:
+        own = f"edges={self.layer_edges}, " if self.layer_edges else ""
+        windows = "" if self.windows == "own" else f", windows={self.windows!r}"
+        return f"{own}backend={self.backend!r}{windows}"
+
+    def forward(self, data: Data, return_layers: bool = False) -> Any:
+        x, layers = self._run(data, self._edges_of(data), return_layers)
+        return (x, layers) if return_layers else x
+
+    def attention(self, data: Data) -> list[tuple[Tensor, Tensor]]:
+        r"""What every layer attends to, for heat maps: ``(pairs, alpha)`` a layer, in evaluation mode.
+
+        Shapes:
+            - pairs: :math:`(2, |\mathcal{P}|)`, source -> target; alpha: :math:`(|\mathcal{P}|, H)`
+        """
+        weights: list[tuple[Tensor, Tensor]] = []
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                self._run(data, self._edges_of(data, weights), False)
+        finally:
+            self.train(training)
+        return weights
+
+    def to_data(
+        self,
+        texts: Sequence[str | tuple[str, str]],
+        parser: str | Parser = "bundled",
+        edges: Edges = "transformer",
+        *,
+        relations: RelationVocab | None = None,
+        roots: str = "all",
+        arcs: str = "basic",
+        copies: str = "word",
+        max_length: int | None = None,
+    ) -> Batch:
+        """Texts as a batch, one example a text, on the device of the encoder.
+
+        Each text is parsed and becomes one tree. What does not fit is cut in whole words, with one warning;
+        ``cut_words`` of the batch has the counts, ``[num_texts, 2]``: those of a text, or of both of a pair.
+        Texts without a parse have a chain for a tree and are counted in :attr:`parser_failures`.
+
+        Args:
+            texts: Strings, or pairs of strings for examples of two segments.
+            parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+            edges: A preset, made with ``implicit=True``, or a transform. (default: ``"transformer"``)
+            relations: Ids of relations, e.g. those that a model was trained with.
+                (default: a fresh :class:`~graphdep.RelationVocab`)
+            roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, so
+                that words have the depths of their own sentences; or those after the ``"first"`` depend on
+                it, as in the tasks on sentences. (default: ``"all"``)
+            arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
+                parser gives none (:func:`graphdep.parsing.enhanced`). (default: ``"basic"``)
+            copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
+                their arcs to the word, ``"node"`` a node to each. (default: ``"word"``)
+            max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
+
+        Raises:
+            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`roots`,
+                :obj:`arcs` or :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has
+                positions for.
+        """
+        length = self.max_length if max_length is None else max_length
+        if length > self.max_length:
+            raise ValueError(
+                f"'max_length' must be at most {self.max_length}, the positions there are (got {length})"
+            )
+        parts = check_texts(texts)
+        phrases = isinstance(edges, str) and edges in PHRASE_PRESETS
+        trees, self.parser_failures = parse_joined(
+            resolve_parser(parser, arcs=arcs, constituents=phrases),
+            [text for part in parts for text in part],
+            roots=roots,
+        )
+        ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
+        relations = RelationVocab() if relations is None else relations
+        options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}
+        options["phrases"] = phrases
+        examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
+        batch = Batch.from_data_list(examples)
+        warn_of_cuts(batch.cut_words, length)
+        return implicit_edges(edges)(batch.to(self.model.device))
+
+    def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
+        """Takes the first layers out of training, and with them the embeddings unless told otherwise.
+
+        Args:
+            layers: How many. (default: :obj:`0`)
+            embeddings: Freeze the embeddings. (default: :obj:`True`)
+
+        Raises:
+            ValueError: If there are not so many layers, or they share their parameters.
+        """
+        if not 0 <= layers <= self.num_layers:
+            raise ValueError(f"'layers' must be between 0 and {self.num_layers} (got {layers})")
+        for parameter, depth in depths(self.model, self.anatomy):
+            if (depth == 0 and embeddings) or 1 <= depth <= layers:
+                parameter.requires_grad_(False)
+        return self
+
+    def parameter_groups(
+        self, lr: float, weight_decay: float = 0.01, layer_decay: float = 1.0
+    ) -> list[dict[str, Any]]:
+        r"""What an optimiser takes, with a learning rate that falls layer by layer from the top.
+
+        .. math::
+            \eta_l = \eta \cdot \gamma^{L - l}
+
+        for layers :math:`l = 1, \ldots, L` and the embeddings (:math:`l = 0`), from `"How to Fine-Tune BERT
+        for Text Classification?" <https://arxiv.org/abs/1905.05583>`_. Biases and the weights of LayerNorm,
+        which have one dimension, do not decay. Frozen parameters are left out; those of a head, and of what
+        was added to the model, are the caller's.
+
+        Args:
+            lr: :math:`\eta`, of the last layer.
+            weight_decay: Weight decay of matrices. (default: :obj:`0.01`)
+            layer_decay: :math:`\gamma`. (default: :obj:`1.0`)
+
+        Raises:
+            ValueError: If :obj:`layer_decay` is not above 0 and at most 1, or below 1 and the layers share
+                their parameters.
+        """
+        if not 0.0 < layer_decay <= 1.0:
+            raise ValueError(f"'layer_decay' must be above 0 and at most 1 (got {layer_decay})")
+        top = self.num_layers
+        same = ((parameter, top) for parameter in self.model.parameters())
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for parameter, depth in same if layer_decay == 1.0 else depths(self.model, self.anatomy):
+            if parameter.requires_grad:
+                key = (lr * layer_decay ** (top - depth), weight_decay if parameter.dim() > 1 else 0.0)
+                groups.setdefault(key, []).append(parameter)
+        return [{"params": params, "lr": rate, "weight_decay": wd} for (rate, wd), params in groups.items()]
+
+    def added_parameters(self) -> list[nn.Parameter]:
+        """The parameters that :meth:`parameter_groups` leaves out: those of what was added to the model."""
+        return [p for name, p in self.named_parameters() if not name.startswith("model.")]
+
+    def gradient_checkpointing(self, use_reentrant: bool = False) -> PretrainedEncoder:
+        """Computes the inside of each layer again in the backward pass instead of keeping it.
+
+        Args:
+            use_reentrant: Only :obj:`False`: the reentrant kind loses the gradients of what reaches a layer
+                as a keyword.
+
+        Raises:
+            ValueError: If :obj:`use_reentrant`.
+        """
+        if use_reentrant:
+            raise ValueError(
+                "'use_reentrant' must be False: reentrant checkpoints lose the gradients of edge terms"
+            )
+        self.model.activation_checkpointing_enable({"use_reentrant": False})
+        return self
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes model and tokenizer as transformers has them, in safetensors, for :func:`load_encoder` and
+        for others. Edges of single layers and what was added to the model are not kept; of the latter, a
+        warning tells.
+
+        Raises:
+            ValueError: If :obj:`folder` is a file.
+        """
+        left = {
+            "relations": self.relations is not None,
+            "marks": self.marks is not None,
+            "terms": len(self.terms) > 0,
+        }
+        if any(left.values()):
+            names = " and ".join(name for name, there in left.items() if there)
+            logger.warning(
+                "%s: without the %s that were added to the model (see state_dict())", os.fspath(folder), names
+            )
+        save(folder, self.model, self.tokenizer)
+
+    def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
+        related = check_nodes(data, self.relations is not None)
+        position = positions(data, related, self.max_length)
+        if not data.num_nodes:  # which transformers cannot reshape
+            x = torch.zeros(0, self.hidden_channels, dtype=self.model.dtype, device=data.input_ids.device)
+            if graph.weights is not None:
+                nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
+                graph.weights.extend([nothing] * self.num_layers)
+            return x, [x] * (self.num_layers + 1)
+        nodes = node_inputs(self.model, self.relations, self.marks, data, related)
+        with without_places(self.model, data, related):
+            return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
+
+    def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
+        modules = attention_modules(self.model, self.anatomy)
+        graph = edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
+        graph.senders.update(zip(modules, self.senders))
+        graph.windows = self.windows
+        return graph
+
+    def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
+        self._check_layers("edges", edges)
+        by_name = {name: implicit_edges(name) for name in set(edges.values())}
+        return {number: by_name[name] for number, name in edges.items()}
+
+    def _check_layers(self, argument: str, layers: Iterable[int]) -> None:
+        """Raises :class:`ValueError` unless these are layers that can be treated one by one."""
+        for number in layers:
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise ValueError(f"{argument!r} must name layers by their numbers (got {number!r})")
+            if not 0 <= number < self.num_layers:
+                raise ValueError(
+                    f"{argument!r} names layer {number}, but the layers are 0 to {self.num_layers - 1}"
+                )
+        if layers and self.anatomy.shares_layers:
+            raise ValueError(
+                f"{argument!r} needs layers of their own: those of {type(self.model).__name__} are one block"
+            )

@@ -1,0 +1,493 @@
+"""Loads pretrained encoders and the parts of their checkpoints."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphdep.io.files import check_archive
+from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name
+from graphdep.nn.models.selection import MaskedWordHead
+from graphdep.nn.pretrained.anatomy import import_transformers, quiet_transformers
+from graphdep.nn.pretrained.encoder import Edges, PretrainedEncoder
+
+
+def load_part(kind: Any, name: str, what: str, **options: Any) -> Any:
+    """``kind.from_pretrained`` with errors that say what is missing where."""
+    check_encoder_name(name)
+    with loading(name, what):
+        return kind.from_pretrained(name, trust_remote_code=False, **options)
+
+
+def load_config(name: str) -> Any:
+    """The configuration of an encoder.
+
+    A file may also choose the attention, even code from the hub: build the model with
+    ``attn_implementation="eager"``, which overrules that.
+
+    Raises:
+        ValueError: If there is none, it counts more of something than any encoder has, or it is of quantised
+            weights, which a loader reads that it names.
+    """
+    config = load_part(import_transformers().AutoConfig, name, "encoder")
+    for part in (config, config.get_text_config()):
+        try:
+            check_counts(part.to_dict())
+        except ValueError as error:
+            raise ValueError(f"{name!r} has no encoder of a size that can be built ({error})") from None
+        if getattr(part, "quantization_config", None) is not None:
+            raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
+    return config
+
+
+def is_count_of_layers(name: str) -> bool:
+    """Whether a key of a configuration counts layers or what has some of them."""
+    return name.endswith(("layers", "groups", "group_num", "blocks"))
+
+
+def check_counts(options: Mapping[str, Any]) -> None:
+    """Raises :class:`ValueError` if building an encoder of these options would take any memory or time."""
+    for name, value in options.items():
+        most = LIMITS["num_layers"][1] if is_count_of_layers(name) else LARGEST_COUNT
+        if isinstance(value, int) and abs(value) > most:
+            raise ValueError(f"{name!r} is {value}")
+
+
+@contextmanager
+def loading(name: str, what: str) -> Iterator[None]:
+    """Quiet, and with a :class:`ValueError` that names the folder for anything that transformers raises."""
+    try:
+        with quiet_transformers():
+            yield
+    except Exception as error:  # damaged files make it raise anything, from KeyError to SafetensorError
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if isinstance(error, OSError) and not os.path.exists(name):
+            raise ValueError(
+                f"{name!r} is no local folder, and could not be fetched from the Hugging Face hub ({first}): "
+                "give a folder, or see HF_HOME"
+            ) from error
+        if not isinstance(error, (OSError, ValueError, RuntimeError)):
+            first = f"{type(error).__name__}: {first}"
+        raise ValueError(f"{name!r} has no {what} that transformers can load ({first})") from error
+
+
+def set_dropout(config: Any, dropout: float | None) -> None:
+    """Sets every dropout probability, whatever a configuration calls them (``hidden_dropout_prob``,
+    ``attention_dropout``); :obj:`None` leaves them.
+    """
+    if dropout is None:
+        return
+    for key, value in config.to_dict().items():
+        if "dropout" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
+            setattr(config, key, dropout)
+
+
+def check_dropout(dropout: float | None) -> None:
+    """Raises :class:`ValueError` unless it is a probability or :obj:`None`."""
+    if dropout is not None and not 0.0 <= dropout <= 1.0:
+        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+
+
+_SPECIAL = ("cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
+# Of where it comes from, of heads that are not there, and of what a file may not choose.
+_UNREAD = (
+    *("_name_or_path", "num_labels", "id2label", "label2id", "auto_map", "quantization_config"),
+    *("attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
+)
+
+
+def encoder_state(encoder: PretrainedEncoder) -> dict[str, str]:
+    """Configuration and tokenizer of an encoder, for :func:`encoder_of_state`."""
+    config = {key: value for key, value in encoder.model.config.to_dict().items() if key not in _UNREAD}
+    special = {name: getattr(encoder.tokenizer, name) for name in _SPECIAL}
+    return {
+        "config": json.dumps(config),
+        "tokenizer": encoder.tokenizer.backend_tokenizer.to_str(),
+        "special": json.dumps({name: token for name, token in special.items() if token is not None}),
+        "eou": encoder.tokens.eou,
+    }
+
+
+def encoder_of_state(
+    state: Mapping[str, str], weights: Mapping[str, Tensor] | None = None
+) -> PretrainedEncoder:
+    """The encoder with random weights, to load its own into.
+
+    Args:
+        state: What :func:`encoder_state` gave.
+        weights: The weights that will be loaded, by names that end as the model's do. The model is built
+            only if its parameters are among them in the same shapes: another one might take all memory.
+            (default: :obj:`None`)
+
+    Raises:
+        ValueError: If the state is damaged, or is not that of the weights.
+        ImportError: If transformers is not installed.
+    """
+    transformers = import_transformers()
+    try:
+        options, special = json.loads(state["config"]), json.loads(state["special"])
+        tokenizer = transformers.PreTrainedTokenizerFast(
+            tokenizer_object=_backend(state["tokenizer"]), **special
+        )
+        if state["eou"] not in tokenizer.get_vocab():
+            raise ValueError(f"the tokenizer has no token {state['eou']!r}")
+        config = transformers.AutoConfig.for_model(**_checked(options, weights))
+        if weights is not None:
+            with torch.device("meta"):
+                _check_shapes(transformers.AutoModel.from_config(config), weights)
+        model = transformers.AutoModel.from_config(config)
+        return PretrainedEncoder(model, tokenizer, eou=state["eou"])
+    except ImportError:
+        raise
+    except BaseException as error:  # a panic of tokenizers is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise ValueError(f"no state of an encoder: {' '.join(str(error).split())[:200]}") from None
+
+
+def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -> dict[str, Any]:
+    """The options of a configuration, none of which can keep a model from being built in a moment."""
+    kept = {key: value for key, value in options.items() if key not in _UNREAD}
+    for name, value in kept.items():
+        if isinstance(value, dict) and name.endswith("config"):
+            raise ValueError(f"{name!r} is a configuration of its own, which no text encoder has")
+        counts = is_count_of_layers(name) and isinstance(value, int)
+        if counts and weights is not None and value > len(weights):
+            raise ValueError(f"{name!r} is {value}, which its weights do not have")
+    check_counts(kept)
+    return kept
+
+
+def _check_shapes(model: torch.nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Raises :class:`ValueError` unless every parameter of the model is among the weights, whole."""
+    # Weights of other modules may have the same ending, but are not below a `model`.
+    found = {f".{name}".rpartition(".model.")[2]: weight for name, weight in weights.items()}
+    for name, parameter in model.named_parameters():
+        if name.startswith("pooler."):
+            continue
+        if name not in found or found[name].shape != parameter.shape:
+            shape = [*found[name].shape] if name in found else None
+            raise ValueError(f"{name!r} has shape {[*parameter.shape]}, in its weights {shape}")
+        weight = found[name]
+        if weight.untyped_storage().nbytes() < weight.numel() * weight.element_size():
+            raise ValueError(f"{name!r} repeats its numbers instead of having them")
+
+
+def _backend(text: str) -> Any:
+    from tokenizers import Tokenizer
+
+    for step in _steps(json.loads(text)):
+        if step.get("type") == "Precompiled":
+            _check_charsmap(step.get("precompiled_charsmap"))
+    return Tokenizer.from_str(text)
+
+
+def _steps(value: Any) -> Iterator[dict[str, Any]]:
+    """All objects of a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _steps(part)
+
+
+def _check_charsmap(charsmap: Any) -> None:
+    """Raises :class:`ValueError` if a map's own size is not that of what follows: tokenizers would believe
+    it, take that much memory, and end the process.
+    """
+    blob = base64.b64decode(charsmap) if isinstance(charsmap, str) else b""
+    if len(blob) < 4 or int.from_bytes(blob[:4], "little") > len(blob) - 4:
+        raise ValueError("the tokenizer has a damaged 'precompiled_charsmap'")
+
+
+logger = logging.getLogger("graphdep.nn.pretrained")
+
+_WORDS = "embeddings.word_embeddings.weight"
+# Not weights, or weights that are not read; older checkpoints have the former.
+_BERT_FP_UNREAD = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.")
+
+
+def load_bert_fp(
+    path: str | os.PathLike[str],
+    base: str | os.PathLike[str],
+    *,
+    edges: Mapping[int, Edges] | None = None,
+    eou: str = "[EOU]",
+    dtype: torch.dtype | None = None,
+    dropout: float | None = None,
+    backend: str = "auto",
+    windows: str = "own",
+) -> PretrainedEncoder:
+    """The encoder of a checkpoint that the public code of `"Fine-grained Post-training for Improving
+    Retrieval-based Dialogue Systems" <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP) has written,
+    in evaluation mode.
+
+    The file is a state dict of PyTorch, read with ``weights_only=True`` and checked against its checksums; a
+    file from before PyTorch 1.6 has none, about which there is a warning. It is of the BERT alone
+    (``bert.pt`` of post-training) or of a model around it, whose other weights are left out with a warning.
+    Its table has one row more than the tokenizer of :obj:`base`, that of ``[eos]``, the end of an utterance.
+    Here that row has the name :obj:`eou`, by which :func:`load_encoder` knows it once
+    :meth:`PretrainedEncoder.save_pretrained` has written the encoder. The pooler is not read.
+
+    Args:
+        path: The checkpoint.
+        base: Folder or name of the BERT whose configuration and tokenizer it has: ``bert-base-uncased`` for
+            Ubuntu, ``bert-base-chinese`` for Douban and E-commerce. Its weights are not read.
+        edges, eou, dtype, dropout, backend, windows: As in :func:`load_encoder`.
+
+    Raises:
+        FileNotFoundError: If there is no checkpoint.
+        ValueError: If it is no state dict, is damaged, or does not fit :obj:`base`: the message names what is
+            missing, unexpected, of another shape or no floating-point numbers; or if the tokenizer has
+            :obj:`eou` already.
+        ImportError: If transformers is not installed.
+    """
+    transformers = import_transformers()
+    check_dropout(dropout)
+    state = _weights_of_bert(_read(path), os.fspath(path))
+    name = os.fspath(base)
+    config = load_config(name)
+    if config.model_type != "bert":
+        raise ValueError(f"'base' must be a BERT (got {config.model_type!r} in {name!r})")
+    tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
+    if eou in tokenizer.get_vocab():
+        raise ValueError(f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
+    rows = state[_WORDS].size(0)
+    if rows != len(tokenizer) + 1:
+        raise ValueError(
+            f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
+            f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)"
+        )
+    tokenizer.add_tokens([eou], special_tokens=True)
+    config.vocab_size = rows
+    set_dropout(config, dropout)
+    with loading(name, "encoder"):
+        model = transformers.AutoModel.from_config(
+            config, add_pooling_layer=False, attn_implementation="eager", trust_remote_code=False
+        )
+    _fill(model, state, os.fspath(path), name)
+    model.to(torch.float32 if dtype is None else dtype).eval()
+    return PretrainedEncoder(model, tokenizer, edges=edges, eou=eou, backend=backend, windows=windows)
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """A state dict, without running code that a file may hold."""
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    has_checksums = zipfile.is_zipfile(path)
+    if has_checksums:
+        check_archive(path)
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch ({first[:120]})") from None
+    if not isinstance(state, dict) or not all(map(_is_entry, state.items())):
+        raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch (got {_described(state)})")
+    if not has_checksums:
+        logger.warning("%s: an old file without checksums, so damage would not be seen", os.fspath(path))
+    return dict(state)
+
+
+def _is_entry(entry: tuple[Any, Any]) -> bool:
+    return isinstance(entry[0], str) and isinstance(entry[1], Tensor)
+
+
+def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
+    """The weights of the BERT in a checkpoint, under the names that they have in it alone."""
+    prefixes = [key.removesuffix(_WORDS) for key in state if key.endswith(_WORDS)]
+    if len(prefixes) != 1:
+        raise ValueError(f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
+    prefix = prefixes[0]
+    others = [key for key in state if not key.startswith(prefix)]
+    if others:
+        logger.warning("%s: left out what is no part of the BERT: %s", path, _named(others))
+    inside = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+    weights = {key: value for key, value in inside.items() if not key.startswith(_BERT_FP_UNREAD)}
+    for key, value in weights.items():
+        if not value.is_floating_point():
+            raise ValueError(f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})")
+    return weights
+
+
+def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
+    """Loads the weights, all of them and no others."""
+    wanted = model.state_dict()
+    wrong = {
+        "missing": sorted(key for key in wanted if key not in state and not key.startswith(_BERT_FP_UNREAD)),
+        "unexpected": sorted(key for key in state if key not in wanted),
+        "of another shape": [
+            f"{key} {[*value.shape]} for {[*wanted[key].shape]}"
+            for key, value in state.items()
+            if key in wanted and value.shape != wanted[key].shape
+        ],
+    }
+    if any(wrong.values()):
+        found = "; ".join(f"{what}: {_named(keys)}" for what, keys in wrong.items() if keys)
+        raise ValueError(f"{path}: the checkpoint does not fit {base!r}: {found}")
+    model.load_state_dict(state, strict=False)
+
+
+def _named(keys: list[str]) -> str:
+    more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
+    return ", ".join(keys[:5]) + more
+
+
+def _described(state: Any) -> str:
+    if not isinstance(state, dict):
+        return type(state).__name__
+    key = next(entry[0] for entry in state.items() if not _is_entry(entry))
+    if not isinstance(key, str):
+        return f"the {type(key).__name__} {str(key)[:80]} for a name"
+    return f"{type(state[key]).__name__} under {str(key)[:80]!r}"
+
+
+# What the dense layer, the norm and the bias are called in BERT's family and in RoBERTa's.
+_NAMES = (
+    ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"),
+    ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"),
+)
+
+
+def load_masked_word_head(head: MaskedWordHead, name_or_folder: str | os.PathLike[str]) -> bool:
+    """Gives a head the weights that a checkpoint has for it, in place.
+
+    BERT's and RoBERTa's checkpoints have them, unless they were saved without a head. Words of the head that
+    the checkpoint does not know keep a bias of 0.
+
+    Args:
+        head: The head.
+        name_or_folder: As for :func:`load_encoder`.
+
+    Returns:
+        Whether the checkpoint has them; if not, the head stays as it is.
+
+    Raises:
+        ValueError: If there is no such checkpoint, its sizes are others, or a weight is not finite.
+        ImportError: If transformers is not installed.
+    """
+    transformers = import_transformers()
+    name = os.fspath(name_or_folder)
+    config = load_config(name)
+    if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+        return False
+    model, report = load_part(
+        transformers.AutoModelForMaskedLM,
+        name,
+        "encoder",
+        config=config,
+        attn_implementation="eager",
+        dtype=torch.float32,
+        weights_only=True,
+        output_loading_info=True,
+    )
+    state = model.state_dict()
+    for dense, norm, bias in _NAMES:
+        own = {
+            "lin.weight": f"{dense}.weight",
+            "lin.bias": f"{dense}.bias",
+            "norm.weight": f"{norm}.weight",
+            "norm.bias": f"{norm}.bias",
+            "bias": bias,
+        }
+        if all(key in state and key not in report["missing_keys"] for key in own.values()) and _alike(config):
+            _copy(head, {key: state[name] for key, name in own.items()}, name)
+            head.norm.eps = config.layer_norm_eps
+            return True
+    return False
+
+
+def _alike(config: Any) -> bool:
+    """Whether the checkpoint's head computes what ours does."""
+    return config.hidden_act == "gelu" and config.tie_word_embeddings
+
+
+def _copy(head: MaskedWordHead, weights: dict[str, torch.Tensor], name: str) -> None:
+    own = head.state_dict()
+    for key, value in weights.items():
+        rows = value.size(0) if key == "bias" else own[key].size(0)
+        if rows > own[key].size(0) or value.shape[1:] != own[key].shape[1:] or value.size(0) != rows:
+            raise ValueError(
+                f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
+                f"{[*value.shape]}, not {[*own[key].shape]}"
+            )
+        if not value.isfinite().all():
+            raise ValueError(f"{name!r}: weight {key!r} of the masked-word head is not finite")
+    for key, value in weights.items():
+        own[key][: value.size(0)].copy_(value)
+
+
+def load_encoder(
+    name_or_folder: str | os.PathLike[str],
+    *,
+    base: str | os.PathLike[str] | None = None,
+    edges: Mapping[int, Edges] | None = None,
+    eou: str = "[EOU]",
+    dtype: torch.dtype | None = None,
+    dropout: float | None = None,
+    backend: str = "auto",
+    windows: str = "own",
+) -> PretrainedEncoder:
+    """A Hugging Face encoder with its tokenizer, ready to run over edges, in evaluation mode.
+
+    Weights come from safetensors, or from a PyTorch file read with ``weights_only=True``; code from a folder
+    or the hub is never run, and the attention is not what ``config.json`` asks for. Weights that the encoder
+    has no place for, such as those of a head, are left out with a warning.
+
+    Args:
+        name_or_folder: A folder that ``save_pretrained`` wrote, or a name on the Hugging Face hub; with
+            :obj:`base` a checkpoint of BERT-FP.
+        base: The BERT that such a checkpoint is of, see
+            :func:`~graphdep.nn.pretrained.loading.load_bert_fp`. (default: :obj:`None`)
+        edges: Edges of single layers, see :class:`PretrainedEncoder`. (default: :obj:`None`)
+        eou: The symbol at the end of an utterance, added where it is unknown. (default: ``"[EOU]"``)
+        dtype: Type of the weights. (default: ``torch.float32``, whatever the file has)
+        dropout: Dropout probability of states and attention weights alike. (default: the model's own)
+        backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+        windows: ``"own"`` or ``"dropped"``, see :class:`PretrainedEncoder`. (default: ``"own"``)
+
+    Raises:
+        ValueError: If there is no such encoder or tokenizer, weights are missing, quantised or not finite,
+            the model cannot run over edges, model and tokenizer do not belong together, or an option is
+            wrong.
+        ImportError: If transformers is not installed.
+    """
+    options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend, "windows": windows}
+    if base is not None:
+        return load_bert_fp(name_or_folder, base, dtype=dtype, dropout=dropout, **options)
+    transformers = import_transformers()
+    check_dropout(dropout)
+    name = os.fspath(name_or_folder)
+    config = load_config(name)
+    set_dropout(config, dropout)
+    model, report = load_part(
+        transformers.AutoModel,
+        name,
+        "encoder",
+        config=config,
+        attn_implementation="eager",
+        dtype=torch.float32 if dtype is None else dtype,
+        weights_only=True,
+        output_loading_info=True,
+    )
+    _check_weights(report, name)
+    tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
+    return PretrainedEncoder(model, tokenizer, **options)
+
+
+def _check_weights(report: Any, name: str) -> None:
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise ValueError(f"{name}: weights are missing, first {missing[0]!r} ({len(missing)} in all)")
+    unused = sorted(key for key in report["unexpected_keys"] if not key.startswith("pooler."))
+    if unused:
+        what = f"{unused[0]!r} first ({len(unused)} in all)"
+        logger.warning("%s: weights that are no part of the encoder are left out, %s", name, what)

@@ -1,0 +1,234 @@
+"""A cache of parses in one SQLite file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser
+from graphdep.sentence.sentence import Sentence
+
+logger = logging.getLogger("graphdep.parsing")
+
+_APPLICATION_ID = 0x67646570  # "gdep": tells our files from other people's databases
+_VERSION = 1
+_TABLE = """CREATE TABLE parses (
+    fingerprint TEXT NOT NULL, mode TEXT NOT NULL, digest TEXT NOT NULL,
+    failure TEXT, sentences BLOB NOT NULL,
+    PRIMARY KEY (fingerprint, mode, digest))"""
+# How long a lock of another process is waited for, the first time and after that has not helped.
+_BUSY_SECONDS, _AFTERWARDS = 60.0, 0.1
+_QUERY_ITEMS = 500
+
+
+class ParseCache:
+    """Parses by parser fingerprint, mode (raw or words) and SHA-256 of the text, in one SQLite file.
+
+    Each operation opens the file anew and writes in one transaction, so that a process may be killed at any
+    moment, fork, or share the file with others. A row that cannot be read counts as absent. Where the file
+    cannot be written (read-only folder, full disk, lock that does not go away), a warning is logged and
+    what is read or parsed is still returned.
+
+    Args:
+        path: The file; made if it is not there.
+
+    Raises:
+        ValueError: If the file is no cache of graphdep's, of another version, or damaged.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        if self.path.is_dir():
+            raise ValueError(f"'cache' must be a file (got the folder {str(self.path)!r})")
+        self._warned, self._patience = False, _BUSY_SECONDS
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self._warn(error)
+        if self._transaction(_is_new):
+            self._transaction(_create, write=True)
+
+    def load(self, fingerprint: str, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """The parses that are there, for those of the inputs that have one."""
+        found: dict[Item, Parsed] = {}
+        for start in range(0, len(items), _QUERY_ITEMS):
+            keys = {_key(item): item for item in items[start : start + _QUERY_ITEMS]}
+            rows = self._transaction(partial(_select, fingerprint=fingerprint, keys=list(keys)))
+            for mode, digest, failure, data in rows or []:
+                item = keys.get((mode, digest))  # an index that is damaged finds rows of other keys
+                sentences = None if item is None else _decode(data, item)
+                if item is None or sentences is None:
+                    logger.warning("an unreadable row of %s: that text is parsed again", self.path)
+                else:
+                    found[item] = Parsed(sentences, failure)
+        return found
+
+    def store(self, fingerprint: str, parses: dict[Item, Parsed]) -> None:
+        """Stores parses, all of them or none."""
+        rows = [
+            (fingerprint, *_key(item), parsed.failure, _encode(parsed.sentences))
+            for item, parsed in parses.items()
+            if parsed.final
+        ]
+        insert = "INSERT OR REPLACE INTO parses VALUES (?, ?, ?, ?, ?)"
+        self._transaction(lambda database: database.executemany(insert, rows), write=True)
+
+    def _transaction(self, action: Callable[[sqlite3.Connection], Any], *, write: bool = False) -> Any:
+        """Runs ``action``, whole or not at all; gives :obj:`None` if the file cannot be used just now."""
+        try:
+            with closing(
+                sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)
+            ) as database:
+                database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                result = action(database)
+                database.execute("COMMIT")
+                return result
+        except sqlite3.OperationalError as error:
+            self._warn(error)
+            if _is_busy(error):
+                self._patience = _AFTERWARDS
+            return None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter of a message with its bytes
+            raise ValueError(f"'cache': {self.path} is damaged or no parse cache ({error})") from error
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            self._warned = True
+            held = f": another process has held it for {self._patience:g} seconds" if _is_busy(error) else ""
+            logger.warning(
+                "the parse cache %s cannot be used (%s%s); parses may not be kept", self.path, error, held
+            )
+
+
+# Bytes of the parses of a text: far more than those of a book.
+_LARGEST = 2**28
+
+
+def _is_busy(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _is_new(database: sqlite3.Connection) -> bool:
+    if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        return True
+    path = database.execute("PRAGMA database_list").fetchone()[2]
+    if database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
+        raise ValueError(f"'cache': {path} is a database, but no parse cache; give another file")
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    if version != _VERSION:
+        raise ValueError(f"'cache': {path} has version {version}, not {_VERSION}; give another file")
+    others = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    for (name,) in database.execute(others):
+        raise ValueError(f"'cache': {path} runs SQL of its own ({name!r}): whoever made it may empty it")
+    return False
+
+
+def _create(database: sqlite3.Connection) -> None:
+    # Another process may have been faster.
+    if _is_new(database):
+        database.execute(_TABLE)
+        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _select(database: sqlite3.Connection, fingerprint: str, keys: list[tuple[str, str]]) -> list[Any]:
+    # All inputs of a call are of one mode.
+    places = ",".join("?" * len(keys))
+    query = f"""SELECT mode, digest, failure, sentences FROM parses
+        WHERE fingerprint = ? AND mode = ? AND digest IN ({places})"""
+    return database.execute(query, [fingerprint, keys[0][0], *(digest for _, digest in keys)]).fetchall()
+
+
+def _key(item: Item) -> tuple[str, str]:
+    mode = "raw" if isinstance(item, str) else "words"
+    # JSON escapes lone surrogates, which UTF-8 would refuse.
+    return mode, hashlib.sha256(json.dumps(item).encode("ascii")).hexdigest()
+
+
+def _encode(sentences: list[Sentence]) -> bytes:
+    values = [{k: v for k, v in vars(s).items() if v is not None} for s in sentences]
+    return zlib.compress(json.dumps(values, separators=(",", ":")).encode("ascii"))
+
+
+def _decode(data: bytes, item: Item) -> list[Sentence] | None:
+    """The stored sentences, or :obj:`None` if they cannot be read or are not those of the given words."""
+    try:
+        unpacked = zlib.decompressobj()
+        text = unpacked.decompress(data, _LARGEST)
+        if not unpacked.eof:  # cut, or a few bytes that would fill the memory
+            return None
+        sentences = [_sentence(values) for values in json.loads(text)]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, zlib.error):
+        return None
+    if not all(isinstance(word, str) for s in sentences for word in (*s.form, *s.deprel)):
+        return None
+    if isinstance(item, str) and item.strip() and not sentences:
+        return None
+    wrong = not isinstance(item, str) and [tuple(sentence.form) for sentence in sentences] != [item]
+    return None if wrong else sentences
+
+
+def _sentence(values: dict[str, Any]) -> Sentence:
+    known = {field.name for field in fields(Sentence)}
+    columns = {name: value for name, value in values.items() if name in known}
+    for name in ("multiword", "empty"):
+        columns[name] = [tuple(row) for row in columns.get(name, [])]
+    if "deps" in columns:
+        columns["deps"] = [[(governor, label) for governor, label in word] for word in columns["deps"]]
+    if "constituents" in columns:
+        columns["constituents"] = [(label, start, end) for label, start, end in columns["constituents"]]
+    return Sentence(**columns)
+
+
+class CachedParser(AroundParser):
+    """Keeps what another parser gives in one SQLite file.
+
+    Parses are stored chunk by chunk, so that an interrupted call goes on where it stopped. Chain trees
+    that the parser would give again (too long a sentence) are stored as such and counted again on every
+    call; those that came from an error are not stored, and are tried again.
+
+    Args:
+        parser: The parser. It is not loaded as long as everything is in the file.
+        path: The SQLite file; see :class:`~graphdep.parsing.cached.ParseCache`. Several parsers and
+            processes may share it.
+
+    Raises:
+        ValueError: If the file is no cache of graphdep's, of another version, or damaged.
+
+    Example:
+        >>> from graphdep.parsing import CachedParser, resolve_parser
+        >>> parser = CachedParser(resolve_parser("chain"), "parses.sqlite")
+        >>> [[sentence]] = parser.parse(["She sings ."])
+        >>> sentence.head
+        [0, 1, 2]
+    """
+
+    def __init__(self, parser: Parser, path: str | Path) -> None:
+        super().__init__(parser)
+        self.cache = ParseCache(path)
+
+    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """Those of the inputs that are in the file."""
+        return self.cache.load(self.fingerprint, items)
+
+    def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+        """Parses and stores chunk by chunk."""
+        for chunk, results in self.parser.parse_chunks(parts):
+            if chunk:
+                self.cache.store(self.fingerprint, self.parser._paired(chunk, results))
+            yield chunk, results
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Parses a chunk and stores it."""
+        results = self.parser.parse_items(items)
+        self.cache.store(self.fingerprint, self.parser._paired(items, results))
+        return results

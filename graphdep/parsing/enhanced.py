@@ -1,0 +1,517 @@
+"""Enhanced graphs from basic trees, by rules or by pybart."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from math import inf
+from types import ModuleType
+from typing import Any
+
+from graphdep.parsing import enhancing
+from graphdep.parsing.parser import is_chain_tree
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Row
+
+# Counted up with every change of the rules here that changes graphs: files made of graphs ask for it.
+RULES_VERSION = 2
+
+_ALIAS = "_graphdep_pybart"
+_SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "csubj:pass")
+_SHARING = "eud_case_sons_of_conjuncts"
+_REFERENTS = "eudpp_add_ref_and_collapse"
+_ENHANCED = (
+    "eud_correct_subj_pass",
+    _SHARING,
+    "eud_heads_of_conjuncts",
+    "eud_prep_patterns",
+    "eud_conj_info",
+    _REFERENTS,  # part of UD's enhanced representation, whatever its name
+    "eud_subj_of_conjoined_verbs",
+    "eud_xcomp_propagation",
+)
+# Relations of arcs that are there for the rules alone, by those that they share with a conjunct.
+HELPERS = {"case": "[shared]", "mark": "[shared]", "aux:pass": "[shared pass]"}
+
+
+class _AnyWord:
+    """A list of words that has all of them."""
+
+    def __contains__(self, word: object) -> bool:
+        return True
+
+
+def find_pybart() -> list[str]:
+    """The folders of the package.
+
+    Raises:
+        ImportError: If it is not installed.
+    """
+    spec = importlib.util.find_spec("pybart")
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError(
+            "arcs 'enhanced' and 'enhanced++' need pybart, which is not installed: take 'ud' or 'ud++', "
+            "graphdep's own rules for the same, or install graphdep[enhanced] "
+            "(pip install 'graphdep[enhanced]'; the package is for Python below 3.12)"
+        )
+    return list(spec.submodule_search_locations)
+
+
+@cache
+def load_pybart() -> Any:
+    """The module ``converter`` of pybart, from a copy of the package that is ours to change.
+
+    The copy has another name, and the package's ``__init__`` is not run: it would import spaCy.
+    """
+    package = ModuleType(_ALIAS)
+    package.__path__ = find_pybart()
+    sys.modules[_ALIAS] = package
+    converter: Any = importlib.import_module(f"{_ALIAS}.converter")
+    converter.graph_token = importlib.import_module(f"{_ALIAS}.graph_token")
+    converter.constraints = importlib.import_module(f"{_ALIAS}.constraints")
+    converter.graph_token.EUD_LITERAL_ALLOWED_LIST = _AnyWord()
+    converter.relativizers_to_rel = dict.fromkeys(converter.relativizers_to_rel, "nmod")  # obl, in UD 2
+    converter.assign_ccs_to_conjs = _assign_conjunctions
+    return converter
+
+
+def _assign_conjunctions(sentence: Sequence[Any], assigned: dict[Any, tuple[None, str]]) -> None:
+    """Finds the conjunction of each conjunct: its own, else that of the next one ("a, b and c")."""
+    for token in sentence:
+        conjuncts = _children(token, "conj")
+        text = ""
+        for conjunct in reversed(conjuncts):
+            own = [child for child in _children(conjunct, "cc") if child < conjunct]
+            text = "_".join(_form(word) for word in own for word in (word, *_children(word, "fixed"))) or text
+            if text:
+                assigned[conjunct] = (None, text)
+
+
+def _children(token: Any, relation: str) -> list[Any]:
+    found = (child for child, labels in token.get_children_with_rels() if labels[0].base == relation)
+    return sorted(found)
+
+
+def _form(token: Any) -> str:
+    return str(token.get_conllu_field("form")).lower()
+
+
+def rules_of(pybart: Any, level: str) -> dict[str, Any]:
+    """The rules of a level in their order, with our changes."""
+    rules: dict[str, Any] = {}
+    for name, rule in pybart.init_conversions(False, 2).items():
+        if name in _ENHANCED or (level == "enhanced++" and name.startswith("eudpp_")):
+            rules[name] = _CHANGES[name](pybart, rule) if name in _CHANGES else rule
+            if name == "eud_heads_of_conjuncts":  # after the copies of governors, which share, too
+                rules[_SHARING] = rules.pop(_SHARING)
+            if name == "eud_prep_patterns":
+                rules["adverbs_of_clauses"] = _adverbs_of_clauses(pybart, rule)
+            if name == _REFERENTS:
+                rules["referents_of_modifiers"] = _referents_of_modifiers(pybart, rule)
+    return rules
+
+
+def _helper_arcs(pybart: Any, rule: Any) -> Any:
+    """Prepositions and auxiliaries at a conjunct without its own, which only the rules see."""
+
+    def share(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
+        for match in matches:
+            word, governor, conjunct = (match.token(name) for name in ("new_son", "gov", "dep"))
+            for relation in match.edge(word, governor):
+                label = pybart.graph_token.Label(HELPERS[relation])
+                sentence[word].add_edge(label, sentence[conjunct])
+
+    shared, conjunct = rule.constraint.edges
+    shared = dataclasses.replace(shared, label=[pybart.constraints.HasLabelFromList([*HELPERS])])
+    constraint = dataclasses.replace(rule.constraint, edges=[shared, conjunct])
+    return dataclasses.replace(rule, constraint=constraint, transformation=share)
+
+
+def _prepositions(pybart: Any, rule: Any) -> Any:
+    return _with_labels(pybart, rule, "case", HELPERS["case"])
+
+
+def _heads_of_conjuncts(pybart: Any, rule: Any) -> Any:
+    above, below = rule.constraint.edges
+    never = [pybart.constraints.HasNoLabel(label) for label in ("conj", "parataxis", HELPERS["case"])]
+    above = dataclasses.replace(above, label=[*above.label, *never])
+    return _with_constraint(rule, dataclasses.replace(rule.constraint, edges=[above, below]))
+
+
+def _any_xcomp(pybart: Any, rule: Any) -> Any:
+    c = pybart.constraints
+    no_subject = [c.HasNoLabel(label) for label in _SUBJECTS]
+    tokens = [c.Token("gov"), c.Token("new_subj"), c.Token("xcomp", outgoing_edges=no_subject)]
+    arguments = [*_SUBJECTS, "obj", "iobj"]
+    edges = [
+        c.Edge("xcomp", "gov", [c.HasLabelFromList(["xcomp"])]),
+        c.Edge("new_subj", "gov", [c.HasLabelFromList(arguments)]),
+    ]
+    return _with_constraint(rule, c.Full(tokens, edges))
+
+
+def _shared_subjects(pybart: Any, rule: Any) -> Any:
+    """With the relation that fits the conjunct: ``nsubj:pass`` where it has an auxiliary of the passive."""
+
+    def share(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
+        for match in matches:
+            subject, governor, conjunct = (match.token(name) for name in ("subj", "gov", "conj"))
+            passive = ":pass" if match.token("auxpass") != -1 else ""
+            for relation in match.edge(subject, governor):
+                label = pybart.graph_token.Label(relation.removesuffix(":pass") + passive)
+                sentence[subject].add_edge(label, sentence[conjunct])
+
+    rule = _with_labels(pybart, rule, "aux:pass", HELPERS["aux:pass"])
+    return dataclasses.replace(rule, transformation=share)
+
+
+def _adverbs_of_clauses(pybart: Any, rule: Any) -> Any:
+    c = pybart.constraints
+    adverb = c.Token("c1", spec=[c.Field(c.FieldNames.TAG, ["WRB"])])
+    edges = [
+        c.Edge("mod", "gov", [c.HasLabelFromList(["advcl"])]),
+        c.Edge("c1", "mod", [c.HasLabelFromList(["advmod"])]),
+    ]
+    return _with_constraint(rule, c.Full([c.Token("gov"), c.Token("mod"), adverb], edges))
+
+
+def _referents(pybart: Any, rule: Any) -> Any:
+    """The antecedent takes the arcs of its relative pronoun, with their whole labels.
+
+    What depends on the pronoun stays there. A preposition of the antecedent is none of the clause: with the
+    words of a label empty, the rule for prepositions looks for none.
+    """
+    make = pybart.graph_token.Label
+
+    def moved(label: Any, pronoun: Any) -> Any:
+        base = "obl" if _form(pronoun) in pybart.relativizers_to_rel else label.base
+        return make(base, label.eud or "") if base in ("nmod", "obl") else label
+
+    def refer(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
+        found = []
+        for match in matches:
+            governor = "mod" if match.token("modified") == -1 else "modified"
+            words = [sentence[match.token(name)] for name in ("relativizer", governor, "gov")]
+            found.append((*words, _labels(*words[:2])))
+        for pronoun, governor, antecedent, labels in found:  # one pronoun may have several antecedents
+            conjuncts = [word for word in _children(antecedent, "conj") if word < governor]
+            for label in labels:
+                pronoun.remove_edge(label, governor)
+                for word in (antecedent, *conjuncts):
+                    word.add_edge(moved(label, pronoun), governor)
+            pronoun.add_edge(make("ref"), antecedent)
+
+    return dataclasses.replace(rule, transformation=refer)
+
+
+def _labels(token: Any, governor: Any) -> list[Any]:
+    return [label for _, labels in token.get_new_relations(governor) for label in labels]
+
+
+def _referents_of_modifiers(pybart: Any, rule: Any) -> Any:
+    """The same for pronouns that modify a word of the clause: "whose roof leaks", "most of whom left"."""
+    c = pybart.constraints
+    pronoun = c.Token("relativizer", spec=[c.Field(c.FieldNames.WORD, ["whose", "whom", "which"])])
+    edges = [
+        c.Edge("mod", "gov", [c.HasLabelFromList(["acl:relcl"])]),
+        c.Edge("modified", "mod", [c.HasLabelFromList(["/.*/"])]),
+        c.Edge("relativizer", "modified", [c.HasLabelFromList(["nmod", "nmod:poss"])]),
+    ]
+    tokens = [pronoun, c.Token("modified"), c.Token("mod"), c.Token("gov")]
+    before = [c.UptoDistance("relativizer", "mod", inf)]  # else "who asked whose it was", which is a question
+    return _with_constraint(_referents(pybart, rule), c.Full(tokens, edges, before))
+
+
+def _prepositional_phrases(pybart: Any, rule: Any) -> Any:
+    """With ``obl``, and a preposition at the conjunct, too: else "for your time and attention" was one."""
+    own = [pybart.constraints.HasLabelFromList(["case", "mark"])]
+    return _below_obl(pybart, _with_outgoing(rule, "conj", own))
+
+
+def _conjoined_prepositions(pybart: Any, rule: Any) -> Any:
+    """With ``obl``, and no conjunction asked for at the first preposition, where UD 2 has none."""
+    return _below_obl(pybart, _with_outgoing(rule, "gov", []))
+
+
+def _demotion(old: str, new: str) -> Any:
+    """With the conjunction of a conjunct for the word that takes its place: "some of us and many of them"."""
+
+    def change(pybart: Any, rule: Any) -> Any:
+        def demote(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
+            assigned = converter.cc_assignments
+            for match in matches:
+                before, after = sentence[match.token(old)], sentence[match.token(new)]
+                rule.transformation(sentence, [match], converter)
+                if before in assigned:
+                    assigned[after] = assigned[before]
+
+        return dataclasses.replace(rule, transformation=demote)
+
+    return change
+
+
+def _below_obl(pybart: Any, rule: Any) -> Any:
+    return _with_labels(pybart, rule, "nmod", "obl")
+
+
+_CHANGES = {
+    _SHARING: _helper_arcs,
+    "eud_heads_of_conjuncts": _heads_of_conjuncts,
+    "eud_prep_patterns": _prepositions,
+    "eud_subj_of_conjoined_verbs": _shared_subjects,
+    "eud_xcomp_propagation": _any_xcomp,
+    _REFERENTS: _referents,
+    "eudpp_process_complex_2wp": _demotion("w1", "proxy"),
+    "eudpp_process_3wp": _demotion("w2", "proxy"),
+    "eudpp_demote_quantificational_modifiers_3w": _demotion("w2", "gov2"),
+    "eudpp_demote_quantificational_modifiers_2w": _demotion("w1", "gov2"),
+    "eudpp_demote_quantificational_modifiers_det": _demotion("w1", "gov2"),
+    "eudpp_expand_pp_conjunctions": _prepositional_phrases,
+    "eudpp_expand_prep_conjunctions": _conjoined_prepositions,
+}
+
+
+def _with_constraint(rule: Any, constraint: Any) -> Any:
+    return dataclasses.replace(rule, constraint=constraint)
+
+
+def _with_outgoing(rule: Any, name: str, labels: list[Any]) -> Any:
+    """The rule with other relations asked for below one of its words."""
+    tokens = [
+        dataclasses.replace(token, outgoing_edges=labels) if token.id == name else token
+        for token in rule.constraint.tokens
+    ]
+    return _with_constraint(rule, dataclasses.replace(rule.constraint, tokens=tokens))
+
+
+def _with_labels(pybart: Any, rule: Any, known: str, further: str) -> Any:
+    """The rule with a further relation wherever it allows a known one."""
+    one_of = pybart.constraints.HasLabelFromList
+
+    def widened(label: Any) -> Any:
+        allowed = isinstance(label, one_of) and known in label.value
+        return one_of([*label.value, further]) if allowed else label
+
+    edges = [
+        dataclasses.replace(edge, label=[widened(label) for label in edge.label])
+        for edge in rule.constraint.edges
+    ]
+    return _with_constraint(rule, dataclasses.replace(rule.constraint, edges=edges))
+
+
+PYBART_LEVELS = ("enhanced", "enhanced++")
+# What follows a relation in an enhanced label: words, as UD's validation has it ("/" and "&" are none).
+_WORDS = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")
+
+
+class PybartConverter:
+    """Makes the enhanced graph of one sentence from its basic tree, with the package ``pybart-nlp``.
+
+    The rules are those of "pyBART: Evidence-based Syntactic Transformations for IE" that rebuild the enhanced
+    and enhanced++ representations; its own additions are left out. They were written for Universal
+    Dependencies 1 in part, so here
+
+    - a conjunction is looked for at its conjunct, where UD 2 has it, and stays there;
+    - the subject of an open complement that is no verb is found, too, and all of them are ``nsubj:xsubj``;
+    - clauses take ``when``, ``where`` and ``how`` onto their label, and relative adverbs give ``obl``;
+    - conjuncts do not share prepositions and auxiliaries as arcs of their own, nor the relations
+      ``parataxis`` and ``conj``;
+    - a subject shared with a conjunct in the active voice is ``nsubj`` there (pybart makes it ``nsubj:``);
+    - the antecedent of a relative clause takes the whole label of its pronoun, whose preposition stays below
+      the pronoun ("the house in which she lives": ``obl:in``); so for ``whose``, and for ``which`` and
+      ``whom`` below a noun of the clause ("most of whom"), which pybart leaves out;
+    - what takes the place of a conjunct in enhanced++ keeps its conjunction ("some of them and many of us");
+    - conjoined prepositional phrases are looked for below ``obl``, too, and have a preposition each;
+    - any word may follow a relation in a label (pybart has a list, and ``_other``).
+
+    English only. spaCy, which ``import pybart`` asks for, is not needed. Takes about ten milliseconds for a
+    sentence of fifteen words; long chains of clauses take longer (seconds for a hundred).
+
+    Args:
+        level: ``"enhanced"`` or ``"enhanced++"``.
+
+    Raises:
+        ImportError: If pybart is not installed.
+    """
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        self._pybart = load_pybart()
+        self._rules = rules_of(self._pybart, level)
+
+    def __call__(self, sentence: Sentence) -> Sentence:
+        """The sentence with its enhanced graph.
+
+        Raises:
+            ValueError: If the sentence has empty nodes already, the rules do not come to an end, or the graph
+                is none. The rules may raise anything else.
+        """
+        if sentence.empty:
+            raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
+        tokens = self._tokens(sentence)
+        limit = len(sentence) + 20  # each round finishes at least the next word of a chain
+        settings = (True, True, True, limit, False, False, False, False, False, None, 2, self._rules)
+        (converted,), rounds = self._pybart.Convert([tokens], *settings)()
+        if rounds >= limit:
+            raise ValueError(f"the rules have not come to an end after {limit} rounds")
+        return _with_graph(sentence, converted)
+
+    def _tokens(self, sentence: Sentence) -> list[Any]:
+        """The words and the artificial root, which pybart wants last."""
+        make, number = self._pybart.graph_token.Token, self._pybart.graph_token.TokenId
+        blank = ["_"] * len(sentence)
+        columns = (sentence.form, *(c or blank for c in (sentence.lemma, sentence.upos, sentence.xpos)))
+        tokens = [
+            make(number(word), form, lemma, upos, upos if xpos == "_" else xpos, "_", "_", "_", "_", "_")
+            for word, (form, lemma, upos, xpos) in enumerate(zip(*columns), start=1)
+        ]
+        tokens.append(make(number(0), *[None] * 9))
+        for token, head, deprel in zip(tokens, sentence.head, sentence.deprel):
+            token.add_edge(self._pybart.graph_token.Label(deprel), tokens[head - 1])
+        return tokens
+
+
+def _with_graph(sentence: Sentence, tokens: Iterable[Any]) -> Sentence:
+    """The sentence with the graph of pybart's tokens; its copies are empty nodes."""
+    deps: list[list[tuple[str, str]]] = []
+    empty: list[Row] = []
+    for token in sorted(tokens):
+        number, arcs = token.get_conllu_field("id"), _arcs(token)
+        if number.minor:
+            column = "|".join(f"{head}:{label}" for head, label in arcs) or "_"
+            word, values = number.major - 1, (sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
+            copied = (sentence.form[word], *(value[word] if value else "_" for value in values))
+            empty.append((str(number), *copied, "_", "_", column, f"CopyOf={number.major}"))
+        else:
+            deps.append(arcs)
+    return dataclasses.replace(sentence, deps=deps, empty=empty)
+
+
+def _arcs(token: Any) -> list[tuple[str, str]]:
+    found = set()
+    for head, labels in token.get_new_relations():
+        number = head.get_conllu_field("id")
+        names = {_label(label) for label in labels if label.base not in HELPERS.values()}
+        found |= {(number.major, number.minor, name) for name in names}
+    return [(f"{word}.{copy}" if copy else str(word), name) for word, copy, name in sorted(found)]
+
+
+def _label(label: Any) -> str:
+    base, words = label.base, (label.eud or "").lower()
+    if label.src == "xcomp":
+        return f"{base}:xsubj"
+    return f"{base}:{words}" if _WORDS.fullmatch(words) else base
+
+
+logger = logging.getLogger("graphdep.parsing")
+
+LEVELS = (*PYBART_LEVELS, *enhancing.UD_LEVELS)
+ARCS = ("basic", *LEVELS)
+
+
+def enhance(sentences: Sequence[Sentence], level: str = "ud++") -> list[Sentence]:
+    """The sentences with an enhanced graph, :attr:`Sentence.deps`, made of their basic tree.
+
+    ``"ud"`` and ``"ud++"`` are by the rules of :class:`~graphdep.parsing.enhancing.RuleEnhancer`, which need
+    no other package; ``"enhanced"`` and ``"enhanced++"`` are by those of pybart, changed for Universal
+    Dependencies 2 (:class:`~graphdep.parsing.enhanced.PybartConverter`), which need the extra
+    ``[enhanced]`` and a Python below 3.12. They mean the same:
+
+    ``"ud"`` and ``"enhanced"`` are the representation of column DEPS in Universal Dependencies 2:
+    prepositions and conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by
+    conjuncts, subjects of open clausal complements (``nsubj:xsubj``), antecedents of relative clauses
+    (``ref``, and the arc from inside the clause, which makes a cycle). ``"ud"`` has more of it: clauses
+    without a relative pronoun, and predicates that are left out. ``"ud++"`` and ``"enhanced++"`` add what
+    "Enhanced English Universal Dependencies: An Improved Representation for Natural Language Understanding
+    Tasks" adds to it: quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined
+    prepositions and prepositional phrases, for which the governor is copied. A copy is an empty node, e.g.
+    ``"3.1"`` for the first copy of word 3, with ``CopyOf=3``.
+
+    The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
+    :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
+    them. A sentence that the rules fail on gets its basic arcs as enhanced graph, with the reason in a
+    ``# basic_deps =`` comment; a warning says how many there were. The chain tree of a text that its parser
+    failed on keeps its basic arcs, too, without a warning.
+
+    Args:
+        sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
+        level: ``"ud"``, ``"ud++"``, ``"enhanced"`` or ``"enhanced++"``. CoreNLP makes graphs of its own trees
+            alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"ud++"``, which needs no
+            other package and has the higher F1 on the treebank's own graphs)
+
+    Raises:
+        ValueError: If :obj:`level` is unknown.
+        ImportError: If it is pybart's, which is not installed.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.parsing import enhance
+        >>> tree = Sentence(["go", "by", "bus"], [0, 3, 1], ["root", "case", "obl"])
+        >>> enhance([tree], "ud++")[0].deps
+        [[('0', 'root')], [('3', 'case')], [('1', 'obl:by')]]
+    """
+    if level not in LEVELS:
+        raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
+    done, reasons = list(sentences), []
+    plain = []
+    for number, sentence in enumerate(done):
+        if sentence.deps is None and is_chain_tree(sentence):
+            done[number] = _with_basic_arcs(sentence)
+        elif sentence.deps is None:
+            plain.append(number)
+    convert = _converter(level) if plain else None
+    for number in plain:
+        sentence = done[number]
+        assert convert is not None
+        try:
+            done[number] = convert(sentence)
+        except Exception as error:  # whatever the rules raise must not lose the other sentences
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reasons.append(f"sentence {number + 1}, {sentence.text[:80]!r}: {reason}")
+            done[number] = _with_basic_arcs(sentence, f"# basic_deps = {reason}")
+    if reasons:
+        count = f"{len(reasons)} of {len(done)} sentences"
+        logger.warning("%s kept their basic arcs (the first: %s)", count, reasons[0])
+    return done
+
+
+def enhance_fingerprint(level: str = "ud++") -> str | None:
+    """What changes the graphs that :func:`enhance` makes: the version of the rules, and of pybart where they
+    are its rules.
+
+    :obj:`None` where pybart is not installed, so that a parser has to give the graphs.
+    """
+    if level in enhancing.UD_LEVELS:
+        return f"ud-rules-{enhancing.RULES_VERSION}"
+    try:
+        return f"pybart-{version('pybart-nlp')}/rules-{RULES_VERSION}"
+    except PackageNotFoundError:
+        return None
+
+
+def check_enhancer(level: str) -> None:
+    """Raises :class:`ImportError` if :func:`enhance` lacks a package for the level."""
+    if level in PYBART_LEVELS:
+        find_pybart()
+
+
+def check_arcs(arcs: str) -> None:
+    """Raises :class:`ValueError` unless these are ``"basic"`` or a level of :func:`enhance`."""
+    if arcs not in ARCS:
+        raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
+
+
+def _converter(level: str) -> Callable[[Sentence], Sentence]:
+    return enhancing.RuleEnhancer(level) if level in enhancing.UD_LEVELS else PybartConverter(level)
+
+
+def _with_basic_arcs(sentence: Sentence, *comments: str) -> Sentence:
+    deps = [[(str(head), label)] for head, label in zip(sentence.head, sentence.deprel)]
+    return dataclasses.replace(sentence, deps=deps, comments=[*sentence.comments, *comments])

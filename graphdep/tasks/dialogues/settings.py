@@ -1,0 +1,323 @@
+"""Tasks of response generation, their presets and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from graphdep.metrics.generation import GENERATION_METRICS
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
+from graphdep.sentence.sentence import ROOTS
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.family import Published
+from graphdep.training.settings import setting
+from graphdep.training.task import Task
+
+if TYPE_CHECKING:
+    from graphdep.decoding import DecodeConfig
+
+
+def responses_name(split: str) -> str:
+    """The file of a split's responses."""
+    return f"responses-{split}.jsonl"
+
+
+@dataclass(frozen=True)
+class Dialogues(Task):
+    """Responses to dialogues.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialog
+        >>> from graphdep.tasks import Dialogues
+        >>> task = Dialogues("DailyDialog", DailyDialog, "datasets/dailydialog")
+        >>> [metric.name for metric in task.metrics]
+        ['perplexity']
+    """
+
+    kind: ClassVar[str] = "dialogue"
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return (PERPLEXITY,)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        perplexities = {metric.name: metric.signature for metric in (PERPLEXITY_WORDS, PERPLEXITY_RESPONSES)}
+        texts = {metric.name: metric.signature for metric in GENERATION_METRICS}
+        return super().signatures | perplexities | texts
+
+
+TASKS: dict[str, Task] = {
+    "dailydialog": Dialogues("DailyDialog", "graphdep.datasets:DailyDialog", "datasets/dailydialog"),
+    "empathetic": Dialogues(
+        "EmpatheticDialogues", "graphdep.datasets:EmpatheticDialogues", "datasets/empatheticdialogues"
+    ),
+}
+COLUMNS: dict[str, tuple[str, ...]] = dict.fromkeys(
+    TASKS,
+    (
+        "test_perplexity",
+        *("val_perplexity", "val_bleu2_method7", "val_dist2"),
+        *("test_bleu2_method7", "test_bleu2_method1", "test_dist2"),
+    ),
+)
+"""The scores of a table, the one that the paper reports first."""
+
+
+def _transformer(summary: str, *, edges: str = "transformer", **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, edges, overrides=overrides)
+
+
+def _dra(summary: str, **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, "dra", overrides={"position_embedding": False, **overrides})
+
+
+def _dialogbert(summary: str, *, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **overrides})
+
+
+# Three layers in all, as the Transformer has them: nearly as many parameters.
+_SMALL: dict[str, Any] = {"num_layers": 2, "context_layers": 1}
+
+
+def _recurrent(summary: str, encoder: str) -> ModelPreset:
+    return ModelPreset(summary, None, overrides={"encoder": encoder, "position_embedding": False})
+
+
+DIALOGUE_MODELS: dict[str, ModelPreset] = {
+    # Table 1
+    "transformer": _transformer("no syntax: every word of the context sees every other"),
+    "transformer-dra": _dra(
+        "Transformer+DRA: a word sees its dependents and itself, no positions of words or turns"
+    ),
+    "dialogbert": _dialogbert("DialogBERT: words within an utterance, then utterances; three layers each"),
+    "dialogbert-dra": _dialogbert(
+        "DialogBERT+DRA: its words see their dependents and have no positions; its turns have theirs",
+        edges="dra",
+        position_embedding=False,
+    ),
+    "recosa": _recurrent("ReCoSa: recurrent utterances, self-attention between them", "recosa"),
+    "lisa": ModelPreset(
+        "LISA: one head of one layer sees the governor alone, which is given and not learnt",
+        "lisa-complete",
+        overrides={"encoder": "lisa"},
+    ),
+    "gate": ModelPreset(
+        "GATE: words at most max_distance arcs apart",
+        "gate",
+        overrides={"encoder": "gate", "max_distance": 1},
+    ),
+    "constituent-transformer": ModelPreset(
+        "Tree Transformer: attention within constituents that it finds itself",
+        None,
+        overrides={"encoder": "constituent"},
+    ),
+    # the first version's Table 1
+    "hred": _recurrent("HRED: recurrent utterances and context", "hred"),
+    "hran": _recurrent("HRAN: recurrent, with attention to words and utterances", "hran"),
+    # as many parameters as the Transformer
+    "dialogbert-small": _dialogbert("small DialogBERT: two layers over words, one over utterances", **_SMALL),
+    "dialogbert-dra-small": _dialogbert(
+        "small DialogBERT+DRA: two layers over words, one over utterances",
+        edges="dra",
+        position_embedding=False,
+        **_SMALL,
+    ),
+    # controls
+    "transformer-utterance": _transformer(
+        "the Transformer with DRA's scope: every word of an utterance sees every other",
+        edges="transformer-utterance",
+    ),
+    "transformer-nopos": _transformer("the Transformer without positions", position_embedding=False),
+    # Table 3
+    "transformer-bpe": _transformer("the Transformer on subwords; perplexities are per piece", pieces=8000),
+    "transformer-dra-pe": _dra("Transformer+DRA with positions", position_embedding=True),
+    "transformer-dra-bpe": _dra("Transformer+DRA on subwords; perplexities are per piece", pieces=8000),
+    "dialogbert-bpe": _dialogbert("DialogBERT on subwords; perplexities are per piece", pieces=8000),
+    "dialogbert-dra-pe": _dialogbert("DialogBERT+DRA with positions", edges="dra"),
+    # DialogBERT's objectives
+    "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),
+}
+
+
+_DRA = (
+    "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation"
+)
+_DIALOGUES = ("dailydialog", "empathetic")
+_DIALOGUE_SIZES: tuple[dict[str, int], ...] = (  # pairs of context and response
+    {"train": 76053, "val": 7069, "test": 6740},
+    {"train": 64663, "val": 9305, "test": 8423},
+)
+# Perplexity, BLEU-2 and Dist-2 of DailyDialog, then of EmpatheticDialogues.
+_DIALOGUE_ROWS: dict[str, tuple[float, ...]] = {
+    "recosa": (19.846, 20.538, 16.611, 34.450, 19.062, 7.619),
+    "lisa": (18.378, 19.002, 17.011, 32.467, 19.169, 6.974),
+    "constituent-transformer": (18.155, 20.035, 17.847, 31.862, 19.755, 7.870),
+    "gate": (18.405, 19.142, 17.742, 32.273, 18.640, 7.452),
+    "transformer": (18.278, 19.519, 17.381, 32.329, 18.553, 7.499),
+    "transformer-dra": (17.628, 21.140, 18.396, 31.604, 19.966, 8.203),
+    "dialogbert": (20.056, 18.069, 15.562, 35.643, 17.199, 5.064),
+    "dialogbert-dra": (17.878, 21.786, 21.283, 32.785, 19.739, 9.601),
+}
+_FIRST_VERSION = {"hred": (37.005, None), "hran": (28.411, 40.901)}
+
+
+def _of_dialogues(place: int) -> Published:
+    return Published(
+        f'"{_DRA}", final version, Table 1 (validation set)',
+        "perplexity",
+        {name: values[3 * place] for name, values in _DIALOGUE_ROWS.items()},
+        _DIALOGUE_SIZES[place],
+        {
+            f"{name} in the first version, which does not name the split": value
+            for name, values in _FIRST_VERSION.items()
+            if (value := values[place]) is not None
+        },
+        "the paper does not say how it counts tokens, decodes, or computes BLEU-2 and Dist-2",
+        split="val",
+    )
+
+
+PAPER: dict[str, Published] = {task: _of_dialogues(place) for place, task in enumerate(_DIALOGUES)}
+
+
+_OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogueConfig(TrainConfig, kind="dialogue"):
+    """Settings of a run on dialogues; the defaults are those of the final version of "Incorporate Directed
+    Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
+    them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
+
+    What else it leaves open, and is chosen here: the four turns are those of the context; words are looked up
+    in lower case; a response that is longer than :obj:`max_words` ends there; Transformer+DRA, which has no
+    positions, does not know the order of the turns either.
+
+    Args:
+        encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, and ``"dialogbert"`` over the edges;
+            ``"constituent"``, ``"recosa"``, ``"hred"``, ``"hran"``. (default: ``"transformer"``)
+        max_distance: GATE's delta. (default: :obj:`1`)
+        parse_errors: Share of DRA's pairs that are wrong (:class:`~graphdep.transforms.RewiredEdges`).
+            (default: :obj:`0.0`)
+        decoder_layers: Layers of the decoder; a recurrent one has one. (default: :obj:`3`)
+        num_layers, context_layers: Layers over words, and over utterances. ``"recosa"`` reads the second
+            alone, ``"hred"`` and ``"hran"`` neither. (default: :obj:`3`)
+        embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in context and response
+            (:class:`~graphdep.nn.models.NodeEmbedding`); read by the Transformers over edges. (default:
+            :obj:`False`)
+        norm_first: Read by the Transformers over edges and by the decoder. (default: :obj:`False`)
+        mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
+            the utterances' order. (default: :obj:`True`)
+        roots: What becomes of the roots of a turn of several sentences, which is one tree: ``"all"`` stay
+            roots, or those after the ``"first"`` hang on it as ``parataxis``. In Eq. 2 the row of ROOT, which
+            sees all words, is the only one over more than one sentence: a word sees the dependents that the
+            parser gives it. That is ``"all"``. With ``"first"`` the first root sees the others, too,
+            over arcs that no parse has. (default: ``"all"``)
+        max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
+            :obj:`50`)
+        lower: Look words up in lower case. (default: :obj:`True`)
+        pieces: Subwords to learn, instead of words; :obj:`None` for words. (default: :obj:`None`)
+        overlap: ``"drop"`` leaves those examples of val and test out whose last turn and response occur in
+            the training split. (default: ``"keep"``)
+        strategy, beams, max_length, min_length, length_penalty, top_k, top_p, temperature,
+            no_repeat_ngram: Of :class:`~graphdep.decoding.DecodeConfig`. (default: greedy, of at most
+            :obj:`max_words` tokens)
+        limit_generate: Respond to so many examples of a split, evenly spread; 0 for none, :obj:`None` for
+            all. (default: :obj:`None`)
+        **others: As in :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "dailydialog"
+    model: str = "transformer-dra"
+    edges: str | None = "dra"
+    max_distance: int = 1
+    parse_errors: float = setting(0.0, defines=True, free=True)
+    min_freq: int = setting(3, published=True)
+    seed: int = setting(0, free=True)  # responses are drawn by it, too
+    max_epochs: int = 10
+    patience: int | None = None
+    batch_size: int = 40
+    optimizer: str = "adamw"
+    lr: float = 5e-4
+    warmup_steps: int | None = 3000
+    weight_decay: float = 0.01
+    hidden_channels: int = 768
+    num_layers: int = 3
+    context_layers: int = setting(3, published=True)
+    decoder_layers: int = setting(3, published=True)
+    heads: int = 16
+    ff_channels: int = 3072
+    dropout: float = 0.1
+    embedding_scale: bool = setting(False, published=True)
+    mur: bool = setting(True, defines=True)
+    duor: bool = setting(True, defines=True)
+    roots: str = setting("all", choices=ROOTS, free=True)
+    max_turns: int = setting(4, published=True, free=True)
+    max_words: int = setting(50, published=True, free=True)
+    lower: bool = True
+    pieces: int | None = setting(None, defines=True)
+    overlap: str = setting("keep", choices=("keep", "drop"), published=True, free=True)
+    strategy: str = setting("greedy", late=True)
+    beams: int = setting(4, late=True)
+    max_length: int = setting(50, late=True)
+    min_length: int = setting(0, late=True)
+    length_penalty: float = setting(1.0, late=True)
+    top_k: int = setting(0, late=True)
+    top_p: float = setting(1.0, late=True)
+    temperature: float = setting(1.0, late=True)
+    no_repeat_ngram: int = setting(0, late=True)
+    limit_generate: int | None = setting(None, late=True)
+
+    models: ClassVar[Mapping[str, ModelPreset]] = DIALOGUE_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {
+        "transformer": True,
+        "lisa": True,
+        "gate": True,
+        "constituent": False,
+        "dialogbert": True,
+        "recosa": False,
+        "hred": False,
+        "hran": False,
+    }
+    headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # the decoder of the others may have heads as well
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pieces is not None and self.vectors is not None:
+            raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
+        if self.edges is None and (self.trees != "parser" or self.parse_errors):
+            raise ValueError(
+                f"encoder {self.encoder!r} reads no tree: 'trees' and 'parse_errors' would change nothing "
+                f"(got trees={self.trees!r}, parse_errors={self.parse_errors!r})"
+            )
+        self.decoding()
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options = {name: getattr(self, name) for name in _OF_DATA}
+        return options if split == "train" else {**options, "overlap": self.overlap}
+
+    def decoded(self) -> str:
+        number = "all" if self.limit_generate is None else f"{self.limit_generate} evenly spread"
+        return (
+            f"to {number} examples of a split (Dist falls as they become more); {self.decoding()}; "
+            f"references are cut after {self.max_words} words and keep their rare words; responses of one "
+            "dialogue are not independent, which p over examples takes them for"
+        )
+
+    def decoding(self) -> DecodeConfig:
+        """How responses are made."""
+        from graphdep.decoding.decoding import DecodeConfig
+
+        names = ("strategy", "max_length", "min_length", "length_penalty", "top_k", "top_p", "temperature")
+        return DecodeConfig(
+            beams=self.beams if self.strategy == "beam" else 1,
+            no_repeat_ngram=self.no_repeat_ngram,
+            seed=self.seed,
+            **{name: getattr(self, name) for name in names},
+        )

@@ -1,0 +1,659 @@
+"""Labels of words from a trained model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from lightning import Callback
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep import parsing
+from graphdep.data.encoded import trees_data
+from graphdep.data.node_table import mark_words
+from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
+from graphdep.datasets.labels.words import (
+    KEYS,
+    OUTSIDE,
+    Column,
+    LabelledWords,
+    check_bio,
+    marked_word,
+    row_mark,
+    sentence_places,
+)
+from graphdep.io.files import has_half_character
+from graphdep.io.limits import MAX_WORDS, check_list, plural, shown
+from graphdep.io.trees import read_conllu
+from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.conllu import format_conllu
+from graphdep.sentence.sentence import Sentence, truncate
+from graphdep.tasks.labels.model import LabelTask
+from graphdep.tasks.labels.settings import LabelConfig
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import (
+    TaskEstimator,
+    batches_by_size,
+    check_batch_size,
+    check_family,
+    check_weights,
+    parser_to_use,
+    plain,
+    resolve_device,
+    tracked,
+)
+from graphdep.training.family import FilePrediction, FileRequest
+from graphdep.vocab.vocab import Tokens
+
+# Sentences that are in memory at a time.
+_CHUNK = 4096
+
+
+class WordAnswer(NamedTuple):
+    """What is said of a sentence.
+
+    Args:
+        labels: The label of each word; :obj:`None` for words that a pretrained encoder had no room for.
+        probabilities: ``[words, classes]``, float64, of each word by itself, whatever chain has chosen the
+            labels; zeros for words that were cut.
+    """
+
+    labels: list[str | None]
+    probabilities: Tensor
+
+    def padded(self, words: int) -> WordAnswer:
+        """The answer for so many words, of which nothing is said of the last."""
+        cut = words - len(self.labels)
+        rest = self.probabilities.new_zeros(cut, self.probabilities.size(1))
+        return WordAnswer([*self.labels, *[None] * cut], torch.cat([self.probabilities, rest]))
+
+
+class WordPredictor:
+    """The labels that a model of the family gives words, as it was trained: by its chain, with marks.
+
+    :attr:`parsed` counts the sentences of the last call that had no tree, :attr:`parser_failures` those of
+    them that have a chain for a tree, :attr:`cut_words` the words without a label.
+
+    Args:
+        task, state: As :func:`graphdep.training.load_task` gives them.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
+        name: What the model is called in messages, such as its file.
+        batch_size: Sentences a batch at most; fewer where they are long. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
+            :obj:`None`)
+
+    Raises:
+        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
+            device.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        state: RunState,
+        parser: str | Parser,
+        name: str,
+        *,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        check_batch_size(batch_size)
+        check_family(name, state.config, "labels", "labels of words")
+        check_weights(task, name)
+        self.config, self.state, self.name = cast(LabelConfig, state.config), state, name
+        self.batch_size, self.progress, self._given = batch_size, progress, parser
+        self.device = resolve_device(device)
+        self.task = cast(LabelTask, task).to(self.device).eval()
+        self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
+        self.parsed = self.parser_failures = self.cut_words = 0
+
+    @property
+    def takes_marks(self) -> bool:
+        """Whether the model has learned from marks."""
+        return takes_marks(self.state)
+
+    @property
+    def needs_marks(self) -> bool:
+        """Whether all sentences that it has learned from had a mark."""
+        return needs_marks(self.state)
+
+    @cached_property
+    def parser(self) -> Parser:
+        """The parser, once some sentence needs it."""
+        return parsing.resolve_parser(
+            self._given, arcs=self.config.arcs, constituents=self.config.reads_constituents
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes by their numbers."""
+        return [str(label) for label in self.state.labels or ()]
+
+    def trees(self, sentences: Sequence[Sequence[str] | Sentence]) -> list[Sentence]:
+        """The tree of each sentence: its own, or that of the parser for a list of words."""
+        words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
+        self.parsed, self.parser_failures = len(words), 0
+        parsed = iter(self._parse(words) if words else [])
+        return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
+
+    def answers(self, trees: Sequence[Sentence], marks: Sequence[int | None]) -> list[WordAnswer]:
+        """What the model says of the words of each tree, as the marked word, from 0, sees them.
+
+        Raises:
+            ValueError: If an output is not finite.
+        """
+        self.cut_words = 0
+        found: list[WordAnswer] = []
+        starts = range(0, len(trees), _CHUNK)
+        for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
+            found += self._chunk(trees[start : start + _CHUNK], marks[start : start + _CHUNK])
+        self.cut_words = sum(label is None for answer in found for label in answer.labels)
+        return found
+
+    def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        before = self.parser.failures
+        trees = self.parser.parse_words(words)
+        self.parser_failures = self.parser.failures - before
+        return trees
+
+    @torch.inference_mode()
+    def _chunk(self, trees: Sequence[Sentence], marks: Sequence[int | None]) -> list[WordAnswer]:
+        arcs = self.config.arcs
+        graphs = trees if arcs == "basic" else parsing.enhance(trees, level=arcs)
+        made = [self._data(*pair) for pair in zip(graphs, marks)]
+        found: dict[int, WordAnswer] = {}
+        for numbers in batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size):
+            batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
+            left = [int(made[number].word.max()) + 1 for number in numbers]
+            answers = self._batch(batch, left)
+            found |= {number: answer.padded(len(trees[number])) for number, answer in zip(numbers, answers)}
+        return [found[number] for number in range(len(trees))]
+
+    def _data(self, tree: Sentence, mark: int | None) -> Data:
+        data = trees_data(
+            [tree],
+            self.state.relations,
+            vocab=self.state.vocab,
+            tokens=self.tokens,
+            max_length=self.config.max_length,
+            arcs=self.config.arcs,
+            phrases=self.config.reads_constituents,
+            segment=[0],
+        )
+        if self.config.marked:
+            mark_words(data, [int(word == mark) for word in range(len(tree))])
+        return data
+
+    def _batch(self, batch: Batch, left: list[int]) -> Iterator[WordAnswer]:
+        batch = self.task.edges(batch)
+        logits = self.task(batch).float()
+        if not logits.isfinite().all():
+            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
+        best = self.task.predict(batch, logits).cpu().split(left)
+        shares = logits.double().softmax(dim=-1).cpu().split(left)
+        for numbers, share in zip(best, shares):
+            yield WordAnswer([self.labels[number] for number in numbers.tolist()], share)
+
+
+def takes_marks(state: RunState) -> bool:
+    """Whether a model has learned from marks: where training had none, their vector is a random one."""
+    return cast(LabelConfig, state.config).marked and state.data["marked"]["train"] > 0
+
+
+def needs_marks(state: RunState) -> bool:
+    """Whether all sentences had a marked word that a model has learned from: of others it knows nothing."""
+    config = cast(LabelConfig, state.config)
+    if config.word_task.needs_mark or not config.marked:
+        return config.word_task.needs_mark
+    return 0 < state.data["examples"]["train"] <= state.data["marked"]["train"]
+
+
+_KEY = "misc:Label"
+"""Where the labels of a model go that has not learned them from a column."""
+
+
+def predict_conllu(task: LabelTask, request: FileRequest) -> FilePrediction:
+    """A CoNLL-U file whose words have the labels that a model gives them, in the column that it has learned,
+    else in MISC as ``Label``; all else stays as it is. The model reads trees as it was trained: the file's
+    own, or a parser's; and marks where it had a ``mark_key``. Words that a pretrained encoder has no room for
+    have none.
+
+    Raises:
+        ValueError: If it is no CoNLL-U file, an option is for texts, the model needs marks, or it has
+            diverged.
+        OSError: If the file cannot be read.
+    """
+    state = cast(RunState, request.state)
+    config = cast(LabelConfig, state.config)
+    mark_key = getattr(config, "mark_key", None)
+    if needs_marks(state) and mark_key is None:
+        raise ValueError(
+            f"{request.checkpoint}: trained on the task {config.task!r}, which labels words as a marked one "
+            f"sees them: a .jsonl file can have the mark, or a .conllu file where training had a 'mark_key' "
+            f"(got {str(request.source)!r})"
+        )
+    for name, given in (("text_columns", request.text_columns), ("truncate", request.limit.truncate)):
+        if given:
+            raise ValueError(f"{name!r} is for files of texts (got {given!r})")
+    own = config.reads_own_trees
+    parser = "bundled" if own else parser_to_use(request.checkpoint, config.parser, request.parser)
+    predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
+    sentences = read_conllu(request.source, max_words=request.limit.max_words)
+    trees = predictor.trees(sentences if own else [sentence.form for sentence in sentences])
+    marks = _marks(request, sentences, mark_key, needs_marks(state))
+    answers = predictor.answers(trees, marks)
+    column = Column(config.key, config.absent) if config.has_key else Column(_KEY)
+    named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
+    words, failures, cut = sum(map(len, sentences)), predictor.parser_failures, predictor.cut_words
+    counts = {"key": column.key, "parser_failures": failures, "cut_words": cut}
+    return FilePrediction(
+        "".join(format_conllu(sentence) + "\n" for sentence in named),
+        {"sentences": len(sentences), "words": words, **counts},
+        [
+            *([f"{plural(cut, 'word')} without a label: the encoder has no room for more"] if cut else []),
+            f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}, {failures} of "
+            "them with a chain tree",
+        ],
+    )
+
+
+def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, needs: bool) -> list[int | None]:
+    """The marked word of each sentence."""
+    if key is None:
+        return [None] * len(sentences)
+    column, marks = Column(key), []
+    for place, sentence in zip(sentence_places(request.source), sentences):
+        mark = marked_word(sentence, column, place)
+        if mark is None and needs:
+            raise ValueError(
+                f"{place}: no word has {key!r}, the mark: the model labels words as a marked one sees them"
+            )
+        marks.append(mark)
+    return marks
+
+
+_LABELS = "labels"
+
+
+def predict_json_lines(task: LabelTask, request: FileRequest) -> FilePrediction:
+    """A file of ``{"words": [...], "mark": 3}`` with the ``labels`` that a model gives the words; those that
+    are there are replaced, and all else stays as it is. ``head`` and ``deprel`` are the tree of a sentence;
+    one without them is parsed. A word that is not read, beyond the limit of words or where a pretrained
+    encoder has no room for it, has ``null``.
+
+    Raises:
+        ValueError: If a row is wrong, has no mark where the model needs one, or has one where it knows none,
+            with file, line and value; an option is for texts; or the model has diverged.
+        OSError: If the file cannot be read.
+    """
+    state = cast(RunState, request.state)
+    config = cast(LabelConfig, state.config)
+    if request.text_columns:
+        raise ValueError(f"'text_columns' is for files of texts (got {request.text_columns!r})")
+    rows = read_text_rows(request.source, ["words"])
+    for row in rows:
+        check_keys(row, [key for key in KEYS if key != _LABELS], [_LABELS])
+    sentences = [_sentence(row, request.limit) for row in rows]
+    needs, takes = needs_marks(state), takes_marks(state)
+    marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]
+    whole = all(isinstance(sentence, Sentence) for sentence in sentences)
+    parser = "bundled" if whole else parser_to_use(request.checkpoint, config.parser, request.parser)
+    predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
+    answers = predictor.answers(predictor.trees(sentences), marks)
+    lines, cut = [], 0
+    for row, answer in zip(rows, answers):
+        missing = len(row.values["words"]) - len(answer.labels)
+        labels = [*answer.labels, *[None] * missing]
+        cut += labels.count(None)
+        lines.append(json.dumps(row.values | {_LABELS: labels}, ensure_ascii=False) + "\n")
+    words, replaced = (
+        sum(len(row.values["words"]) for row in rows),
+        sum(_LABELS in row.values for row in rows),
+    )
+    counts = {"parsed": predictor.parsed, "parser_failures": predictor.parser_failures, "cut_words": cut}
+    return FilePrediction(
+        "".join(lines),
+        {"sentences": len(rows), "words": words, **counts, "replaced": replaced},
+        [
+            *([f"{plural(replaced, 'row')} had labels, which are replaced"] if replaced else []),
+            *([f"{plural(cut, 'word')} not read, and without a label"] if cut else []),
+            f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {predictor.parsed} of "
+            "them parsed, "
+            f"{predictor.parser_failures} with a chain tree",
+        ],
+    )
+
+
+def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
+    """The words that are read, or the tree of them."""
+    words = row_words(row)
+    tree = row_tree(row, words)
+    most = limit.max_words
+    if len(words) > most and not limit.truncate:
+        message = f"'words' has more than max_words={most} words: allow more, or read the first with truncate"
+        raise row_error(row.path, row.line, message, str(len(words)))
+    return words[:most] if tree is None else truncate(tree, most)
+
+
+def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
+    mark = row_mark(row, row.values["words"])
+    if mark is None and needs:
+        message = "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
+        raise row_error(row.path, row.line, message)
+    if mark is not None and not takes:
+        raise row_error(row.path, row.line, "'mark' is for models that have learned from marks", str(mark))
+    if mark is not None and mark >= left:
+        raise row_error(row.path, row.line, "'mark' is a word that is not read", str(mark))
+    return mark
+
+
+class WordLabeller(TaskEstimator):
+    r"""Labels the words of sentences with an encoder whose attention follows their syntax.
+
+    :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
+    labels`` does. A sentence is a list of words, which is parsed, or a :class:`graphdep.Sentence`, whose tree
+    is read. Where one word of each sentence is marked, such as the predicate whose arguments the labels are,
+    its number goes into ``marks``.
+
+    Args:
+        encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
+            that is trained from nothing, on words. (default: :obj:`None`)
+        model: The syntax in it: a model of ``graphdep train``, such as ``"dt"``, ``"transformer"`` (none),
+            ``"bilstm"``, or on a pretrained encoder ``"bert"`` (none), ``"bert-dt"``. (default: ``"dt"``, and
+            ``"bert-dt"`` on a pretrained encoder)
+        edges: What a word attends to, instead of the model's own edges: a name of
+            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
+            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
+            :obj:`None`)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on; the best epoch is
+            then the one with the best F1 of whole spans. (default: ``"words"``)
+        outside: The label that stands for no finding, which F1 leaves out. (default: ``"O"``)
+        validation_fraction: The share of the sentences that the best epoch is chosen on, and that is not
+            trained on. (default: :obj:`0.1`)
+        random_state: Seed of the weights, of the order of the sentences, dropout, and what validates; a
+            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
+        batch_size: Sentences a batch, in training and prediction. (default: :obj:`32`)
+        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show the epochs on stderr. (default: :obj:`True`)
+        folder: Keeps the run, with its ``best.ckpt``, the sentences and their parses; :obj:`None` keeps the
+            model alone, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
+            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
+            this process lives, so that the fits of a search share them. (default: :obj:`None`)
+        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
+            none)
+        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
+            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
+        **settings: Any further setting of ``graphdep train --task labels``, such as :obj:`max_epochs`,
+            :obj:`lr` or :obj:`crf`.
+
+    Attributes:
+        classes\_: The labels, sorted, as in the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
+        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
+            :obj:`folder`; a loaded model has none.
+        parser_failures: Sentences of the last prediction that have a chain for a tree.
+        cut_words: Words of the last prediction without a label: :obj:`truncate` has cut them, or a pretrained
+            encoder had no room for them.
+
+    Example:
+        >>> from graphdep import WordLabeller
+        >>> sentences, labels = [["Ann", "sings"], ["It", "rains"]] * 10, [["N", "V"], ["P", "V"]] * 10
+        >>> model = WordLabeller(model="dt", max_epochs=5, lr=0.01, progress=False).fit(sentences, labels)
+        >>> model.classes_, [len(row) for row in model.predict([["Ann", "rains"]])]
+        (array(['N', 'P', 'V'], dtype='<U1'), [2])
+        >>> model.save("tags.ckpt")
+        >>> WordLabeller.load("tags.ckpt").predict_proba([["Ann", "rains"]])[0].shape
+        (2, 3)
+    """
+
+    task = "labels"
+    answers = "labels of words"
+    predictor = WordPredictor
+    called = "the labeller"
+    own = ("scheme", "outside")
+    usual_models = ("dt", "bert-dt")
+    _predictor: WordPredictor | None = None
+
+    def __init__(
+        self,
+        encoder: str | os.PathLike[str] | None = None,
+        model: str | None = None,
+        *,
+        edges: str | BaseTransform | None = None,
+        parser: str | Parser = "bundled",
+        scheme: str = "words",
+        outside: str | None = OUTSIDE,
+        validation_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = 0,
+        batch_size: int = 32,
+        device: str | torch.device | None = None,
+        progress: bool = True,
+        folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.model = model
+        self.edges = edges
+        self.parser = parser
+        self.scheme = scheme
+        self.outside = outside
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.batch_size = batch_size
+        self.device = device
+        self.progress = progress
+        self.folder = folder
+        self.cache = cache
+        self.callbacks = callbacks
+        self.max_words = max_words
+        self.truncate = truncate
+        self.settings = settings
+
+    def fit(self, sentences: Any, labels: Any, marks: Any = None) -> WordLabeller:
+        """Trains on sentences and the labels of their words.
+
+        Args:
+            sentences: Lists of words, or parsed sentences.
+            labels: For each sentence a list with a text for each word, or :obj:`None`, which is not scored.
+            marks: For each sentence the number of its marked word, from 0, or :obj:`None`; :obj:`None` for no
+                mark anywhere. (default: :obj:`None`)
+
+        Raises:
+            TypeError: If something is no list, word or label; the message has its position.
+            ValueError: If there are not as many labels as words, or marks as sentences, a sentence has more
+                than :obj:`max_words` words, there is one label or one sentence alone, or a setting is wrong.
+            TrainingError: If the loss is not finite any more.
+        """
+        read = self._read(sentences, marks)
+        examples = self._labelled(read, labels)
+        found = {label for example in examples for label in example.labels if label is not None}
+        if len(found) < 2:
+            raise ValueError(f"'labels' must have at least two labels (got {sorted(found)})")
+        if len({tuple(example.words) for example in examples}) < 2:
+            raise ValueError("'sentences' must be at least two different ones, one of them to validate")
+        text = "".join(json.dumps(_row(example)) + "\n" for example in examples)
+        self._train_on(text, "sentences", scheme=self.scheme, outside=self.outside)
+        return self
+
+    def predict(self, sentences: Any, marks: Any = None) -> list[list[str | None]]:
+        """The label of each word, sentence by sentence; with ``crf`` or ``decode="viterbi"`` the best
+        sequence of them. A word that is not read (:attr:`cut_words`) has :obj:`None`.
+
+        Raises:
+            TypeError, ValueError: As :meth:`fit`.
+        """
+        return [answer.labels for answer in self._answers(sentences, marks)]
+
+    def predict_proba(self, sentences: Any, marks: Any = None) -> list[np.ndarray]:
+        """For each sentence the probability of each label at each word, ``[words, num_classes]``, float64: of
+        each word by itself, whatever chain of labels :meth:`predict` finds. A word that is not read has
+        zeros.
+
+        Raises:
+            TypeError, ValueError: As :meth:`fit`.
+        """
+        answers = self._answers(sentences, marks)
+        return [answer.probabilities.numpy()[:, self._order] for answer in answers]
+
+    def score(self, sentences: Any, labels: Any, marks: Any = None) -> float:
+        """The share of the words with a label that get it. Labels that training did not have count as wrong,
+        and so do words that are not read.
+
+        Raises:
+            TypeError, ValueError: As :meth:`fit`, and if no word has a label.
+        """
+        predicted = self.predict(sentences, marks)
+        asked = _check_labels(labels, [len(row) for row in predicted])
+        pairs = [pair for row in zip(asked, predicted) for pair in zip(*row) if pair[0] is not None]
+        if not pairs:
+            raise ValueError("'labels' must have a label for some word")
+        return sum(label == mine for label, mine in pairs) / len(pairs)
+
+    @classmethod
+    def _arguments_of(cls, config: Any) -> dict[str, Any]:
+        arguments = super()._arguments_of(config)
+        own = {"encoder": config.encoder if config.pretrained else None}
+        return {**arguments, **own, "scheme": config.scheme, "outside": config.outside}
+
+    def _read(self, sentences: Any, marks: Any) -> list[LabelledWords]:
+        """The sentences without labels, checked, and their marks."""
+        sentences = _check_sentences(sentences)
+        if marks is None:
+            marks = [None] * len(sentences)
+        marks = [plain(mark) for mark in _listed("marks", marks)]
+        if len(marks) != len(sentences):
+            raise ValueError(
+                f"'marks' must have one for each of {len(sentences)} sentences (got {len(marks)})"
+            )
+        for number, mark in enumerate(marks):
+            if mark is not None and type(mark) is not int:
+                raise TypeError(f"'marks[{number}]' must be the number of a word (got {shown(mark)})")
+        return [
+            LabelledWords(
+                sentence.form if isinstance(sentence, Sentence) else sentence,
+                [None] * len(sentence),
+                mark=mark,
+                tree=sentence if isinstance(sentence, Sentence) else None,
+                place=f"'sentences[{number}]'",
+            )
+            for number, (sentence, mark) in enumerate(zip(sentences, marks))
+        ]
+
+    def _labelled(self, read: Sequence[LabelledWords], labels: Any) -> list[LabelledWords]:
+        """The examples of a training, cut as prediction cuts them."""
+        asked = _check_labels(labels, [len(one) for one in read])
+        examples = []
+        for one, row in zip(read, asked):
+            example = LabelledWords(one.words, row, mark=one.mark, tree=one.tree, place=one.place)
+            if self.scheme == "bio":
+                try:
+                    check_bio(row)
+                except ValueError as error:
+                    raise example.error(str(error)) from None
+            examples.append(example.cut(self._limit))
+        return examples
+
+    def _answers(self, sentences: Any, marks: Any) -> list[WordAnswer]:
+        predictor: WordPredictor = self._ready()
+        read = self._read(sentences, marks)
+        _check_marks(predictor, read)
+        kept = [one.cut(self._limit) for one in read]
+        trees = predictor.trees([one.words if one.tree is None else one.tree for one in kept])
+        answers = predictor.answers(trees, [one.mark for one in kept])
+        whole = [answer.padded(len(one)) for answer, one in zip(answers, read)]
+        self.parser_failures = predictor.parser_failures
+        self.cut_words = sum(answer.labels.count(None) for answer in whole)
+        return whole
+
+
+def _check_marks(predictor: WordPredictor, read: Sequence[LabelledWords]) -> None:
+    needs, takes = predictor.needs_marks, predictor.takes_marks
+    for number, one in enumerate(read):
+        if one.mark is None and needs:
+            raise ValueError(
+                f"'marks[{number}]' must be given, the number of the marked word, from 0: the model was "
+                "trained with a mark in every sentence (got None)"
+            )
+        if one.mark is not None and not takes:
+            raise ValueError(f"'marks[{number}]' is for models that have learned from marks (got {one.mark})")
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """A list, array or Series as a list."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    check_list(name, values)
+    return list(values)
+
+
+def _check_sentences(sentences: Any) -> list[list[str] | Sentence]:
+    """Lists of words and parsed sentences.
+
+    Raises:
+        TypeError, ValueError: If there is none, or one is neither; the message has its position.
+    """
+    rows = _listed("sentences", sentences)
+    if not rows:
+        raise ValueError("'sentences' is empty: there must be at least one")
+    for number, row in enumerate(rows):
+        if isinstance(row, Sentence):
+            if row.head.count(0) > 1:
+                raise ValueError(f"'sentences[{number}]' must be one tree (got {row.head.count(0)} roots)")
+            continue
+        rows[number] = words = _listed(f"sentences[{number}]", row)
+        if not words:
+            raise ValueError(f"'sentences[{number}]' is empty: a sentence has at least one word")
+        for place, word in enumerate(words):
+            if not isinstance(word, str):
+                raise TypeError(f"'sentences[{number}][{place}]' must be a word (got {shown(word)})")
+            if not word.strip() or has_half_character(word):
+                raise ValueError(f"'sentences[{number}][{place}]' is no word (got {shown(word)})")
+        rows[number] = [str(word) for word in words]
+    return rows
+
+
+def _check_labels(labels: Any, sizes: Sequence[int]) -> list[list[str | None]]:
+    """A label or :obj:`None` for each word.
+
+    Raises:
+        TypeError, ValueError: If it is not that; the message has the position.
+    """
+    rows = _listed("labels", labels)
+    if len(rows) != len(sizes):
+        raise ValueError(f"'labels' must have a list for each of {len(sizes)} sentences (got {len(rows)})")
+    for number, (row, size) in enumerate(zip(rows, sizes)):
+        rows[number] = row = [plain(label) for label in _listed(f"labels[{number}]", row)]
+        if len(row) != size:
+            raise ValueError(
+                f"'labels[{number}]' must have a label for each of {size} words (got {len(row)})"
+            )
+        for place, label in enumerate(row):
+            if label is not None and not isinstance(label, str):
+                raise TypeError(f"'labels[{number}][{place}]' must be a text or None (got {shown(label)})")
+    return rows
+
+
+def _row(example: LabelledWords) -> dict[str, Any]:
+    """An example as a line of the file that is trained on."""
+    row: dict[str, Any] = {"words": list(example.words), "labels": list(example.labels)}
+    if example.mark is not None:
+        row["mark"] = example.mark
+    if example.tree is not None:
+        row |= {"head": example.tree.head, "deprel": example.tree.deprel}
+    return row

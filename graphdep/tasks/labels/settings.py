@@ -1,0 +1,571 @@
+"""Tasks on words, their presets and settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTIONS
+from graphdep.datasets.labels.words import (
+    KEYED_FILES,
+    OUTSIDE,
+    Column,
+    check_label_file,
+    mark_column,
+    spans_of,
+)
+from graphdep.io.limits import MAX_WORDS
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.encoder_config import WORD_MODELS, WordSettings
+from graphdep.training.settings import PARSED, setting
+from graphdep.training.task import Task, resolve_task
+
+SCHEMES = ("words", "bio")
+
+
+class ScoredWords(NamedTuple):
+    """The scored words of a split, all of them ``[N]``."""
+
+    target: np.ndarray
+    """Numbers of labels; -1 for one that training does not have."""
+    example: np.ndarray
+    """Number of the example."""
+    group: np.ndarray
+    """Number that examples share which are right as a whole or not at all."""
+    place: np.ndarray
+    """Number of the word in its example."""
+
+
+@dataclass(frozen=True)
+class LabelScoring:
+    """What labels are worth: single ones, or spans in BIO.
+
+    Args:
+        labels: The labels by their numbers.
+        outside: The label that stands for no finding, which F1 leaves out; it is the first of
+            :obj:`labels`, or none of them. (default: :obj:`None`)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
+            ``"words"``)
+
+    Raises:
+        ValueError: If the scheme is unknown, or a label is none of BIO.
+
+    Example:
+        >>> import numpy as np
+        >>> from graphdep.tasks.labels.settings import LabelScoring, ScoredWords
+        >>> scoring = LabelScoring(("O", "A", "B"), outside="O")
+        >>> words = ScoredWords(np.array([0, 1, 2]), *np.zeros((3, 3), int))
+        >>> scoring.scores(np.array([1, 1, 0]), words)["f1"]
+        0.5
+    """
+
+    labels: tuple[Any, ...]
+    outside: str | None = None
+    scheme: str = "words"
+
+    def __post_init__(self) -> None:
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"'scheme' must be one of {', '.join(SCHEMES)} (got {self.scheme!r})")
+        if self.scheme == "bio":
+            spans_of([str(label) for label in self.labels])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is found, by the number it has in a code, from 1."""
+        if self.scheme == "bio":
+            return tuple(sorted({str(label)[2:] for label in self.labels if label != OUTSIDE}))
+        return tuple(str(label) for label in self.labels if label != self.outside)
+
+    def scores(self, prediction: np.ndarray, words: ScoredWords) -> dict[str, float]:
+        """Accuracy, micro and macro F1, and the share of examples that are right as a whole.
+
+        Args:
+            prediction: Numbers of labels ``[N]``; -2 for none.
+            words: What is there.
+        """
+        found, there = self.codes(prediction, words), self.codes(words.target, words)
+        scores = {metric.name: metric(found, there) for metric in (WORD_F1, WORD_MACRO_F1)}
+        # Of spans, too, each word's label counts alone.
+        scores["accuracy"] = WORD_ACCURACY(prediction, words.target)
+        scores["exact"] = EXACT(*self.exact(prediction, words))
+        return scores
+
+    def exact(self, prediction: np.ndarray, words: ScoredWords) -> tuple[np.ndarray, np.ndarray]:
+        """For each group 1 if all of its words are right, else 0, and as many 1 to compare them with."""
+        groups, number = np.unique(words.group, return_inverse=True)
+        wrong = np.bincount(number, weights=prediction != words.target, minlength=len(groups))
+        return (wrong == 0).astype(np.int64), np.ones(len(groups), dtype=np.int64)
+
+    def table(self, prediction: np.ndarray, words: ScoredWords) -> list[dict[str, Any]]:
+        """A row for each label that is there or found, by name, with its counts, precision, recall and F1."""
+        rows = label_table(self.codes(prediction, words), self.codes(words.target, words))
+        names = ("(unknown)", *self.names)
+        told = [{**row, "label": names[max(0, int(row["label"]))]} for row in rows]
+        return sorted(told, key=lambda row: str(row["label"]))
+
+    def codes(self, numbers: np.ndarray, words: ScoredWords) -> np.ndarray:
+        """What is found at each word: 0 for nothing, else a code of its label; of spans, which stand at their
+        first word, of label and length. Labels that training does not have are -1, no prediction is -2.
+        """
+        if self.scheme == "words":
+            first = 0 if self.labels and self.labels[0] == self.outside else 1
+            return np.where(numbers < 0, numbers, numbers + first)
+        return self._span_codes(numbers, words)
+
+    def _span_codes(self, numbers: np.ndarray, words: ScoredWords) -> np.ndarray:
+        codes = np.where(numbers == NOTHING, NOTHING, np.zeros_like(numbers))
+        number = {name: place for place, name in enumerate(self.names, 1)}
+        tags: list[str | None] = [_UNKNOWN_TAG if n == UNKNOWN else self._tag(n) for n in numbers.tolist()]
+        for start, end in _runs(words):
+            for first, last, name in spans_of(tags[start:end]):
+                code = UNKNOWN if name == _UNKNOWN_NAME else number[name] * SPAN + (last - first)
+                codes[start + first] = code
+        return codes
+
+    def _tag(self, number: int) -> str | None:
+        return None if number < 0 else str(self.labels[number])
+
+
+_UNKNOWN_NAME = "\x00"  # no label has a control character
+_UNKNOWN_TAG = f"I-{_UNKNOWN_NAME}"
+
+
+def _runs(words: ScoredWords) -> list[tuple[int, int]]:
+    """Where scored words that follow each other without a gap begin and end."""
+    if not len(words.place):
+        return []
+    apart = (np.diff(words.place) != 1) | (np.diff(words.example) != 0)
+    bounds = [0, *(np.flatnonzero(apart) + 1).tolist(), len(words.place)]
+    return list(pairwise(bounds))
+
+
+def bio_tables(labels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Which of BIO's labels may follow which ``[C, C]``, and which may come first ``[C]``: ``I-X`` only
+    behind ``B-X`` or ``I-X``.
+    """
+    names = [str(label) for label in labels]
+    goes_on = np.array([name.startswith("I-") for name in names])
+    same = np.array([[a[2:] == b[2:] and a != OUTSIDE for b in names] for a in names])
+    return ~goes_on[None, :] | same, ~goes_on
+
+
+_MAIN: dict[str, tuple[Metric, ...]] = {
+    "accuracy": (WORD_ACCURACY, WORD_MACRO_F1),
+    "f1": (WORD_F1, WORD_MACRO_F1),
+    "exact": (EXACT,),
+}
+_ALL = (WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, EXACT)
+
+
+@dataclass(frozen=True)
+class WordLabels(Task):
+    """A label for each word of a sentence, or for some of them, or for the words as a marked one sees them.
+
+    Its dataset is a :class:`~graphdep.datasets.labels.base.LabelDataset`.
+
+    Args:
+        main: What the best epoch is chosen by, and systems are compared by: ``"accuracy"`` or ``"f1"``, each
+            with macro F1, or ``"exact"``, over whole examples or groups of them. All are reported. (default:
+            ``"accuracy"``)
+        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
+        marked: Whether each example has a marked word. (default: :obj:`False`)
+        **others: As in :class:`Task`.
+    """
+
+    main: str = field(default="accuracy", kw_only=True)
+    outside: str | None = field(default=None, kw_only=True)
+    marked: bool = field(default=False, kw_only=True)
+
+    kind: ClassVar[str] = "labels"
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return _MAIN[self.main]
+
+    @property
+    def needs_mark(self) -> bool:
+        """Whether nothing can be said of a sentence in which no word is marked."""
+        return self.marked
+
+    @property
+    def looked_up(self) -> str:
+        """What stands for a word where labels are counted, for people."""
+        return "way through the tree from the marked word, of up to two arcs" if self.marked else "word form"
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        floors = "; floor: the most frequent label of training; look-up: the commonest label of each "
+        floors += self.looked_up
+        return {metric.name: metric.signature + floors for metric in _ALL}
+
+
+@dataclass(frozen=True)
+class ParsedWordLabels(WordLabels):
+    """As :class:`WordLabels`, on a corpus without trees of its own: its models have a parser's.
+
+    Args:
+        **others: As in :class:`WordLabels`.
+    """
+
+    kind: ClassVar[str] = "parsed-labels"
+
+
+@dataclass(frozen=True)
+class OwnWordLabels(ParsedWordLabels):
+    """A label for each word of the user's own sentences: what the files are is said by the settings.
+
+    Args:
+        **others: As in :class:`WordLabels`.
+    """
+
+    kind: ClassVar[str] = "own-labels"
+
+    @property
+    def needs_mark(self) -> bool:
+        return False
+
+    @property
+    def looked_up(self) -> str:
+        return f"{super().looked_up}, or where training has no mark, of each word form"
+
+
+_ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gold_trees": True}
+
+_COGS: dict[str, Any] = {
+    "main": "exact",
+    "outside": OUTSIDE,
+    "marked": True,
+    # What it asks of words is asked of those that training has once: as one [UNK] they would all be the same.
+    "defaults": {"min_freq": 1},
+}
+
+TASKS: dict[str, Task] = {
+    "up": WordLabels(
+        "Universal PropBank", "graphdep.datasets:UniversalPropBank", "datasets/universal-propbank", **_ROLES
+    ),
+    "ud-tags": WordLabels("UD tags", "graphdep.datasets:UDTags", "datasets/ud", gold_trees=True),
+    "agreement": WordLabels(
+        "Agreement",
+        "graphdep.datasets:Agreement",
+        "datasets/agreement",
+        # The first epoch that gets all of the same structures right may know no others.
+        defaults={"keep": "last"},
+        other_tests=("test-indist",),
+        gold_trees=True,
+    ),
+    "cogs": ParsedWordLabels(
+        "COGS", "graphdep.datasets:COGS", "datasets/cogs", other_tests=("test-indist",), **_COGS
+    ),
+    "probes": WordLabels("Probes", "graphdep.datasets:Probes", "datasets/probes", gold_trees=True),
+    "propbank-ewt": WordLabels(
+        "PropBank on EWT", "graphdep.datasets:PropBankEWT", "datasets/propbank-ewt", **_ROLES
+    ),
+    "labels": OwnWordLabels(
+        "Own labels",
+        "graphdep.datasets:OwnLabels",
+        "datasets/labels",
+        main="f1",
+        outside=OUTSIDE,
+        marked=True,
+        gold_trees=True,
+    ),
+}
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "agreement": ("test_accuracy", "val_accuracy"),
+    "cogs": ("test_exact", "test_f1", "val_exact"),
+    "labels": ("test_f1", "test_accuracy", "test_exact", "val_f1"),
+    "probes": ("test_accuracy", "test_macro_f1"),
+    "propbank-ewt": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
+    "up": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
+    "ud-tags": ("test_accuracy", "test_macro_f1", "val_accuracy"),
+}
+"""The scores of a table, the main one first."""
+
+
+LABEL_MODELS: dict[str, ModelPreset] = {
+    name: dataclasses.replace(preset, trees="gold") for name, preset in WORD_MODELS.items()
+}
+"""Those on the corpus' own trees, so that they share their data; ``model@parser`` has the parser's."""
+PARSED_LABEL_MODELS: dict[str, ModelPreset] = dict(WORD_MODELS)
+"""Those for corpora that have no trees of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelConfig(WordSettings, TrainConfig, kind="labels"):
+    """Settings of a run on labels of words.
+
+    Args:
+        key: Of ``ud-tags``, the label: ``"upos"``, ``"xpos"``, ``"deprel"``, ``"lemma"`` or ``"feats"``, or a
+            key of one of two columns, ``"feats:KEY"`` or ``"misc:KEY"``. Words without it are not scored.
+            (default: ``"upos"``)
+        absent: Label of words without it, which are then scored; for keys that mark some words only.
+            (default: :obj:`None`)
+        form, name, verbs, train_from, ud_from, nominals, function, sentences, projective, data_seed: Options
+            of single corpora, as their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the
+            ``seed`` of generated data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
+        trees: ``"gold"`` for the corpus' own trees; ``"parser"`` for those of :obj:`parser`, which is read
+            for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
+            ``"parser"`` where a corpus has none)
+        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bilstm-deep"``, ``"bigru"``, ``"tree-lstm"``,
+            ``"bitree-lstm"``, ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained
+            Hugging Face encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
+        word_state: ``"first"`` or ``"mean"``: which pieces of a word, of a pretrained encoder, are its state.
+            (default: ``"first"``)
+        crf: Learn a score of one label after another, for whole sentences (:class:`LinearChainCRF`).
+            (default: :obj:`False`)
+        decode: ``"argmax"``, or ``"viterbi"`` for the best sequence of labels, which of spans is one that BIO
+            allows; with :obj:`crf` it is always that. (default: ``"argmax"``)
+        min_freq: Words seen less often are unknown; as some of the training split have to be, for the model
+            to learn what becomes of them. (default: :obj:`2`, of ``cogs`` :obj:`1`)
+        max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
+            (default: :obj:`256`)
+        **others: As in :class:`~graphdep.training.encoder_config.WordSettings` and
+            :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "ud-tags"
+    model: str = "dt"
+    key: str = setting("upos", defines=True)
+    absent: str | None = setting(None, defines=True)
+    form: str | None = None
+    name: str | None = None
+    verbs: str | None = None
+    train_from: str | None = None
+    ud_from: str | None = setting(None, place=True)
+    function: str | None = None
+    sentences: int | None = None
+    projective: bool | None = None
+    nominals: str | None = None
+    data_seed: int | None = None
+    trees: str = "gold"
+    word_state: str = setting("first", choices=("first", "mean"), defines=True)
+    crf: bool = setting(False, defines=True)
+    decode: str = setting("argmax", choices=("argmax", "viterbi"), late=True)
+    freeze_layers: int = 0
+    head_lr: float | None = None
+    layer_decay: float = 1.0
+
+    models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
+    corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "form": "form",
+            "name": "name",
+            "verbs": "verbs",
+            "train_from": "train_from",
+            "ud_from": "ud_from",
+            "nominals": "nominals",
+            "function": "function",
+            "sentences": "sentences",
+            "projective": "projective",
+            "data_seed": "seed",  # that of a run is another one
+        }
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_encoder()
+        self.check_corpus_options()
+        for name, default in (("key", "upos"), ("absent", None)):
+            if getattr(self, name) != default and not self.word_task.takes(name):
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        if self.decode != "argmax" and self.scheme != "bio":
+            raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
+        if self.crf and self.monitor == "loss":
+            raise ValueError(
+                "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
+            )
+        if self.crf and self.outside is None:
+            raise ValueError(f"'crf' is for tasks with a label of no finding, not {self.task!r} (got True)")
+        Column(self.key, self.absent)
+
+    @property
+    def word_task(self) -> WordLabels:
+        """The task."""
+        task = resolve_task(self.task)
+        assert isinstance(task, WordLabels)
+        return task
+
+    @property
+    def has_key(self) -> bool:
+        """Whether :obj:`key` says where the labels are."""
+        return self.word_task.takes("key")
+
+    @property
+    def reads_own_trees(self) -> bool:
+        """Whether the trees of a file with trees are read, and not a parser's."""
+        return self._parser == "gold" or getattr(self.word_task.corpus, "keeps_trees", False)
+
+    @property
+    def outside(self) -> str | None:
+        """The label that stands for no finding."""
+        return self.word_task.outside
+
+    @property
+    def marked(self) -> bool:
+        """Whether examples have a marked word."""
+        if self.word_task.takes("function"):
+            return PROBE_FUNCTIONS[self.function or DEFAULT_FUNCTION].needs_mark
+        return self.word_task.marked
+
+    @property
+    def scheme(self) -> str:
+        """``"bio"`` where labels say where spans begin and go on, else ``"words"``."""
+        return "bio" if self.form == "spans" else "words"
+
+    @property
+    def label(self) -> str:
+        own = [f"key {self.key}"] if self.has_key else []
+        given = ((name, getattr(self, name)) for name in ("form", "name", "function"))
+        own += [f"{name} {value}" for name, value in given if value is not None]
+        return ", ".join([super().label, *own])
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own = {"key": self.key, "absent": self.absent} if self.word_task.takes("key") else {}
+        return super().dataset_options(split) | own | {"parser": self._parser}
+
+    def data_settings(self) -> dict[str, Any]:
+        return super().data_settings() | {"parser": self._parser}
+
+    def named(self) -> dict[str, Any]:
+        read = self._parser != "gold"
+        return {name: value for name, value in super().named().items() if read or name != "parser"}
+
+    def signatures(self) -> dict[str, str]:
+        read = self.reads_own_trees and self.trees not in ("random", "chain")  # which have no labels
+        given = self.has_key and self.key == "deprel" and read
+        note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
+        spans = (
+            "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""
+        )
+        if self.form == "spans":
+            spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X"
+        told = super().signatures()
+        return {
+            name: f"{text}{spans if name in ('f1', 'macro_f1') else ''}{note}" for name, text in told.items()
+        }
+
+    @property
+    def _parser(self) -> str:
+        """What gives the trees that a control may replace: where a corpus has its own, it needs no parse."""
+        parsed = self.trees == "parser" or self.trees in PARSED
+        return "gold" if self.word_task.gold_trees and not parsed else self.parser
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsedLabelConfig(LabelConfig, kind="parsed-labels"):
+    """Settings of a run on labels of words whose trees a parser gives.
+
+    Args:
+        **others: As in :class:`LabelConfig`.
+    """
+
+    task: str = "cogs"
+    trees: str = "parser"
+
+    models: ClassVar[Mapping[str, ModelPreset]] = PARSED_LABEL_MODELS
+
+
+_FILES = ("train", "val", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
+    """Settings of a run on labels of words of the user's own sentences, see
+    :class:`graphdep.datasets.OwnLabels`.
+
+    Args:
+        train: File with the training sentences: ``.jsonl``, ``.conllu``, ``.tsv``, ``.txt``, ``.conll`` or
+            ``.spacy``.
+        val: File for validation; :obj:`None` draws sentences from the training file. (default: :obj:`None`)
+        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
+        key, absent: Where the labels of ``.conllu`` and ``.spacy`` files are, as of ``ud-tags``. (default:
+            ``"upos"``, :obj:`None`)
+        mark_key: Of ``.conllu`` files, the key that the marked word has, ``"misc:KEY"`` or ``"feats:KEY"``,
+            whatever its value; one word a sentence at most. (default: :obj:`None`, no word is marked)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
+            ``"words"``)
+        outside: The label that stands for no finding, which F1 leaves out. (default: ``"O"``)
+        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
+        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
+        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
+            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
+        trees: ``"parser"``: sentences that have a tree keep it, and :obj:`parser` parses the others;
+            ``"gold"`` for files in which all have one. (default: ``"parser"``)
+        **others: As in :class:`LabelConfig`, but not ``raw_from``.
+
+    Raises:
+        ValueError: If a setting is missing or wrong; the message names it.
+    """
+
+    task: str = "labels"
+    train: str | None = setting(None, place=True)
+    val: str | None = setting(None, place=True)
+    test: str | None = setting(None, place=True)
+    mark_key: str | None = setting(None, defines=True)
+    scheme: str = setting("words", choices=SCHEMES, defines=True)
+    outside: str | None = setting(OUTSIDE, defines=True)
+    val_fraction: float = 0.1
+    val_seed: int = 0
+    max_words: int = setting(MAX_WORDS, free=True)
+    truncate: bool = setting(False, free=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.train is None:
+            raise ValueError(f"task {self.task!r} needs 'train' (--train), which is not given")
+        for name, what in (("raw_from", "corpora"), ("data_seed", "generated data")):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name!r} is for {what}, not for task {self.task!r} (got {getattr(self, name)!r})"
+                )
+        if self.mark_key is not None:
+            mark_column(self.mark_key)
+        for name, default, kinds in (
+            ("key", "upos", KEYED_FILES),
+            ("absent", None, KEYED_FILES),
+            ("mark_key", None, (".conllu",)),
+        ):
+            if getattr(self, name) != default and not self._has_file(kinds):
+                given = getattr(self, name)
+                raise ValueError(f"{name!r} is for {' and '.join(kinds)} files (got {given!r})")
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key says where the labels of some file are."""
+        return self._has_file(KEYED_FILES)
+
+    def _has_file(self, kinds: tuple[str, ...]) -> bool:
+        files = (getattr(self, name) for name in _FILES)
+        return any(Path(file).suffix.lower() in kinds for file in files if file is not None)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return super().splits if self.test is not None else ("train", "val")
+
+    def check_sources(self) -> None:
+        super().check_sources()
+        for name, path in self.own_files().items():
+            check_label_file(name, path)
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
+        given = {name: getattr(self, name) for name in own}
+        return {**super().dataset_options(split), **given, "seed": self.val_seed}
+
+    @property
+    def _parser(self) -> str:
+        return "gold" if self.trees == "gold" else self.parser

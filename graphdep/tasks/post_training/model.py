@@ -1,0 +1,211 @@
+"""Samples and losses of post-training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.data import BatchSampler, Sampler, SequentialSampler
+from torch_geometric.data import Batch
+from torch_geometric.loader import DataLoader
+from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import scatter
+
+from graphdep.datasets.post_training import (
+    Masking,
+    PostTrainingDataset,
+    PostTrainingSampler,
+    positive_dialogues,
+)
+from graphdep.datasets.selection.dataset import SelectionDataset
+from graphdep.metrics.scores import ACCURACY, PERPLEXITY
+from graphdep.nn.models.selection import PostTrainingModel, masked_nodes
+from graphdep.tasks.post_training.settings import LOSS, PostTrainingConfig
+from graphdep.training.build import fingerprint_of
+from graphdep.training.config import TrainConfig
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, SharedBatches
+from graphdep.training.splits import NO_WORDS, Splits
+from graphdep.training.task import resolve_task
+from graphdep.vocab.relations import RelationVocab
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostTrainingSplits(Splits):
+    """Splits of post-training.
+
+    Args:
+        samples: Samples by split; ``datasets`` are the corpora that they are drawn from.
+        **others: As in :class:`Splits`.
+    """
+
+    samples: dict[str, PostTrainingDataset]
+
+    def loader(
+        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+    ) -> DataLoader:
+        samples = self.samples[split]
+        order: Sampler[Any] = (
+            PostTrainingSampler(len(samples), config.seed) if shuffle else SequentialSampler(samples)
+        )
+        batches: dict[str, Any] = {"batch_size": config.batch_size, "sampler": order}
+        if shared:
+            whole = BatchSampler(order, config.batch_size, drop_last=False)
+            batches = {"batch_sampler": SharedBatches(whole)}
+        return DataLoader(
+            samples,
+            **batches,
+            generator=torch.Generator().manual_seed(config.seed),
+            num_workers=config.num_workers,
+            persistent_workers=config.num_workers > 0,
+        )
+
+    def describe(self) -> dict[str, object]:
+        sizes = {split: len(samples) for split, samples in self.samples.items()}
+        return super().describe() | {"examples": sizes}
+
+
+def load_post_training_splits(
+    config: PostTrainingConfig, splits: tuple[str, ...], encoder: PretrainedEncoder
+) -> PostTrainingSplits:
+    """Loads splits of the corpus and makes dialogues of their contexts and right responses.
+
+    Args:
+        config: The settings.
+        splits: Which.
+        encoder: Whose pieces are masked.
+
+    Raises:
+        ValueError, FileNotFoundError: As :func:`~graphdep.training.load_splits`.
+    """
+    masking = Masking.of_tokenizer(encoder.tokenizer, config.share_masked)
+    corpora = {split: _corpus(config, split, encoder) for split in splits}
+    samples = {
+        split: PostTrainingDataset(
+            positive_dialogues(corpus, short_context=config.short_context, trees=config.parser != "chain"),
+            encoder.tokens,
+            masking,
+            short_context=config.short_context,
+            max_length=config.max_length,
+            seed=config.seed,
+        )
+        for split, corpus in corpora.items()
+    }
+    return PostTrainingSplits(
+        datasets=dict(corpora),
+        vocab=NO_WORDS,
+        relations=RelationVocab(),
+        settings=config.data_settings(),
+        encoder=fingerprint_of(encoder),
+        samples=samples,
+    )
+
+
+def _corpus(config: PostTrainingConfig, split: str, encoder: PretrainedEncoder) -> SelectionDataset:
+    task = resolve_task(config.corpus)
+    options: dict[str, Any] = {"limit": config.limit_train if split == "train" else None}
+    corpus = task.corpus(
+        config.corpus_root,
+        split,
+        parser=config.parser,
+        raw_from=config.raw_from,
+        tokens=encoder.tokens,
+        max_length=config.max_length,
+        **{**options, **config.dataset_options(split), **task.options},
+    )
+    assert isinstance(corpus, SelectionDataset)
+    return corpus
+
+
+class PostTrainingTask(LearningTask):
+    r"""Learns masked words and the relevance of responses, from "Fine-grained Post-training for Improving
+    Retrieval-based Dialogue Systems" (BERT-FP).
+
+    .. math::
+        \mathcal{L} = \mathcal{L}_{\mathrm{MLM}} + \mathcal{L}_{\mathrm{URC}}
+
+    Both are cross entropies: the first a mean over a batch's masked pieces, the second over its samples. What
+    it makes small decides which epoch is the best, too; the public code takes the last of 25 to 34.
+
+    Args:
+        model: Gives the logits of both.
+        edges: Transform that builds the batch's edges, the tree control included.
+        optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import GraphTransformer, PostTrainingModel
+        >>> from graphdep.tasks import PostTrainingTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = GraphTransformer(50, lambda layer: AttentionConv(8, 8), hidden_channels=8, segments=2)
+        >>> task = PostTrainingTask(PostTrainingModel(encoder), resolve("transformer"))
+        >>> [metric.name for metric in task.metrics]
+        ['loss']
+    """
+
+    metrics = (LOSS,)
+    model: PostTrainingModel
+
+    def __init__(
+        self,
+        model: PostTrainingModel,
+        edges: BaseTransform,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+
+    def loss(self, batch: Batch) -> Tensor:
+        words, relevance = self.model(batch)
+        target = batch.mlm_target[masked_nodes(batch)]
+        # A batch of short samples may have nothing masked.
+        mlm = F.cross_entropy(words.float(), target, reduction="sum") / max(1, len(target))
+        urc = F.cross_entropy(relevance.float(), batch.y)
+        for name, value in (("mlm", mlm), ("relevance", urc)):
+            self.log_loss(f"train_{name}", value, batch.num_graphs)
+        return mlm + urc
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Per sample: the losses of its masked pieces summed up, how many they are, and how many of them are
+        right; relevance logits; label.
+        """
+        words, relevance = self.model(batch)
+        masked = masked_nodes(batch)
+        target, sample = batch.mlm_target[masked], batch.batch[masked]
+        losses = F.cross_entropy(words.float(), target, reduction="none")
+        right = (words.argmax(-1) == target).to(losses.dtype)
+        counted = torch.stack([losses, torch.ones_like(losses), right])
+        loss, number, right = scatter(counted, sample, dim=1, dim_size=batch.num_graphs, reduce="sum")
+        return loss, number.long(), right.long(), relevance, batch.y
+
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        loss, number, right = (output.double().numpy() for output in outputs[:3])
+        y, prediction = outputs[4].numpy(), outputs[3].argmax(-1).numpy()
+        pieces = max(1.0, number.sum())
+        return {
+            f"{prefix}_{LOSS.name}": LOSS(*reversed(self.compared(outputs))),
+            f"{prefix}_mlm_perplexity": PERPLEXITY(loss, number) if number.sum() else 1.0,
+            f"{prefix}_mlm_accuracy": float(right.sum() / pieces),
+            f"{prefix}_relevance_accuracy": ACCURACY(prediction, y),
+        }
+
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """Labels, and what each sample adds to the loss of the split."""
+        loss, number, _, relevance, y = outputs
+        pieces = number.double().mean().clamp(min=1 / len(number))
+        urc = F.cross_entropy(relevance.double(), y, reduction="none")
+        return y.numpy(), (loss.double() / pieces + urc).numpy()
+
+    def floor(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        """What no skill gets: the most frequent label."""
+        y = outputs[4].numpy()
+        assert ACCURACY.floor is not None
+        return {f"{prefix}_relevance_accuracy": ACCURACY.floor(y, y)}

@@ -1,0 +1,149 @@
+"""Tasks of post-training and their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from graphdep.metrics.metric import Metric
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.settings import setting
+from graphdep.training.task import Task, resolve_task
+
+LOSS = Metric(
+    "loss",
+    lambda prediction, target: float(prediction.mean()),
+    None,
+    "loss: cross entropy of masked pieces (mean over the pieces of the split) + cross entropy of relevance "
+    "(mean over its samples)|dropout off|the draws of epoch 0",
+    maximize=False,
+    weighted=lambda prediction, target, weight: weight @ prediction / weight.sum(axis=1),
+)
+
+
+@dataclass(frozen=True)
+class PostTraining(Task):
+    """Masked words and the relevance of responses, on the dialogues of a corpus.
+
+    Example:
+        >>> from graphdep.datasets import Ubuntu
+        >>> from graphdep.tasks import PostTraining
+        >>> task = PostTraining("Post-training", Ubuntu, "datasets/ubuntu")
+        >>> sorted(task.signatures)
+        ['loss', 'mlm_accuracy', 'mlm_perplexity', 'relevance_accuracy']
+    """
+
+    kind: ClassVar[str] = "post-training"
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return (LOSS,)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        return super().signatures | {
+            "mlm_perplexity": "exp of the mean loss over the masked pieces of the split",
+            "mlm_accuracy": "share of masked pieces that the model finds",
+            "relevance_accuracy": "share of right relevance labels; floor: the most frequent label",
+        }
+
+
+TASKS: dict[str, Task] = {
+    # Its corpus is a setting.
+    "post-train": PostTraining("Post-training", "graphdep.datasets:Ubuntu", "datasets/ubuntu"),
+}
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss")
+}
+"""The scores of a table, the one that the paper reports first."""
+
+
+CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")
+POST_TRAINING_MODELS: dict[str, ModelPreset] = {
+    "bert-fp": ModelPreset("masked words and the relevance of short contexts' responses", "transformer")
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostTrainingConfig(TrainConfig, kind="post-training"):
+    """Settings of the post-training of "Fine-grained Post-training for Improving Retrieval-based Dialogue
+    Systems" (BERT-FP); the defaults are those of its public code, where they can be: it multiplies the
+    learning rate by 0.9 whenever the loss does not fall, ours is constant or linear.
+
+    The trained encoder is written to the folder ``encoder`` of the run, in the format of Hugging Face; go on
+    with it with ``--set encoder=FOLDER``.
+
+    Args:
+        encoder: Name or folder of a Hugging Face encoder. (default: ``"bert-base-uncased"``)
+        corpus: Task whose contexts and right responses are the dialogues. (default: ``"ubuntu"``)
+        short_context: Utterances of a context. (default: :obj:`3`)
+        max_length: Tokens of a sample at most. (default: :obj:`240`)
+        share_masked: Share of masked pieces. (default: :obj:`0.15`)
+        limit_eval: Validate and test on so many pairs of the corpus' splits only, spread over them.
+            (default: :obj:`None`)
+        parser: As in :class:`TrainConfig`; ``"chain"`` suffices for edges that ask for no tree.
+            (default: ``"chain"``)
+        hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Not read:
+            the encoder has its own.
+        **others: As in :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "post-train"
+    model: str = "bert-fp"
+    encoder: str = "bert-base-uncased"
+    corpus: str = setting("ubuntu", choices=CORPORA, defines=True)
+    edges: str | None = "transformer"
+    parser: str = "chain"
+    max_distance: int = 2
+    min_freq: int = 1
+    max_epochs: int = 25
+    patience: int | None = None
+    batch_size: int = 50
+    optimizer: str = "adamw"
+    lr: float = 1.5e-5
+    weight_decay: float = 0.01
+    hidden_channels: int = 768
+    num_layers: int = 12
+    heads: int = 12
+    ff_channels: int = 3072
+    dropout: float = 0.1
+    short_context: int = setting(3, defines=True)
+    max_length: int = setting(240, at_least=4)
+    share_masked: float = setting(0.15, defines=True)
+    limit_eval: int | None = None
+
+    models: ClassVar[Mapping[str, ModelPreset]] = POST_TRAINING_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {}
+    any_encoder: ClassVar[bool] = True
+    headed: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.share_masked < 1:
+            raise ValueError(f"'share_masked' must be in 0 < share_masked < 1 (got {self.share_masked!r})")
+        if self.vectors is not None or self.batch_tokens is not None:
+            raise ValueError("'vectors' and 'batch_tokens' are not for post-training")
+        if self.parser == "chain" and self.edges != "transformer":
+            raise ValueError(
+                f"parser='chain' gives no trees, which edges={self.edges!r} are made of: name another parser"
+            )
+
+    @property
+    def pretrained(self) -> bool:
+        return True
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        return {} if split == "train" else {"limit": self.limit_eval}
+
+    def data_settings(self) -> dict[str, Any]:
+        own = ("encoder", "corpus", "short_context", "max_length", "share_masked", "seed")
+        return super().data_settings() | {name: getattr(self, name) for name in own}
+
+    @property
+    def corpus_root(self) -> str:
+        """The folder of the corpus."""
+        return self.root or resolve_task(self.corpus).root

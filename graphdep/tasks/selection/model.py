@@ -1,0 +1,568 @@
+"""From settings to models of response selection, and how they learn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import BatchSampler, DataLoader, Sampler
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import scatter
+
+from graphdep import transforms as T
+from graphdep.data.encoded import selection_data
+from graphdep.data.node_table import EncodedUtterance, NodeType
+from graphdep.datasets.selection.dataset import SelectionDataset
+from graphdep.datasets.selection.objectives import Key, ObjectivePairs
+from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, ranking_metrics
+from graphdep.nn import conv as C
+from graphdep.nn import models as M
+from graphdep.nn.models.baselines.matching import MatchingModel
+from graphdep.nn.models.selection import SPEAKERS, SelectionModel
+from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.sentence.sentence import Sentence
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
+from graphdep.training.build import backbone_of
+from graphdep.training.config import TrainConfig
+from graphdep.training.floors import frozen_vectors
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, SharedBatches
+from graphdep.training.splits import EpochSampler, Splits
+from graphdep.transforms.controls import example_hash, mix
+from graphdep.transforms.nodes import Nodes
+from graphdep.transforms.presets import choice
+from graphdep.vocab.pieces import VocabTokens
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
+
+if TYPE_CHECKING:
+    from graphdep.datasets.selection.objectives import Objective
+    from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.vocab import Tokens
+
+
+class Speakers(BaseTransform):
+    """Writes the speakers of nodes, two who take turns; the last utterance, the response, is the second's.
+
+    Corpora do not say who spoke: where one person said two utterances in a row, both speakers have one. Words
+    and [EOU] are their utterance's.
+
+    Args:
+        place: ``"added"`` writes ``mark``, 1 and 2, and 0 of [CLS] and [SEP]; ``"segments"`` writes
+            ``segment``, 0 and 1, [SEP] being of the utterance before it and [CLS] of the first speaker.
+
+    Raises:
+        ValueError: If :obj:`place` is unknown.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = choice("place", place, SPEAKERS)
+
+    def forward(self, data: Any) -> Any:
+        utterance, batch = data.utterance, data.get("batch")
+        example = torch.zeros_like(utterance) if batch is None else batch
+        last = scatter(utterance, example, reduce="max")[example]
+        second = 1 - (last - utterance) % 2
+        if self.place == "segments":
+            data.segment = second * (data.node_type != NodeType.CLS)
+        else:
+            said = (data.node_type == NodeType.WORD) | (data.node_type == NodeType.EOU)
+            data.mark = (1 + second) * said
+        return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.place!r})"
+
+
+class WithoutMarks(BaseTransform):
+    """Writes that no node has a mark, where a batch has none, as all that is scored."""
+
+    def forward(self, data: Any) -> Any:
+        if "mark" not in data:
+            data.mark = torch.zeros_like(data.input_ids)
+        return data
+
+
+Options = dict[str, Any]
+
+
+def objective_model(config: SelectionConfig, encoder: nn.Module, options: Options) -> M.SelectionModel:
+    """The model that learns the objective of the settings, if they name one."""
+    if config.objective is None:
+        return M.SelectionModel(encoder, **options)
+    return _PARTS[config.objective].model(config, encoder, options)
+
+
+def objective_of(config: SelectionConfig, tokens: Tokens) -> Objective | None:
+    """What makes its examples."""
+    return None if config.objective is None else _PARTS[config.objective].examples(config, tokens)
+
+
+def objective_edges(config: SelectionConfig) -> list[BaseTransform]:
+    """What batches need beside edges, whatever they are for."""
+    marks = None if config.objective is None else _PARTS[config.objective].marks
+    return [] if marks is None else [marks(config)]
+
+
+class _Parts(NamedTuple):
+    """What an objective is made of."""
+
+    model: Callable[[SelectionConfig, nn.Module, Options], M.SelectionModel]
+    examples: Callable[[SelectionConfig, Any], Objective]
+    marks: Callable[[SelectionConfig], BaseTransform] | None = None
+
+
+def _manipulation_model(config: SelectionConfig, encoder: nn.Module, options: Options) -> M.SelectionModel:
+    return M.UtteranceManipulationModel(encoder, loss=config.manipulation_loss, **options)
+
+
+def _manipulation(config: SelectionConfig, tokens: Tokens) -> Objective:
+    from graphdep.datasets.selection.objectives import UtteranceManipulation
+
+    return UtteranceManipulation(tokens, config.max_length, config.manipulated_turns)
+
+
+def _speaker_model(config: SelectionConfig, encoder: nn.Module, options: Options) -> M.SelectionModel:
+    return M.SpeakerSelectionModel(encoder, speakers=config.speakers, **options)
+
+
+def _augmentation(config: SelectionConfig, tokens: Tokens) -> Objective:
+    from graphdep.datasets.selection.objectives import DialogueAugmentation
+
+    return DialogueAugmentation(tokens, config.max_length, config.cuts)
+
+
+def _structural_model(config: SelectionConfig, encoder: nn.Module, options: Options) -> M.SelectionModel:
+    return M.StructuralDialogueModel(encoder, places=config.order_places, **options)
+
+
+def _order(config: SelectionConfig, tokens: Tokens) -> Objective:
+    from graphdep.datasets.selection.objectives import OrderRestoration
+
+    return OrderRestoration(tokens, config.max_length, config.order_form, config.order_places)
+
+
+_PARTS: dict[str, _Parts] = {
+    "ums": _Parts(_manipulation_model, _manipulation, lambda config: WithoutMarks()),
+    "ss-da": _Parts(_speaker_model, _augmentation, lambda config: Speakers(config.speakers)),
+    "spider": _Parts(_structural_model, _order),
+}
+
+
+class EpochKeys(Sampler[Key]):
+    """The order of :class:`~graphdep.training.splits.EpochSampler`, each number with the epoch.
+
+    The epoch travels with the number, so that workers draw what the main process would have drawn.
+
+    Args:
+        size: Number of pairs.
+        seed: Seed of the order.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.order = EpochSampler(size, seed)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.order.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[Key]:
+        epoch = self.order.epoch
+        yield from ((epoch, number) for number in self.order)
+
+
+@dataclass(frozen=True)
+class SelectionSplits(Splits):
+    """Splits of response selection. Batches for training have what the objective of the settings makes of
+    their pairs, too: a batch of ``batch_size`` pairs has more examples, all of one graph.
+
+    Args:
+        **others: As in :class:`Splits`.
+    """
+
+    def loader(
+        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+    ) -> DataLoader:
+        config = cast(SelectionConfig, config)
+        dataset = cast(SelectionDataset, self.datasets[split])
+        objective = objective_of(config, dataset.tokens) if shuffle else None
+        if objective is None:
+            return super().loader(split, config, shuffle=shuffle, shared=shared)
+        pairs, order = ObjectivePairs(dataset, objective, config.seed), EpochKeys(len(dataset), config.seed)
+        whole: Any = BatchSampler(cast(Any, order), config.batch_size, drop_last=False)
+        return DataLoader(
+            pairs,
+            batch_sampler=SharedBatches(whole) if shared else whole,
+            collate_fn=ObjectivePairs.collate,
+            generator=torch.Generator().manual_seed(config.seed),
+            num_workers=config.num_workers,
+            persistent_workers=config.num_workers > 0,
+        )
+
+
+def read_pair(
+    texts: Sequence[str],
+    parser: Parser,
+    tokens: Tokens,
+    relations: RelationVocab,
+    max_length: int,
+    max_turns: int | None = None,
+) -> tuple[Data, list[Sentence]]:
+    """A context and its response as :func:`~graphdep.data.encoded` has them, and their trees.
+
+    Args:
+        texts: The turns of the context, oldest first, and then the response.
+        parser: Gives the trees.
+        tokens: Ids of words.
+        relations: Ids of relations.
+        max_length: The largest number of nodes.
+        max_turns: Turns of the context, the last ones. (default: all)
+
+    Raises:
+        ValueError: If there is no turn beside the response.
+    """
+    if len(texts) < 2:
+        raise ValueError(
+            f"'texts' must be the turns of a context, and then a response: at least two (got {len(texts)})"
+        )
+    *context, response = texts
+    trees, _ = parse_joined(parser, [*context[-(max_turns or sys.maxsize) :], response], roots="all")
+    *before, last = [EncodedUtterance.of(tree, tokens, relations) for tree in trees]
+    return selection_data(before, last, tokens, max_length=max_length), trees
+
+
+def example_keys(batch: Batch) -> Tensor:
+    """A number for each example of a batch, of its nodes alone: words, trees and utterances. Equal examples
+    have equal ones, in whatever batch; others by chance of one in 2 ** 64.
+    """
+    return example_hash(Nodes(batch), 0)
+
+
+def shared_scores(scores: Tensor, group: Tensor, key: Tensor) -> Tensor:
+    r"""The scores of candidates, for all of a pool that are the same the mean over them, in double precision.
+
+    .. math::
+        \bar{s}_i = \frac{1}{|E_i|} \sum_{j \in E_i} s_j, \qquad
+        E_i = \{j : \text{pool}_j = \text{pool}_i, \text{key}_j = \text{key}_i\}
+
+    What a model says of one text in two batches differs in the last digits, since sums of other sizes are
+    taken in another order; as scores these would not be tied, and an order that is nobody's would count.
+
+    Args:
+        scores: A score a candidate.
+        group: The number of its pool.
+        key: What :func:`example_keys` gives for it.
+
+    Shapes:
+        - all, and the output: :math:`(N)`
+
+    Example:
+        >>> import torch
+        >>> group, key = torch.tensor([0, 0, 1]), torch.tensor([7, 7, 7])
+        >>> shared_scores(torch.tensor([1.0, 3.0, 5.0]), group, key).tolist()
+        [2.0, 2.0, 5.0]
+    """
+    _, same = (mix(group) ^ key).unique(return_inverse=True)
+    return scatter(scores.double(), same, reduce="mean")[same]
+
+
+_CLASSES: dict[str, Callable[..., M.MatchingModel]] = {
+    "smn": M.SMN,
+    "dua": M.DUA,
+    "dam-2018": M.DeepAttentionMatching,
+    "ioi": M.IOI,
+}
+# Names of settings that are other ones of the classes.
+_ARGUMENTS = {
+    "image_words": "max_words",
+    "image_turns": "max_turns",
+    "matching_form": "form",
+    "block_objective": "objective",
+}
+
+
+def build_matching_model(config: Any, num_words: int, vectors: Tensor | None = None) -> M.MatchingModel:
+    """The model of the settings, not trained.
+
+    Args:
+        config: A :class:`SelectionConfig` with one of :data:`MATCHING_ENCODERS`.
+        num_words: Size of the vocabulary.
+        vectors: Word vectors to start from, ``[num_words, dim]``, of which that of [UNK], which no file has,
+            is set to 0: see :class:`MatchingModel`. (default: :obj:`None`)
+    """
+    if vectors is not None:
+        vectors = vectors.clone()
+        vectors[UNK_ID] = 0
+    own = {_ARGUMENTS.get(name, name): getattr(config, name) for name in MATCHING_ENCODERS[config.encoder]}
+    return _CLASSES[config.encoder](
+        num_words, hidden_channels=config.hidden_channels, dropout=config.dropout, vectors=vectors, **own
+    )
+
+
+_SEGMENTS = 2  # context and response
+
+
+def build_selection_model(
+    config: SelectionConfig,
+    num_words: int,
+    vectors: Tensor | None = None,
+    pretrained: PretrainedEncoder | None = None,
+) -> M.SelectionModel | M.MatchingModel:
+    """Encoder, SIA where it is asked for, and the score; or a model that matches utterances with responses.
+
+    Args:
+        config: The settings.
+        num_words: Size of the vocabulary of an encoder that is trained from scratch.
+        vectors: Its word vectors. (default: :obj:`None`)
+        pretrained: The encoder, where it is not. (default: :obj:`None`)
+    """
+    if config.encoder in MATCHING_ENCODERS:
+        return build_matching_model(config, num_words, vectors)
+    encoder = _scratch(config, num_words, vectors) if pretrained is None else pretrained
+    if pretrained is not None and config.freeze_layers:
+        pretrained.freeze(config.freeze_layers)
+    if config.sia_edges is not None:
+        depth: Any = encoder.num_layers
+        if config.sia_layer is not None and config.sia_layer > depth:
+            raise ValueError(
+                f"'sia_layer' must be at most {depth}, the layers of the encoder (got {config.sia_layer})"
+            )
+        encoder = M.SIA(
+            encoder,
+            layer=config.sia_layer,
+            edges=sia_edges(config),
+            sia_layers=config.sia_layers,
+            mask=config.sia_mask,
+            block=config.sia_block,
+            dropout=config.dropout,
+        )
+    options: dict[str, Any] = {"mlp_layers": config.mlp_layers, "readout": config.readout}
+    return objective_model(config, encoder, {"dropout": config.dropout, **options})
+
+
+def sia_edges(config: SelectionConfig) -> BaseTransform:
+    """The edges of SIA's layers."""
+    assert config.sia_edges is not None
+    options = T.preset_options(config.sia_edges)
+    given = [name for name in ("max_sum", "direction", "special") if name in options]
+    own: dict[str, Any] = {name: getattr(config, name) for name in given}
+    # The multiplicative mask looks at pairs one by one.
+    return T.resolve(config.sia_edges, implicit=config.sia_mask != "multiplicative", **own)
+
+
+def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) -> nn.Module:
+    size, heads = config.hidden_channels, config.heads
+    return M.GraphTransformer(
+        num_words,
+        lambda layer: C.AttentionConv(size, size // heads, heads, dropout=config.dropout),
+        hidden_channels=size,
+        num_layers=config.num_layers,
+        ff_channels=config.ff_channels,
+        dropout=config.dropout,
+        position_embedding=config.position_embedding,
+        norm_first=config.norm_first,
+        segments=_SEGMENTS,
+        max_positions=config.max_length,
+        vectors=vectors,
+    )
+
+
+def tokens_of(model: nn.Module, vocab: Vocab) -> Tokens:
+    """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
+    return getattr(backbone_of(model), "tokens", None) or VocabTokens(vocab)
+
+
+class SelectionTask(LearningTask):
+    r"""Learns whether a candidate is the response to a context.
+
+    The loss is the binary cross entropy of :math:`g(c, r) = \sigma(\text{logit})`, from "Improving
+    Retrieval-based Dialogue System via Syntax-Informed Attention" (Eq. 2). Scores are those of the pools that
+    the candidates belong to; candidates of a pool whose examples are the same, words and tree, have one score
+    (:func:`~graphdep.tasks.selection.model.shared_scores`), whatever batches they came in.
+
+    Args:
+        model: Gives a logit an example: ``model(batch) -> [num_graphs]``.
+        edges: Transform that builds the batch's edges, the tree control included.
+        optimizer: Makes an optimizer of parameters or groups of them. (default: AdaGrad with a learning rate
+            of 1e-3)
+        ties, filter, recall: Of :func:`~graphdep.metrics.ranking_metrics`.
+        warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import GraphTransformer, SelectionModel
+        >>> from graphdep.tasks import SelectionTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = GraphTransformer(50, lambda layer: AttentionConv(8, 8), hidden_channels=8, segments=2)
+        >>> [metric.name for metric in SelectionTask(SelectionModel(encoder), resolve("sia")).metrics]
+        ['MRR']
+    """
+
+    # Its name does not tell the size of the pools, and over few of them it has fewer ties than P@1.
+    metrics = (RANKING["MRR"],)
+    model: SelectionModel | MatchingModel
+
+    def __init__(
+        self,
+        model: SelectionModel | MatchingModel,
+        edges: BaseTransform,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        ties: str = "mid",
+        filter: str = "both",
+        recall: str = "fraction",
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        self.ties, self.filter, self.recall = ties, filter, recall
+
+    def loss(self, batch: Batch) -> Tensor:
+        if isinstance(self.model, MatchingModel):
+            return self.model.loss(batch, batch.y)
+        return F.binary_cross_entropy_with_logits(self(batch).float(), batch.y)
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Logits, labels, numbers of the pools, and a number that equal examples share."""
+        return self(batch), batch.y, batch.group, example_keys(batch)
+
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        logits, y, group, key = outputs
+        loss = F.binary_cross_entropy_with_logits(logits, y)
+        ranked = shared_scores(logits, group, key)
+        scores = ranking_metrics(ranked, y, group, self.ties, prefix=prefix, **self._options(group))
+        return {f"{prefix}_loss": float(loss), **scores}
+
+    def floor(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        """What random scores get in the same pools."""
+        _, y, group, _ = outputs
+        return random_floor(y, group, prefix=prefix, **self._options(group))
+
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """P@1 of every pool that counts: what random scores get, and what the model gets."""
+        logits, y, group, key = outputs
+        ranked = shared_scores(logits, group, key)
+        found, chance = (
+            pool_metrics(scores, y, group, ties, **self._options(group))["P@1"]
+            for scores, ties in ((ranked, self.ties), (torch.zeros_like(ranked), "mid"))
+        )
+        return chance, found
+
+    def _options(self, group: Tensor) -> dict[str, Any]:
+        return {"filter": self.filter, "recall": self.recall, "sizes": sizes_of(group)}
+
+
+def sizes_of(group: Tensor) -> str:
+    """Whether the pools that the numbers are of have ``"equal"`` or ``"any"`` sizes."""
+    sizes = group.unique(return_counts=True)[1]
+    return "equal" if bool((sizes == sizes[0]).all()) else "any"
+
+
+# Examples whose texts are in memory at a time; pairs of a pool, which share their context, are neighbours.
+_CHUNK = 4096
+
+
+def cosine_scores(
+    config: SelectionConfig, pairs: Any, split: str, encoder: PretrainedEncoder, pool: str = "mean"
+) -> dict[str, float]:
+    """The metrics of ranking candidates by the cosine of their vector and that of the context.
+
+    Args:
+        config: Says how pools are scored.
+        pairs: The pairs of a split.
+        split: Its name, for those of the metrics.
+        encoder: The encoder, as it was loaded.
+        pool: Of :func:`~graphdep.training.floors.frozen_vectors`. (default: ``"mean"``)
+    """
+    parts = []
+    for start in range(0, len(pairs), _CHUNK):
+        some = [pairs[number] for number in range(start, min(start + _CHUNK, len(pairs)))]
+        context, candidate = frozen_vectors(encoder, some, pool).unbind(dim=1)
+        batch = Batch.from_data_list(some)
+        parts.append(((context * candidate).sum(dim=-1), batch.y, batch.group, example_keys(batch)))
+    scores, y, group, key = (torch.cat(column) for column in zip(*parts))
+    scores = shared_scores(scores, group, key)
+    options: Any = {"filter": config.filter, "recall": config.recall, "sizes": sizes_of(group)}
+    return ranking_metrics(scores, y, group, config.ties, prefix=split, **options)
+
+
+class ObjectiveTask(SelectionTask):
+    r"""Learns the selection of responses and what else its model has losses of.
+
+    .. math::
+        \mathcal{L} = \mathcal{L}_{\mathrm{sel}} + \sum_k \lambda_k \mathcal{L}_k
+
+    Which epoch is the best is decided by the selection alone.
+
+    Each loss is a mean over items of its own. Of several processes, of which each has :math:`n_r` pairs and
+    :math:`c_{kr}` items of a batch, it is the mean over the items of all: since the whole is weighed by pairs
+    (:meth:`items`), process :math:`r` multiplies its :math:`\mathcal{L}_k` by
+
+    .. math::
+        \frac{c_{kr}}{\sum_q c_{kq}} \cdot \frac{\sum_q n_q}{n_r}
+
+    which is 1 of one process.
+
+    Args:
+        model: Gives the logits of a training batch's pairs and its further losses
+            (:meth:`~graphdep.nn.models.SelectionModel.training_losses`).
+        edges: As in :class:`SelectionTask`.
+        optimizer: As there. (default: there)
+        weights: :math:`\lambda_k` by the names of the losses. (default: 1 each)
+        **options: As in :class:`SelectionTask`.
+    """
+
+    model: SelectionModel
+
+    def __init__(
+        self,
+        model: SelectionModel,
+        edges: BaseTransform,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(model, edges, optimizer, **options)
+        self.weights = dict(weights or {})
+        self._batch_idx = 0
+
+    def loss(self, batch: Batch) -> Tensor:
+        logits, losses = self.model.training_losses(batch)
+        target = batch.y[batch.kind == 0] if "kind" in batch else batch.y
+        loss = F.binary_cross_entropy_with_logits(logits.float(), target)
+        self.log_loss("train_selection", loss, len(target))
+        shares = self._shares(len(target), [count for _, count in losses.values()])
+        for (name, (value, count)), share in zip(losses.items(), shares):
+            # All processes log it, of no items as well, or they would wait for one another.
+            self.log_loss(f"train_{name}", value, max(1, count))
+            loss = loss + self.weights.get(name, 1.0) * share * value
+        return loss
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        self._batch_idx = batch_idx
+        return super().training_step(batch, batch_idx)
+
+    def _shares(self, pairs: int, counts: list[int]) -> list[float]:
+        """The factor of each further loss: 1 of a single process."""
+        if self._trainer is None or self.trainer.world_size == 1:
+            return [1.0] * len(counts)
+        batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
+        counted = not isinstance(batches, SharedBatches) or batches.counts(self._batch_idx)
+        own = torch.tensor([pairs, *counts], dtype=torch.double, device=self.device) * counted
+        total = own.clone()
+        dist.all_reduce(total)
+        return (own[1:] / total[1:].clamp(min=1) * (total[0] / own[0].clamp(min=1))).tolist()
+
+    def items(self, batch: Batch) -> float:
+        """The pairs, without what is made of them."""
+        return float((batch.kind == 0).sum()) if "kind" in batch else batch.num_graphs

@@ -1,0 +1,223 @@
+"""Contexts and candidates in, rankings out: a trained model as a function."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data.encoded import selection_data
+from graphdep.data.node_table import EncodedUtterance
+from graphdep.io.limits import MAX_WORDS, check_list, check_texts
+from graphdep.nn.models.baselines.matching import MatchingModel
+from graphdep.nn.models.selection import SelectionModel
+from graphdep.parsing.parser import Parser, WordLimit, parse_joined
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.tasks.selection.model import tokens_of
+from graphdep.tasks.selection.settings import SelectionConfig
+from graphdep.training.checkpoint import load_task
+from graphdep.training.estimator import (
+    batches_by_size,
+    check_batch_size,
+    check_family,
+    check_weights,
+    parser_to_use,
+    resolve_device,
+    tracked,
+)
+from graphdep.training.hub import HubModel
+
+# Pools whose examples are in memory at a time.
+_CHUNK = 64
+
+
+class Ranking(NamedTuple):
+    """How well candidates fit a context.
+
+    Args:
+        ranking: Numbers of the candidates, the best first; of equal ones the one that was named first.
+        scores: :math:`g(c, r)` of each candidate, in their own order: a probability.
+    """
+
+    ranking: list[int]
+    scores: list[float]
+
+
+class ResponseSelector(HubModel):
+    """Ranks the candidates for the next response in a dialogue, in raw text.
+
+    Texts are parsed on the way, each different one once. What is longer than the model takes is cut as in
+    training: from the left of the context, and a response only where it is too long alone. :attr:`cut_words`
+    counts what was cut in the last call, ``{"context": ..., "candidates": ...}``, a context once for each of
+    its candidates; :attr:`parser_failures` the texts that have a chain for a tree.
+
+    Equal candidates of a context get equal scores.
+
+    Args:
+        checkpoint: ``best.ckpt`` of a run on response selection.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
+            checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
+        batch_size: Pairs of a context and a candidate a batch at most; fewer where they are long.
+            (default: :obj:`64`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
+            (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
+            whether only the first ones of a longer text are parsed, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
+
+    Raises:
+        FileNotFoundError: If there is no such checkpoint.
+        ValueError: If the file is none, is of another task, or was trained with a parser that has to be
+            given; or an argument is wrong.
+
+    Example:
+        >>> from graphdep import ResponseSelector
+        >>> selector = ResponseSelector("best.ckpt")
+        >>> ranking = selector.rank(["Do you like tea?"], ["No, I do not.", "The bus is late."])
+        >>> sorted(ranking.ranking), len(ranking.scores)
+        ([0, 1], 2)
+    """
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str],
+        *,
+        parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+    ) -> None:
+        check_batch_size(batch_size)
+        self.limit = WordLimit(max_words, truncate)
+        self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
+        task, state = self._own = load_task(checkpoint, edges)
+        check_family(self.checkpoint, state.config, "selection", "rankings")
+        self.config = cast(SelectionConfig, state.config)
+        self.device = resolve_device(device)
+        model = cast(SelectionModel | MatchingModel, task.model)
+        self.model, self.edges = model.to(self.device), task.edges
+        check_weights(self.model, self.checkpoint)
+        self.tokens, self.relations = tokens_of(self.model, state.vocab), state.relations
+        name = parser_to_use(checkpoint, self.config.parser, parser)
+        options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
+        self.parser = resolve_parser(name, cache=cache, **options)
+        self.parser_failures = 0
+        self.cut_words = {"context": 0, "candidates": 0}
+
+    def __repr__(self) -> str:
+        about = f"task={self.config.task!r}, model={self.config.model!r}"
+        return f"{type(self).__name__}({self.checkpoint!r}, {about})"
+
+    def rank(self, context: Sequence[str], candidates: Sequence[str]) -> Ranking:
+        """Ranks the candidates for the response to one context, a list of turns.
+
+        Raises:
+            TypeError: If something is no list of strings; the message has its position.
+            ValueError: If there is no turn or no candidate, or one is blank, has half a character or more
+                than :obj:`max_words` words.
+        """
+        pool = {"context": context, "candidates": candidates}
+        _check_pool(pool, "")
+        return self._rank([self._limited(pool, "")])[0]
+
+    def rank_pools(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
+        """As :meth:`rank`, of many pools ``{"context": [...], "candidates": [...]}``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`rank`, with the number of the pool.
+        """
+        check_list("pools", pools)
+        for number, pool in enumerate(pools):
+            place = f"pools[{number}]"
+            if not isinstance(pool, Mapping) or not {"context", "candidates"} <= pool.keys():
+                raise TypeError(f"{place!r} must have 'context' and 'candidates'")
+            _check_pool(pool, f"{place}.")
+        return self._rank([self._limited(pool, f"pools[{number}].") for number, pool in enumerate(pools)])
+
+    def _limited(self, pool: Mapping[str, Sequence[str]], place: str) -> dict[str, list[str]]:
+        return {
+            name: [self.limit.text(text, f"'{place}{name}[{n}]'") for n, text in enumerate(pool[name])]
+            for name in ("context", "candidates")
+        }
+
+    def _rank(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
+        texts = list(dict.fromkeys(text for pool in pools for text in self._texts(pool)))
+        trees, self.parser_failures = parse_joined(self.parser, texts, roots="all")
+        utterances = {
+            text: EncodedUtterance.of(tree, self.tokens, self.relations) for text, tree in zip(texts, trees)
+        }
+        self.cut_words = {"context": 0, "candidates": 0}
+        starts = range(0, len(pools), _CHUNK)
+        rankings: list[Ranking] = []
+        for start in tracked(starts, "ranking", self.progress, much=len(starts) > 1):
+            rankings += self._rank_some(pools[start : start + _CHUNK], utterances)
+        return rankings
+
+    def _texts(self, pool: Mapping[str, Sequence[str]]) -> list[str]:
+        return [*self._turns(pool), *pool["candidates"]]
+
+    def _turns(self, pool: Mapping[str, Sequence[str]]) -> list[str]:
+        """The turns that the model reads."""
+        return list(pool["context"])[-(self.config.max_turns or sys.maxsize) :]
+
+    def _rank_some(
+        self, pools: Sequence[Mapping[str, Sequence[str]]], utterances: Mapping[str, EncodedUtterance]
+    ) -> list[Ranking]:
+        contexts = [[utterances[turn] for turn in self._turns(pool)] for pool in pools]
+        # Equal candidates once: in two batches their scores might differ in the last digit.
+        pairs = [
+            (number, text) for number, pool in enumerate(pools) for text in dict.fromkeys(pool["candidates"])
+        ]
+        examples = [self._example(contexts[number], utterances[text]) for number, text in pairs]
+        for data in examples:
+            for part, cut in zip(self.cut_words, data.cut_words[0].tolist()):
+                self.cut_words[part] += cut
+        scores = dict(zip(pairs, self._scores(examples).tolist()))
+        return [
+            _ranking([scores[number, text] for text in pool["candidates"]])
+            for number, pool in enumerate(pools)
+        ]
+
+    def _example(self, context: list[EncodedUtterance], response: EncodedUtterance) -> Data:
+        return selection_data(context, response, self.tokens, max_length=self.config.max_length)
+
+    @torch.inference_mode()
+    def _scores(self, examples: list[Data]) -> Tensor:
+        """Logits of the examples, on the CPU."""
+        scores = torch.zeros(len(examples))
+        for numbers in batches_by_size([data.num_nodes for data in examples], self.batch_size):
+            batch = Batch.from_data_list([examples[number] for number in numbers])
+            scores[numbers] = self.model(self.edges(batch.to(self.device))).float().cpu()
+        if not scores.isfinite().all():
+            raise ValueError(
+                f"{self.checkpoint}: gives scores that are not finite: it has diverged in training"
+            )
+        return scores
+
+
+def _ranking(logits: list[float]) -> Ranking:
+    scores = torch.tensor(logits, dtype=torch.double)
+    order = scores.argsort(descending=True, stable=True)
+    return Ranking(order.tolist(), scores.sigmoid().tolist())
+
+
+def _check_pool(pool: Mapping[str, Any], place: str) -> None:
+    for name, what in (("context", "turn"), ("candidates", "candidate")):
+        check_texts(f"{place}{name}", pool[name], what)
+        if len(pool[name]) == 0:
+            raise ValueError(f"'{place}{name}' is empty: there must be at least one {what}")

@@ -1,0 +1,273 @@
+"""From settings to models of sentences, and how they learn."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data.node_table import NodeType
+from graphdep.datasets.base.rows import spread_rows
+from graphdep.metrics.scores import ACCURACY, MSE
+from graphdep.nn import models as M
+from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
+from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig
+from graphdep.training.build import add_syntax, build_encoder, pretrained_edges
+from graphdep.training.floors import frozen_vectors
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.splits import Splits
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+
+_CLASSES: dict[str, Callable[..., M.TextEncoder]] = {
+    "tree-lstm-ct": M.BinaryTreeLSTM,
+    "rntn": M.RNTN,
+    "bitree-lstm-ct": M.BiTreeLSTM,
+    "dc-treelstm": M.DCTreeLSTM,
+    "taghypertreelstm": M.TagHyperTreeLSTM,
+    "use": M.UniversalEncoder,
+    "tree-transformer-ct": M.ConstituencyTreeTransformer,
+    "tree-transformer-dt": M.DependencyTreeTransformer,
+}
+
+
+def build_tree_encoder(config: Any, num_words: int, vectors: Tensor | None = None) -> M.TextEncoder:
+    """The encoder of the settings, not trained.
+
+    Args:
+        config: A :class:`SentenceConfig` with one of :data:`TREE_ENCODERS`.
+        num_words: Size of the vocabulary.
+        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+    """
+    own = {name: getattr(config, name) for name in TREE_ENCODERS[config.encoder]}
+    return _CLASSES[config.encoder](
+        num_words, hidden_channels=config.hidden_channels, dropout=config.dropout, vectors=vectors, **own
+    )
+
+
+def build_model(
+    config: SentenceConfig,
+    num_words: int,
+    num_relations: int,
+    vectors: Tensor | None = None,
+    *,
+    num_classes: int,
+) -> M.SentenceModel | M.SentencePairModel:
+    """Encoder and head, not trained."""
+    if config.encoder in TREE_ENCODERS:
+        encoder = build_tree_encoder(config, num_words, vectors)
+    else:
+        encoder = build_encoder(config, num_words, num_relations, vectors)
+    return with_head(config, encoder, num_classes)
+
+
+def with_head(
+    config: SentenceConfig, encoder: M.TextEncoder, num_classes: int
+) -> M.SentenceModel | M.SentencePairModel:
+    """The encoder with the head of those that give each text a vector: a classifier, or of pairs a
+    comparison.
+    """
+    if config.num_texts == 1:
+        head: nn.Module = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout)
+        return M.SentenceModel(encoder, head)
+    head = M.RelatednessHead(encoder.hidden_channels, num_classes, config.head_channels)
+    return M.SentencePairModel(encoder, head)
+
+
+def build_pretrained_model(
+    config: SentenceConfig, num_classes: int, num_relations: int, encoder: PretrainedEncoder
+) -> M.SentenceModel:
+    """The encoder with what the settings add to its layers, and a classifier of [CLS], not trained; or, if it
+    is frozen, as it is, with the head that models trained from scratch have.
+
+    Args:
+        config: The settings.
+        num_classes: Size of the output.
+        num_relations: Number of relation ids.
+        encoder: The encoder, with its weights. It is changed in place.
+    """
+    if config.frozen:
+        return with_head(config, M.FrozenEncoder(encoder), num_classes)
+    # First, so that all models of a seed have the same classifier: they then differ by their syntax alone.
+    head = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout, std=0.02)
+    add_syntax(config, num_relations, encoder, pretrained_edges(config))
+    return M.SentenceModel(encoder, head)
+
+
+LIMIT_TRAIN = 10_000
+"""Training examples at most, spread over the split: more hardly change a linear model."""
+_C = (1e-3, 1e-2, 1e-1, 1.0)
+_ALPHA = (1e3, 1e2, 1e1, 1.0)
+
+
+def probe_scores(
+    goal: Goal, splits: Splits, names: Sequence[str], encoder: PretrainedEncoder
+) -> dict[str, float]:
+    """The metrics of a linear model that reads the vectors of an encoder as it is.
+
+    Args:
+        goal: Says what is predicted, and how that is scored.
+        splits: The data.
+        names: The splits: the one to train on, the one to choose on, and those that are scored besides.
+        encoder: The encoder, as it was loaded.
+    """
+    x, y = {}, {}
+    for name in names:
+        dataset = splits.in_memory(name)
+        numbers: Sequence[int] = range(len(dataset))
+        if name == names[0]:
+            numbers = spread_rows(numbers, LIMIT_TRAIN)
+        x[name] = features(frozen_vectors(encoder, (dataset[number] for number in numbers)))
+        y[name] = goal.target(splits.targets(name)[[*numbers]].double()).numpy()
+    if goal.classifies:
+        y = {name: target.astype(np.int64) for name, target in y.items()}
+    model = fit_probe(x, y, names[0], names[1], classifies=goal.classifies)
+    found = {name: model.predict(x[name]) for name in names[1:]}
+    return {
+        f"{name}_{metric.name}": metric(prediction, y[name])
+        for name, prediction in found.items()
+        for metric in goal.metrics
+    }
+
+
+def features(vectors: Tensor) -> np.ndarray:
+    r"""What a linear model reads: of a text its vector :math:`\mathbf{u}`, of a pair
+    :math:`|\mathbf{u} - \mathbf{v}|` and :math:`\mathbf{u} \odot \mathbf{v}`.
+
+    Shapes:
+        - vectors: :math:`(N, 1, C)` or :math:`(N, 2, C)`; output: :math:`(N, C)` or :math:`(N, 2C)`
+    """
+    if vectors.size(1) == 1:
+        return vectors[:, 0].numpy()
+    u, v = vectors.unbind(dim=1)
+    return torch.cat([(u - v).abs(), u * v], dim=1).numpy()
+
+
+def fit_probe(
+    x: dict[str, np.ndarray], y: dict[str, np.ndarray], train: str, val: str, *, classifies: bool
+) -> Any:
+    """The logistic regression, or of numbers the ridge regression, that is best on a split.
+
+    Features are scaled to unit variance. How strongly it is regularised is chosen by the accuracy or the mean
+    squared error on :obj:`val`; of equal ones it is the strongest. One class alone is predicted always.
+
+    Args:
+        x, y: Features ``[N, F]`` and targets ``[N]`` by split.
+        train, val: Names of the splits.
+        classifies: Whether targets are classes.
+    """
+    if classifies and len(np.unique(y[train])) < 2:
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="most_frequent").fit(x[train], y[train])
+    metric = ACCURACY if classifies else MSE
+    best, value = None, None
+    for strength in _C if classifies else _ALPHA:
+        own = LogisticRegression(C=strength, max_iter=2000) if classifies else Ridge(alpha=strength)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = make_pipeline(StandardScaler(), own).fit(x[train], y[train])
+        score = metric(model.predict(x[val]), y[val])
+        if metric.is_better(score, value):
+            best, value = model, score
+    return best
+
+
+logger = logging.getLogger("graphdep.training")
+
+
+class SentenceTask(LearningTask):
+    """Learns a label or a grade of sentences or of pairs of sentences.
+
+    Args:
+        model: Gives logits: ``model(batch) -> [num_graphs, classes]``.
+        edges: Transform that builds the batch's edges, the tree control included.
+        goal: Loss and metrics.
+        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
+        warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ClassificationHead, SentenceModel, WordAverage
+        >>> from graphdep.tasks import SENTIMENT, SentenceTask
+        >>> from graphdep.transforms import resolve
+        >>> model = SentenceModel(WordAverage(7, hidden_channels=8), ClassificationHead(8, 2))
+        >>> task = SentenceTask(model, edges=resolve("transformer"), goal=SENTIMENT)
+        >>> task(to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))).shape
+        torch.Size([1, 2])
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        edges: BaseTransform,
+        goal: Goal,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        self.goal, self.metrics = goal, goal.metrics
+        self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
+
+    def on_train_start(self) -> None:
+        # Beforehand, in the order of the data: batches of other epochs would give other last digits, and a
+        # run that goes on where it was stopped would not be the same.
+        encoder = getattr(self.model, "encoder", None)
+        if isinstance(encoder, FrozenEncoder):
+            given = self.trainer.train_dataloader, self.trainer.val_dataloaders
+            loaders = [one for some in given for one in (some if isinstance(some, list) else [some])]
+            encoder.remember(data for loader in loaders if loader is not None for data in loader.dataset)
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        batch = super().on_before_batch_transfer(batch, dataloader_idx)
+        if not self._looked:
+            self._looked = True
+            if _reads_no_word(batch):
+                logger.warning(
+                    "no edge of the first batch goes from a word to ROOT, which is read: the model sees no "
+                    "word (edges: %r)",
+                    self.edges,
+                )
+        return batch
+
+    def loss(self, batch: Batch) -> Tensor:
+        if "phrase_y" not in batch:
+            return self.goal.loss(self(batch).float(), batch.y)
+        # Of a treebank: the sum over all nodes of a sentence, as its papers have it.
+        logits, y = self.model.node_logits(batch)  # type: ignore[operator]
+        return self.goal.loss(logits.float(), y) * (y.numel() / batch.y.numel())
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Logits and targets."""
+        return self(batch), batch.y
+
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        logits, y = outputs
+        return self.goal.score(logits, y, prefix)
+
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        logits, y = outputs
+        return self.goal.compared(logits, y)
+
+
+def _reads_no_word(batch: Batch) -> bool:
+    """Whether all edges that ROOT has come from ROOT nodes."""
+    if batch.edge_index is None:  # beside cliques, which are utterances
+        return False
+    source, target = batch.node_type[batch.edge_index] == NodeType.ROOT
+    return not bool((target & ~source).any())

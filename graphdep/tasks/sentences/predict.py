@@ -1,0 +1,799 @@
+"""Classifiers of texts and encoders of sentences."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from lightning import Callback
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep import parsing
+from graphdep.data.encoded import trees_data
+from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
+from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
+from graphdep.nn.models.transformer import TextEncoder
+from graphdep.parsing.enhanced import check_arcs, enhance
+from graphdep.parsing.parser import Parser, WordLimit, parse_joined
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.sentence.sentence import Sentence, join_sentences
+from graphdep.tasks.sentences.model import SentenceTask
+from graphdep.tasks.sentences.settings import SentenceConfig, Sentences
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import (
+    TaskEstimator,
+    batches_by_size,
+    check_batch_size,
+    check_family,
+    check_weights,
+    parser_to_use,
+    plain,
+    resolve_device,
+    tracked,
+)
+from graphdep.training.family import FilePrediction, FileRequest
+from graphdep.training.floors import PredictedRow, write_rows
+from graphdep.training.hub import HubModel
+from graphdep.training.task import resolve_task
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Tokens, Vocab
+
+if TYPE_CHECKING:
+    from graphdep.visualization.plots import AttentionMap
+
+
+# Examples that are in memory at a time.
+_CHUNK = 4096
+
+
+class Predictor:
+    """The outputs of a model of a task on sentences, for raw texts.
+
+    Texts are parsed on the way, each different one once, and become the examples that training saw.
+    :attr:`parser_failures` counts the texts of the last call that have a chain for a tree, :attr:`cut_words`
+    its words that are not read since an example would be longer than the model takes, and
+    :attr:`cut_examples` the examples that they are of.
+
+    Args:
+        task, state: As :func:`graphdep.training.load_task` gives them.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
+        name: What the model is called in messages, such as its file.
+        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
+            :obj:`None`)
+        limit: Words of a text at most, and whether a longer one is cut. (default: 10,000 words, an error)
+
+    Raises:
+        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
+            device.
+        ImportError: If the model reads enhanced graphs, which the parser does not give, without pybart.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        state: RunState,
+        parser: str | Parser,
+        name: str,
+        *,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
+    ) -> None:
+        check_batch_size(batch_size)
+        config = state.config
+        check_family(name, config, "sentence", "predictions for single texts or pairs")
+        check_weights(task.model, name)
+        self.config, self.state, self.name = cast(SentenceConfig, config), state, name
+        self.parser = parsing.resolve_parser(
+            parser, arcs=self.config.arcs, constituents=self.config.reads_constituents
+        )
+        self.batch_size, self.progress, self.limit = batch_size, progress, limit
+        self.device = resolve_device(device)
+        self.task = cast(SentenceTask, task).to(self.device).eval()
+        self.tokens: Tokens | None = backbone_of(task.model).tokens if config.pretrained else None
+        self.parser_failures = self.cut_words = self.cut_examples = 0
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """The names of the classes, or numbers where the checkpoint has no names; :obj:`None` where the model
+        gives numbers.
+        """
+        if not self.task.goal.classifies:
+            return None
+        task = resolve_task(self.config.task)
+        assert isinstance(task, Sentences)
+        return self.state.labels or list(range(task.num_classes))
+
+    def outputs(
+        self, examples: Sequence[tuple[str, ...]], place: Callable[[int, int], str] | None = None
+    ) -> Tensor:
+        """The model's outputs, ``[num_examples, C]``, on the CPU: logits of classes, or what a goal's
+        ``predict`` makes numbers of.
+
+        Args:
+            examples: One or two texts each, as many as the model was trained on, none of them blank.
+            place: What a text is called in messages, by the numbers of its example and in it.
+                (default: ``'examples[3]'``, of pairs ``'examples[3][0]'``)
+
+        Raises:
+            ValueError: If a text is longer than :obj:`limit`, before any is parsed; or an output is not
+                finite.
+        """
+        width = len(examples[0])
+        place = place or (lambda number, column: repr(place_in("examples", number, column, width)))
+        place_of: dict[str, str] = {}
+        cut: list[tuple[str, ...]] = []
+        for number, example in enumerate(examples):
+            places = [place(number, column) for column in range(len(example))]
+            cut.append(tuple(map(self.limit.text, example, places)))
+            for text, where in zip(cut[-1], places):
+                place_of.setdefault(text, where)
+        texts = list(place_of)
+        trees, self.parser_failures = parse_joined(self.parser, texts)
+        trees = [self.limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
+        if self.config.arcs != "basic":
+            trees = parsing.enhance(trees, level=self.config.arcs)
+        tree_of = dict(zip(texts, trees))
+        self.cut_words = self.cut_examples = 0
+        starts = range(0, len(cut), _CHUNK)
+        parts = []
+        for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
+            some = cut[start : start + _CHUNK]
+            parts.append(self._outputs([[tree_of[text] for text in example] for example in some]))
+        return torch.cat(parts)
+
+    @torch.inference_mode()
+    def _outputs(self, examples: list[list[Sentence]]) -> Tensor:
+        made = [self._example(trees) for trees in examples]
+        outputs: dict[int, Tensor] = {}
+        for numbers in batches_by_size([data.num_nodes for data in made], self.batch_size):
+            batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
+            outputs |= zip(numbers, self.task(self.task.edges(batch)).float().cpu())
+        rows = torch.stack([outputs[number] for number in range(len(made))])
+        if not rows.isfinite().all():
+            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
+        return rows
+
+    def _example(self, trees: list[Sentence]) -> Data:
+        data = trees_data(
+            trees,
+            self.state.relations,
+            vocab=self.state.vocab,
+            tokens=self.tokens,
+            max_length=self.config.max_length,
+            arcs=self.config.arcs,
+            phrases=self.config.phrases_read,
+            segment=list(range(len(trees))),
+        )
+        cut = 0 if self.tokens is None else int(data.cut_words.sum())
+        self.cut_words += cut
+        self.cut_examples += cut > 0
+        return data
+
+
+def check_examples(name: str, examples: Any, num_texts: int | None = None) -> list[tuple[str, ...]]:
+    """Texts or pairs of texts as tuples.
+
+    Args:
+        name: What they are called in messages.
+        examples: A list, array or Series of texts, or a list of pairs, array or data frame of two columns.
+        num_texts: How many texts each must have; :obj:`None` for as many as the first. (default: :obj:`None`)
+
+    Raises:
+        TypeError: If it is no such thing, or an entry is no text; the message has its place.
+        ValueError: If the shape is another one, there is no example, or a text is blank.
+    """
+    rows = _rows(name, examples)
+    if not rows:
+        raise ValueError(f"{name!r} is empty: there must be at least one text")
+    wanted = num_texts or len(rows[0])
+    for number, row in enumerate(rows):
+        if len(row) != wanted:
+            what = {1: "a single text", 2: "a pair of texts"}
+            other = " as the first is" if num_texts is None else ", as the model was trained on"
+            raise ValueError(f"'{name}[{number}]' must be {what[wanted]}{other} (got {what[len(row)]})")
+        for place, text in enumerate(row):
+            check_text(place_in(name, number, place, wanted), text, "text")
+    return rows
+
+
+def place_in(name: str, number: int, column: int, width: int) -> str:
+    """What a text of an example is called, of pairs with its place in the pair."""
+    return f"{name}[{number}]" if width == 1 else f"{name}[{number}][{column}]"
+
+
+def _rows(name: str, examples: Any) -> list[tuple[Any, ...]]:
+    """A tuple an example, of one or two entries."""
+    # Data frames have no tolist().
+    values = examples.to_numpy() if hasattr(examples, "to_numpy") else examples
+    shape = getattr(values, "shape", None)
+    if shape is not None and (len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 2)):
+        raise ValueError(f"{name!r} must be texts, [n], or pairs of texts, [n, 2] (got shape {tuple(shape)})")
+    values = values.tolist() if hasattr(values, "tolist") else values
+    check_list(name, values)
+    rows = [tuple(value) if isinstance(value, (list, tuple)) else (value,) for value in values]
+    for number, row in enumerate(rows):
+        if len(row) not in (1, 2):
+            raise ValueError(f"'{name}[{number}]' must be a text or a pair of texts (got {len(row)} of them)")
+    return rows
+
+
+USUAL_COLUMNS: tuple[list[str], ...] = (
+    ["text"],
+    ["sentence"],
+    ["text_1", "text_2"],
+    ["sentence1", "sentence2"],
+    ["sentence_A", "sentence_B"],
+    ["#1 String", "#2 String"],
+    ["premise", "hypothesis"],
+    ["question1", "question2"],
+    ["question", "sentence"],
+    ["first", "second"],
+)
+"""What the columns of texts are mostly called, in GLUE and elsewhere."""
+
+
+def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
+    """Every row of a ``.csv``, ``.tsv`` or ``.jsonl`` file with what a model predicts for its texts.
+
+    Raises:
+        ValueError: If the columns do not fit the model, or a row is wrong; names file and line.
+        OSError: If the file cannot be read.
+    """
+    state, source = cast(RunState, request.state), request.source
+    named = parser_to_use(request.checkpoint, state.config.parser, request.parser)
+    options: dict[str, Any] = {"batch_size": request.batch_size, "limit": request.limit}
+    predictor = Predictor(task, state, named, request.checkpoint, **options)
+    columns = _columns(request, predictor)
+    if request.lines is None:
+        rows = read_text_rows(source, columns)
+    else:
+        rows = rows_of_lines(source, request.lines, columns)
+    examples = [tuple(row.text(column) for column in columns) for row in rows]
+    predicted = _predicted(
+        predictor, examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}"
+    )
+    names = None if predictor.labels is None else [str(label) for label in predictor.labels]
+    text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
+    notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
+    return FilePrediction(
+        text,
+        {
+            "rows": len(rows),
+            "parser_failures": predictor.parser_failures,
+            "cut_words": predictor.cut_words,
+            "cut_rows": predictor.cut_examples,
+            "replaced": replaced,
+        },
+        [
+            *(notes if replaced else []),
+            f"{plural(len(rows), 'row')}, {plural(predictor.parser_failures, 'text')} with a chain tree, "
+            f"{plural(predictor.cut_words, 'word')} cut in {plural(predictor.cut_examples, 'row')}",
+        ],
+    )
+
+
+def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
+    """The columns with the texts: those that are given, or those of the training, or if these are not there
+    the usual ones.
+    """
+    width = predictor.config.num_texts
+    if request.lines is not None:
+        return ["text"] if width == 1 else ["text_1", "text_2"]
+    names: str | None = request.text_columns or getattr(predictor.config, "text_columns", None)
+    if not request.text_columns:
+        check_suffix("path", request.source)
+        there = column_names(request.source)
+        trained = [] if names is None else [_split(names)]
+        found = [row for row in [*trained, *USUAL_COLUMNS] if len(row) == width and {*row} <= {*there}]
+        if found:
+            return found[0]
+    if names is None:
+        raise ValueError(
+            f"{predictor.name}: trained on the task {predictor.config.task!r}, which does not say what your "
+            f"columns are called: give --text-columns (those of {request.source} are {', '.join(there)})"
+        )
+    columns = _split(names)
+    if len(columns) != width:
+        raise ValueError(
+            f"'text_columns' must name as many columns as the model reads texts, {width} (got {names!r})"
+        )
+    return columns
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
+
+
+def _predicted(
+    predictor: Predictor, examples: list[tuple[str, ...]], place: Callable[[int, int], str]
+) -> list[PredictedRow]:
+    """What is new in each row."""
+    outputs, labels = predictor.outputs(examples, place), predictor.labels
+    if labels is None:
+        numbers = predictor.task.goal.predict(outputs.double()).tolist()
+        return [PredictedRow(number, None) for number in numbers]
+    probabilities = outputs.double().softmax(dim=1)
+    named = [dict(zip(map(str, labels), row)) for row in probabilities.tolist()]
+    best = probabilities.argmax(dim=1).tolist()
+    return [PredictedRow(labels[number], row) for number, row in zip(best, named)]
+
+
+_COLUMNS = ("first", "second")
+
+
+class SequenceClassifier(ClassifierMixin, TaskEstimator):
+    r"""Classifies texts or pairs of texts with a Transformer whose attention follows their syntax.
+
+    :meth:`fit` parses the texts and fine-tunes a pretrained encoder on them, or trains one from nothing, as
+    ``graphdep train --task csv`` does. What an example is, a text or a pair, is said by the shape of ``X``: a
+    list, array or Series of :math:`n` texts, or a list of pairs, an array or a data frame of two columns.
+
+    Args:
+        encoder: Name or folder of a pretrained Hugging Face encoder; ``"transformer"`` for one that is
+            trained from nothing, on words, which needs more texts. (default: ``"bert-base-uncased"``)
+        model: The syntax in it: a model of ``graphdep train``, such as ``"bert"`` (none), ``"bert-dt"``,
+            ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
+            (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, which
+            ``"bert-dam-ud"`` does not, and ``"dt"`` from nothing)
+        edges: What a word attends to, instead of the model's own edges: a name of
+            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
+            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
+            :obj:`None`)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
+        validation_fraction: The share of the texts that the best epoch is chosen on, and that is not trained
+            on. (default: :obj:`0.1`)
+        random_state: Seed of the weights, of the order of the texts, dropout, and what validates; a
+            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
+        batch_size: Texts or pairs a batch, in training and prediction. (default: :obj:`32`)
+        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show the epochs on stderr. (default: :obj:`True`)
+        folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
+            evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
+            memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
+            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
+            this process lives, so that the fits of a search share them. (default: :obj:`None`)
+        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
+            none)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
+        **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
+
+    Attributes:
+        classes\_: The classes, sorted, as in the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
+        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
+            :obj:`folder`; a loaded model has none.
+        parser_failures: Texts of the last prediction that have a chain for a tree.
+        cut_words: Words of the last prediction that the model did not read, as there was no room for them.
+
+    Example:
+        >>> from graphdep import SequenceClassifier
+        >>> texts, labels = ["A fine film.", "So dull."] * 10, ["good", "bad"] * 10
+        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=1, progress=False).fit(texts, labels)
+        >>> model.classes_, model.predict_proba(["What a film!"]).shape
+        (array(['bad', 'good'], dtype='<U4'), (1, 2))
+        >>> model.save("reviews.ckpt")
+        >>> SequenceClassifier.load("reviews.ckpt").predict(["What a film!"]).shape
+        (1,)
+    """
+
+    task = "csv"
+    answers = "predictions for single texts or pairs"
+    predictor = Predictor
+    called = "the classifier"
+    own = ("text_columns", "label_column")
+    usual_models = ("dt", "bert-dam-basic")
+    needed = ("train", *own)
+    _predictor: Predictor | None = None
+
+    def __init__(
+        self,
+        encoder: str | os.PathLike[str] = "bert-base-uncased",
+        model: str | None = None,
+        *,
+        edges: str | BaseTransform | None = None,
+        parser: str | Parser = "bundled",
+        validation_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = 0,
+        batch_size: int = 32,
+        device: str | torch.device | None = None,
+        progress: bool = True,
+        folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.model = model
+        self.edges = edges
+        self.parser = parser
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.batch_size = batch_size
+        self.device = device
+        self.progress = progress
+        self.folder = folder
+        self.cache = cache
+        self.callbacks = callbacks
+        self.max_words = max_words
+        self.truncate = truncate
+        self.settings = settings
+
+    def fit(self, X: Any, y: Any) -> SequenceClassifier:
+        """Trains on texts and their labels: texts, whole or truth values, or numbers that stand for classes.
+
+        Raises:
+            TypeError: If something is no text; the message has its position.
+            ValueError: If a text is blank or has more than :obj:`max_words` words, a label has a control
+                character, the shapes of ``X`` and ``y`` are wrong, there are fewer than two classes, or a
+                setting is wrong.
+            TrainingError: If the loss is not finite any more.
+        """
+        limit = self._limit
+        examples = [
+            tuple(
+                limit.text(text, repr(place_in("X", n, column, len(row)))) for column, text in enumerate(row)
+            )
+            for n, row in enumerate(check_examples("X", X))
+        ]
+        labels = _check_labels(y, len(examples))
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise ValueError(f"'y' must have at least two classes (got {classes.tolist()})")
+        columns = _COLUMNS[: len(examples[0])]
+        rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        self._train_on(text, "texts", text_columns=",".join(columns), label_column="label")
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each text or pair, ``[n]``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`fit`, and if ``X`` has pairs where the model was trained on
+                single texts, or the other way round.
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, ``[n, num_classes]``, float64.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`.
+        """
+        predictor: Predictor = self._ready()
+        predictor.limit = self._limit
+        examples = check_examples("X", X, predictor.config.num_texts)
+        logits = predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
+        self.parser_failures, self.cut_words = predictor.parser_failures, predictor.cut_words
+        return logits.double().softmax(dim=1).numpy()[:, self._order]
+
+    def attention(self, X: Any) -> list[AttentionMap]:
+        """What the words of each text or pair attend to, in every layer and head: with pictures,
+        ``model.attention(["It rains."])[0].plot()``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`, and if the model has no attention between words, or a
+                text is too long for it.
+        """
+        from graphdep.visualization.attention import attention_of
+
+        known: Predictor = self._ready()
+        examples = check_examples("X", X, known.config.num_texts)
+        return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, True
+        return tags
+
+
+def _check_labels(y: Any, count: int) -> np.ndarray:
+    """Labels as an array ``[count]`` of one kind."""
+    if tuple(getattr(y, "shape", ()))[1:] == (1,):
+        y = column_or_1d(y, warn=True)
+    values = y.tolist() if hasattr(y, "tolist") else y
+    check_list("y", values)
+    values = [plain(value) for value in values]
+    if len(values) != count:
+        raise ValueError(f"'y' must have a label for each of {count} texts (got {len(values)})")
+    for number, value in enumerate(values):
+        if not isinstance(value, (str, int, float)) or type(value) is not type(values[0]):
+            first = f" as 'y[0]', {shown(values[0])}" if number else ""
+            raise TypeError(f"'y[{number}]' must be a text or a number{first} (got {shown(value)})")
+        if isinstance(value, str):
+            check_text(f"y[{number}]", value, "label")
+            check_name(f"y[{number}]", value)
+    labels = np.array(values)
+    check_classification_targets(labels)
+    return labels
+
+
+_PROGRESS_FROM = 64
+
+
+class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Sentence vectors of a trained model, as a function and as a step of a scikit-learn ``Pipeline``.
+
+    A text is parsed and becomes one tree, as in the corpora; its vector is the encoder's readout of that
+    tree, the state below the head that was trained on top. Of a pretrained encoder that is the state of
+    [CLS], of a frozen one the mean over the pieces; a text that is longer than its setting ``max_length``
+    loses its last words. Nothing is learnt here: :meth:`fit` checks its input. The checkpoint is loaded when
+    it is first needed, and is left out of copies and pickles, which load it again.
+
+    No text is refused but one of more than :obj:`max_words` words. An empty one, or one of white space alone,
+    has no tree and gets the zero vector. A text that the parser fails on, such as a sentence of more words
+    than it takes, has a chain for a tree: :attr:`parser_failures` counts those of the last call, and a
+    warning is logged. A word that training has not seen, of whatever language, is ``[UNK]``.
+
+    Args:
+        checkpoint: ``best.ckpt`` of a run; for a model in memory see :meth:`from_model`.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
+            checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
+            which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
+        batch_size: Texts a batch at most; fewer where they are long. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one, and for a model in memory for
+            where it is. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
+            (default: :obj:`False`)
+        cache: SQLite file that keeps the parses, so that none is made twice, e.g. in cross-validation.
+            (default: :obj:`None`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from graphdep import SentenceEncoder
+        >>> texts, labels = ["It rains.", "The sun shines.", "It snows."], ["wet", "dry", "wet"]
+        >>> model = make_pipeline(SentenceEncoder("best.ckpt"), LogisticRegression()).fit(texts, labels)
+        >>> model.predict(["It rains and snows."]).shape
+        (1,)
+    """
+
+    parser_failures = 0
+    _loaded: tuple[tuple, _Parts, Parser] | None = None
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str] | _Parts,
+        *,
+        parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = False,
+        cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.parser = parser
+        self.edges = edges
+        self.batch_size = batch_size
+        self.device = device
+        self.progress = progress
+        self.cache = cache
+        self.max_words = max_words
+        self.truncate = truncate
+
+    @classmethod
+    def from_model(
+        cls,
+        model: nn.Module,
+        vocab: Vocab,
+        relations: RelationVocab,
+        edges: BaseTransform,
+        parser: str | Parser = "bundled",
+        *,
+        arcs: str = "basic",
+        max_length: int | None = None,
+        **options: Any,
+    ) -> SentenceEncoder:
+        """The encoder of a model in memory. Copies and pickles hold the model.
+
+        Args:
+            model: An encoder (:class:`~graphdep.nn.models.TextEncoder`), or a model that has one as
+                :obj:`model.encoder`.
+            vocab: Its words.
+            relations: Its relations.
+            edges: Transform that builds the edges of a batch.
+            parser: Name of a parser, or a parser. (default: ``"bundled"``)
+            arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that it was trained on.
+                (default: ``"basic"``)
+            max_length: Of a pretrained encoder, nodes of a text at most. (default: as many as it takes)
+            **options: Further arguments of the class.
+
+        Raises:
+            ValueError: If :obj:`arcs` is unknown, or :obj:`max_length` is more than the encoder takes or for
+                an encoder that is not pretrained.
+        """
+        check_arcs(arcs)
+        encoder = model if isinstance(model, TextEncoder) else model.encoder
+        longest = getattr(encoder, "max_length", None)
+        if max_length is not None and (longest is None or max_length > longest):
+            takes = "is for a pretrained encoder" if longest is None else f"must be at most {longest}"
+            raise ValueError(f"'max_length' {takes} (got {max_length})")
+        longest = longest if max_length is None else max_length
+        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs)
+        return cls(parts, parser=parser, **options)
+
+    def _trained(self) -> tuple[Any, Any]:
+        if isinstance(self.checkpoint, _Parts):
+            raise ValueError("'checkpoint' must be that of a run: a model in memory has no settings to save")
+        from graphdep.training.checkpoint import load_task
+
+        return load_task(self.checkpoint, self.edges)
+
+    def _result(self) -> Mapping[str, Any] | None:
+        return None if isinstance(self.checkpoint, _Parts) else super()._result()
+
+    def encode(self, texts: Sequence[str]) -> Tensor:
+        """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.
+
+        Args:
+            texts: A list, tuple, NumPy array or pandas Series of strings.
+
+        Shapes:
+            - output: :math:`(n, C)`, float32, on the CPU, in the order of the texts
+
+        Raises:
+            TypeError: If :obj:`texts` is one string, or an entry is none; the message has its position.
+            ValueError: If a text has more than :obj:`max_words` words, before any is parsed; the checkpoint
+                is none, or was trained with a parser that has to be given; :obj:`batch_size` is no whole
+                number of at least 1; or a vector is not finite.
+        """
+        values = _check_texts(texts)
+        size = self.batch_size
+        check_batch_size(int(size) if isinstance(size, np.integer) else size)
+        limit = WordLimit(self.max_words, self.truncate)
+        values = [limit.text(text, f"'texts[{number}]'") for number, text in enumerate(values)]
+        place_of = {text: f"'texts[{number}]'" for number, text in reversed([*enumerate(values)])}
+        parts, parser = self._load()
+        before = parser.failures
+        parses = dict(zip(values, parser.parse(values)))
+        self.parser_failures = parser.failures - before
+        row = {text: number for number, text in enumerate(parses)}
+        rows = [row[text] for text, parse in parses.items() if parse]
+        trees = [limit.tree(join_sentences(parse), place_of[text]) for text, parse in parses.items() if parse]
+        vectors = torch.zeros(len(row), parts.encoder.hidden_channels)
+        batches = batches_by_size([len(tree) + 1 for tree in trees], int(size))
+        for batch in tracked(batches, "encoding", self.progress, much=len(trees) >= _PROGRESS_FROM):
+            vectors[[rows[number] for number in batch]] = parts.encode([trees[number] for number in batch])
+        vectors = vectors[[row[text] for text in values]]
+        self._check_finite(vectors)
+        return vectors
+
+    def fit(self, X: Sequence[str], y: Any = None) -> SentenceEncoder:
+        """Checks that ``X`` holds texts; there is nothing to learn."""
+        _check_texts(X)
+        return self
+
+    def transform(self, X: Sequence[str]) -> np.ndarray:
+        """:meth:`encode` as a NumPy array."""
+        return self.encode(X).numpy()
+
+    @property
+    def _n_features_out(self) -> int:
+        # For get_feature_names_out.
+        return self._load()[0].encoder.hidden_channels
+
+    def _load(self) -> tuple[_Parts, Parser]:
+        # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed
+        # it, or a training the file.
+        key = self.checkpoint, self._file(), self.parser, self.edges, self.device, self.progress, self.cache
+        if self._loaded is None or self._loaded[0] != key:
+            parts, name = self._load_parts()
+            options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
+            reads = {"arcs": parts.arcs, "constituents": bool(parts.phrases), **options}
+            self._loaded = key, parts, resolve_parser(name, cache=self.cache, **reads)
+        return self._loaded[1:]
+
+    def _file(self) -> tuple[int, int] | None:
+        if isinstance(self.checkpoint, _Parts) or not os.path.exists(self.checkpoint):
+            return None
+        status = os.stat(self.checkpoint)
+        return status.st_mtime_ns, status.st_size
+
+    def _check_finite(self, vectors: Tensor) -> None:
+        (wrong,) = (~vectors.isfinite().all(dim=1)).nonzero(as_tuple=True)
+        if wrong.numel():
+            name = "the model" if isinstance(self.checkpoint, _Parts) else f"{os.fspath(self.checkpoint)}:"
+            raise ValueError(
+                f"{name} has diverged in training: the vector of 'texts[{int(wrong[0])}]' is not finite"
+            )
+
+    def _load_parts(self) -> tuple[_Parts, str | Parser]:
+        if isinstance(self.checkpoint, _Parts):
+            if self.device is not None:
+                self.checkpoint.encoder.to(self.device)
+            return self.checkpoint, "bundled" if self.parser is None else self.parser
+        from graphdep.training.checkpoint import load_task  # here, since Lightning takes seconds to import
+
+        task, state = load_task(self.checkpoint, self.edges)
+        check_family(os.fspath(self.checkpoint), state.config, "sentence", "sentence vectors")
+        encoder = cast(TextEncoder, task.model.encoder)
+        parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
+        device = resolve_device(self.device)
+        config: Any = state.config
+        read = config.max_length if config.pretrained else None, config.arcs, config.phrases_read
+        return _Parts(encoder.to(device), state.vocab, state.relations, task.edges, *read), parser
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_loaded"}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.requires_fit = False
+        return tags
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Parts:
+    """What turns trees into vectors."""
+
+    encoder: TextEncoder
+    vocab: Vocab
+    relations: RelationVocab
+    edges: BaseTransform
+    max_length: int | None = None
+    arcs: str = "basic"
+    phrases: bool | str = False
+
+    def encode(self, trees: list[Sentence]) -> Tensor:
+        """Their vectors, on the CPU; the encoder is left in the mode that it is in."""
+        if self.arcs != "basic":
+            trees = enhance(trees, level=self.arcs)
+        options: dict[str, Any] = {"vocab": self.vocab, "max_length": self.max_length, "arcs": self.arcs}
+        options["phrases"] = self.phrases
+        options["tokens"] = getattr(self.encoder, "tokens", None)  # of a pretrained one
+        examples = [trees_data([tree], self.relations, **options) for tree in trees]
+        device = next(self.encoder.parameters()).device
+        training = self.encoder.training
+        self.encoder.eval()
+        try:
+            with torch.inference_mode():
+                batch = self.edges(Batch.from_data_list(examples).to(device))
+                return self.encoder.readout(batch, self.encoder(batch)).float().cpu()
+        finally:
+            self.encoder.train(training)
+
+
+def _check_texts(texts: Any) -> list[str]:
+    # NumPy arrays and pandas Series have dimensions, and are no Sequence.
+    one_dimension = getattr(texts, "ndim", None) == 1 or isinstance(texts, Sequence)
+    if isinstance(texts, (str, bytes)) or not one_dimension:
+        raise TypeError(f"'texts' must be a list or one-dimensional array of strings (got {shown(texts)})")
+    values = texts.tolist() if hasattr(texts, "tolist") else list(texts)
+    for number, text in enumerate(values):
+        if not isinstance(text, str):
+            raise TypeError(f"'texts[{number}]' must be a string (got {shown(text)})")
+    return values

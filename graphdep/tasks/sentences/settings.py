@@ -1,0 +1,855 @@
+"""Tasks on sentences and pairs, their presets and settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from graphdep.datasets.base.rows import check_columns, check_suffix
+from graphdep.io.limits import MAX_WORDS
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import (
+    ACCURACY,
+    ACCURACY_F1,
+    F1,
+    MACRO_F1,
+    MCC,
+    MSE,
+    MSE_OF_NUMBERS,
+    PEARSON,
+    PEARSON_SPEARMAN,
+    SPEARMAN,
+)
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.encoder_config import (
+    HEADED,
+    OF_WORDS,
+    PRETRAINED_MODELS,
+    SCRATCH_ENCODERS,
+    EncoderSettings,
+)
+from graphdep.training.family import Published
+from graphdep.training.settings import setting
+from graphdep.training.task import DEFAULT_TASK, Task, resolve_task
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+
+# PyTorch is left to the functions that compute: a task is told of without it.
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A loss, the prediction it leads to, and the metrics of that prediction.
+
+    Args:
+        loss: Takes logits ``[B, classes]`` and targets ``y``, gives the mean loss. Of a regression the one
+            "logit" is the number itself.
+        predict: Takes logits ``[B, classes]``, gives predictions ``[B]``.
+        target: Takes targets ``y``, gives what predictions are compared with ``[B]``.
+        metrics: The metrics; the first decides which epoch is the best.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.tasks import PARAPHRASE
+        >>> logits = torch.tensor([[2.0, 0.0], [0.0, 2.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> scores = PARAPHRASE.score(logits, torch.tensor([0, 1, 0, 0]), prefix="test")
+        >>> {name: round(value, 3) for name, value in scores.items()}
+        {'test_loss': 0.47, 'test_accuracy': 0.75, 'test_f1': 0.667}
+    """
+
+    loss: Callable[[Tensor, Tensor], Tensor]
+    predict: Callable[[Tensor], Tensor]
+    target: Callable[[Tensor], Tensor]
+    metrics: tuple[Metric, ...]
+
+    @property
+    def classifies(self) -> bool:
+        """Whether targets are classes, and logits those of classes."""
+        from torch.nn import functional as F
+
+        return self.loss in (cross_entropy, F.cross_entropy)
+
+    def score(self, logits: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
+        """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>":
+        ...}``.
+        """
+        logits, y = _precise(logits), _precise(y)
+        target, prediction = self.compared(logits, y)
+        scores = {f"{prefix}_{metric.name}": metric(prediction, target) for metric in self.metrics}
+        return {f"{prefix}_loss": float(self.loss(logits, y)), **scores}
+
+    def compared(self, logits: Tensor, y: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and predictions ``[N]`` that the metrics compare, in float64 where they are no labels."""
+        return self.target(_precise(y)).numpy(), self.predict(_precise(logits)).numpy()
+
+    def floor(self, train_y: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
+        """What no skill gets: each metric's floor, by the labels of the training split."""
+        train, target = self.target(train_y).double().numpy(), self.target(y).double().numpy()
+        floors = ((metric.name, metric.floor) for metric in self.metrics)
+        return {f"{prefix}_{name}": floor(train, target) for name, floor in floors if floor is not None}
+
+
+def _precise(x: Tensor) -> Tensor:
+    return x.double() if x.is_floating_point() else x
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """Mean cross entropy of the classes.
+
+    Shapes:
+        - logits: :math:`(B, C)`; y: :math:`(B)`
+    """
+    from torch.nn import functional as F
+
+    return F.cross_entropy(logits, y)
+
+
+def kl_divergence(logits: Tensor, y: Tensor) -> Tensor:
+    r"""Divergence of the prediction from the sparse target distribution, from "Improved Semantic
+    Representations From Tree-Structured Long Short-Term Memory Networks" (section 4.2).
+
+    .. math::
+        J = \frac{1}{m} \sum_{k=1}^{m} \mathrm{KL} \big( p^{(k)} \,\Vert\, \hat{p}^{(k)} \big)
+
+    Shapes:
+        - logits, y: :math:`(B, C)`, y sums to 1
+    """
+    from torch.nn import functional as F
+
+    return F.kl_div(logits.log_softmax(dim=-1), y, reduction="batchmean")
+
+
+def expected_grade(distribution: Tensor) -> Tensor:
+    """Mean of a distribution over the grades 1, 2, ...: ``[B, C] -> [B]``."""
+    import torch
+
+    grades = torch.arange(1, distribution.size(-1) + 1, dtype=distribution.dtype, device=distribution.device)
+    return distribution @ grades
+
+
+def squared_error(output: Tensor, y: Tensor) -> Tensor:
+    """Mean squared error of a regression with one output.
+
+    Shapes:
+        - output: :math:`(B, 1)`; y: :math:`(B)`
+    """
+    from torch.nn import functional as F
+
+    return F.mse_loss(output.squeeze(-1), y)
+
+
+RELATEDNESS = Goal(
+    loss=kl_divergence,
+    predict=lambda logits: expected_grade(logits.softmax(dim=-1)),
+    target=expected_grade,
+    metrics=(MSE, PEARSON, SPEARMAN),
+)
+ENTAILMENT = Goal(
+    loss=cross_entropy,
+    predict=lambda logits: logits.argmax(dim=-1),
+    target=lambda y: y,
+    metrics=(ACCURACY,),
+)
+SENTIMENT = ENTAILMENT
+PARAPHRASE = replace(ENTAILMENT, metrics=(ACCURACY, F1))
+# The goals of GLUE's tasks, with the metric first that the tables of BERT and its followers show.
+ACCEPTABILITY = replace(ENTAILMENT, metrics=(MCC, ACCURACY))
+DUPLICATE = replace(ENTAILMENT, metrics=(F1, ACCURACY, ACCURACY_F1))
+SIMILARITY = Goal(
+    loss=squared_error,
+    predict=lambda output: output.squeeze(-1),
+    target=lambda y: y,
+    metrics=(SPEARMAN, PEARSON, PEARSON_SPEARMAN),
+)
+# Of texts whose labels nobody knows beforehand.
+CLASSES = replace(ENTAILMENT, metrics=(ACCURACY, MACRO_F1))
+NUMBERS = replace(SIMILARITY, metrics=(MSE_OF_NUMBERS, PEARSON, SPEARMAN))
+
+
+@dataclass(frozen=True)
+class Sentences(Task):
+    """A label or a grade of sentences or of pairs of sentences.
+
+    Args:
+        goal: Loss and metrics.
+        num_classes: Size of the model's output.
+        sentences: Sentences in an example: 1 or 2. (default: :obj:`2`)
+        **others: As in :class:`Task`.
+
+    Example:
+        >>> from graphdep.datasets import SICK
+        >>> from graphdep.tasks import ENTAILMENT, Sentences
+        >>> task = Sentences("SICK-E", SICK, "datasets/sick", goal=ENTAILMENT, num_classes=3)
+        >>> [metric.name for metric in task.metrics]
+        ['accuracy']
+    """
+
+    goal: Goal = field(kw_only=True)
+    num_classes: int = field(kw_only=True)
+    sentences: int = field(default=2, kw_only=True)
+
+    kind: ClassVar[str] = "sentence"
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return self.goal.metrics
+
+
+@dataclass(frozen=True)
+class OwnTexts(Sentences):
+    """A label or a number of the user's own texts or pairs of texts: how many of them an example has is said
+    by the settings, and how many classes there are by the data.
+
+    Args:
+        num_classes: Size of the model's output; 0 for as many as the data has classes. (default: :obj:`0`)
+        **others: As in :class:`Sentences`.
+
+    Example:
+        >>> from graphdep.datasets import CSVTexts
+        >>> from graphdep.tasks import CLASSES, OwnTexts
+        >>> task = OwnTexts("Reviews", CSVTexts, "datasets/csv", {"goal": "classification"}, goal=CLASSES)
+        >>> [metric.name for metric in task.metrics]
+        ['accuracy', 'macro_f1']
+    """
+
+    num_classes: int = field(default=0, kw_only=True)
+
+    kind: ClassVar[str] = "csv"
+
+
+_SICK, _SST, _MRPC = "datasets/sick", "datasets/sst", "datasets/mrpc"
+
+
+def _glue(
+    name: str,
+    title: str,
+    goal: Goal,
+    num_classes: int = 2,
+    sentences: int = 2,
+    other_tests: tuple[str, ...] = (),
+) -> Sentences:
+    return Sentences(
+        title,
+        "graphdep.datasets:GLUE",
+        "datasets/glue",
+        {"name": name},
+        goal=goal,
+        num_classes=num_classes,
+        sentences=sentences,
+        other_tests=other_tests,
+    )
+
+
+TASKS: dict[str, Task] = {
+    "sick-r": Sentences(
+        "SICK-R", "graphdep.datasets:SICK", _SICK, {"task": "relatedness"}, goal=RELATEDNESS, num_classes=5
+    ),
+    "sick-e": Sentences(
+        "SICK-E", "graphdep.datasets:SICK", _SICK, {"task": "entailment"}, goal=ENTAILMENT, num_classes=3
+    ),
+    "sst": Sentences(
+        "SST-2, sentences",
+        "graphdep.datasets:SST",
+        _SST,
+        {"layout": "sentence"},
+        goal=SENTIMENT,
+        num_classes=2,
+        sentences=1,
+    ),
+    "sst2": Sentences(
+        "SST-2 of GLUE",
+        "graphdep.datasets:SST",
+        _SST,
+        {"layout": "glue"},
+        goal=SENTIMENT,
+        num_classes=2,
+        sentences=1,
+    ),
+    "sst-trees": Sentences(
+        "SST-2, treebank",
+        "graphdep.datasets:SST",
+        _SST,
+        {"layout": "trees"},
+        goal=SENTIMENT,
+        num_classes=2,
+        sentences=1,
+    ),
+    "mrpc": Sentences("MRPC", "graphdep.datasets:MRPC", _MRPC, goal=PARAPHRASE, num_classes=2),
+    "cola": _glue("cola", "CoLA", ACCEPTABILITY, sentences=1),
+    "stsb": _glue("stsb", "STS-B", SIMILARITY, num_classes=1),
+    "rte": _glue("rte", "RTE", ENTAILMENT),
+    "qnli": _glue("qnli", "QNLI", ENTAILMENT),
+    "qqp": _glue("qqp", "QQP", DUPLICATE),
+    "mnli": _glue("mnli", "MNLI", ENTAILMENT, num_classes=3, other_tests=("test-mismatched",)),
+    # As in GLUE: a part of train for validation, the dev set for testing.
+    "glue-sst2": _glue("sst2", "SST-2, GLUE's splits", SENTIMENT, sentences=1),
+    "glue-mrpc": _glue("mrpc", "MRPC, GLUE's splits", DUPLICATE),
+    "csv": OwnTexts(
+        "Own texts", "graphdep.datasets:CSVTexts", "datasets/csv", {"goal": "classification"}, goal=CLASSES
+    ),
+    "csv-regression": OwnTexts(
+        "Own texts, numbers",
+        "graphdep.datasets:CSVTexts",
+        "datasets/csv",
+        {"goal": "regression"},
+        goal=NUMBERS,
+        num_classes=1,
+    ),
+}
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "sick-r": ("test_mse", "test_pearson", "test_spearman"),
+    "sick-e": ("test_accuracy", "val_accuracy"),
+    "sst": ("test_accuracy", "val_accuracy"),
+    "sst2": ("test_accuracy", "val_accuracy"),
+    "sst-trees": ("test_accuracy", "val_accuracy"),
+    "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
+}
+"""The scores of a table, the one that the paper reports first."""
+
+
+_OF_BRANCHES = ("heads", "ff_channels", "form", "position_codes")
+CONSTITUENT_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "tree-lstm-ct": ("leaf", "binarized"),
+        "rntn": ("leaf", "binarized"),
+        "bitree-lstm-ct": ("binarized",),
+        "tree-transformer-ct": _OF_BRANCHES,
+        "dc-treelstm": ("cell", "meta_channels", "binarized"),
+        "taghypertreelstm": ("cell", "meta_channels", "binarized"),
+    }
+)
+"""Encoders over constituents, and which of the settings below each reads."""
+TREE_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **CONSTITUENT_ENCODERS,
+        "tree-transformer-dt": _OF_BRANCHES,
+        "use": ("variant", "num_layers", "heads", "ff_channels"),
+    }
+)
+"""The same with those over words and dependency trees that have such settings."""
+TAG_ENCODERS = ("taghypertreelstm",)
+"""Encoders that read the words' tags."""
+_OF_ENCODERS = ("leaf", "binarized", "form", "position_codes", "cell", "meta_channels", "variant")
+TREE_HEADED = ("tree-transformer-ct", "tree-transformer-dt", "use")
+"""Those whose heads share the channels."""
+LABELLED = "SST of the layouts 'sentence' or 'trees'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSettings:
+    """Settings of the encoders that other papers compare with, for a :class:`TrainConfig` to inherit from as
+    well; :func:`~graphdep.tasks.sentences.model.build_tree_encoder` builds them.
+
+    Args:
+        binarized: Of encoders over constituents of two parts: how those of more are binarised, ``"left"`` or
+            from the ``"head"`` (:func:`graphdep.sentence.sentence`). (default: ``"left"``)
+        leaf: Of encoders ``"tree-lstm-ct"`` and ``"rntn"``: words as in the ``"paper"`` or as in its
+            ``"code"``. (default: ``"paper"``)
+        form, position_codes: Of encoders ``"tree-transformer-dt"`` and ``"tree-transformer-ct"``: the block
+            as in the ``"paper"`` or as in its ``"code"``, and whether places of parts are told apart
+            (:class:`~graphdep.nn.models.DependencyTreeTransformer`). (default: ``"paper"``, :obj:`False`)
+        cell: Of encoders ``"dc-treelstm"`` and ``"taghypertreelstm"``: both networks are an ``"lstm"`` or a
+            recursive ``"rnn"``, the two forms that their papers give. (default: ``"lstm"``)
+        meta_channels: Of the same: size of the network that makes the composition. (default: :obj:`50`)
+        variant: Of encoder ``"use"``: ``"transformer"`` or ``"dan"``, the two of its paper
+            (:class:`~graphdep.nn.models.UniversalEncoder`). (default: ``"transformer"``)
+        node_labels: Of ``sst`` and ``sst-trees``, for encoders over constituents: train on the treebank's own
+            trees and the labels of all their nodes (``SST(trees=True)``). (default: :obj:`False`)
+    """
+
+    binarized: str = setting("left", choices=("left", "head"), defines=True)
+    leaf: str = setting("paper", choices=("paper", "code"), defines=True)
+    form: str = setting("paper", choices=("paper", "code"), defines=True)
+    position_codes: bool = setting(False, defines=True)
+    cell: str = setting("lstm", choices=("lstm", "rnn"), defines=True)
+    meta_channels: int = setting(50, defines=True)
+    variant: str = setting("transformer", choices=("transformer", "dan"), defines=True)
+    node_labels: bool = False
+
+    if TYPE_CHECKING:  # of the other base
+        encoder: str
+        task: str
+        trees: str
+        phrases: bool
+
+    @property
+    def over_constituents(self) -> bool:
+        """Whether the encoder goes through constituents."""
+        return self.encoder in CONSTITUENT_ENCODERS
+
+    def check_node_labels(self) -> None:
+        """Raises :class:`ValueError` where there are no labels of nodes, or nothing reads them."""
+        if not self.node_labels:
+            return
+        if resolve_task(self.task).options.get("layout") not in ("sentence", "trees"):
+            raise ValueError(f"'node_labels' is for {LABELLED}, and not for {self.task!r} (got True)")
+        if not self.over_constituents:
+            readers = ", ".join(CONSTITUENT_ENCODERS)
+            raise ValueError(f"'node_labels' is for encoders {readers} (got encoder={self.encoder!r})")
+        if self.phrases:
+            raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
+        if self.trees != "parser":
+            raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
+
+    def tree_data(self) -> dict[str, Any]:
+        """Arguments of a split's dataset."""
+        return {"layout": "trees", "trees": True} if self.node_labels else {}
+
+    def tree_readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        """Settings, what reads them, and whether that is there."""
+        for name in _OF_ENCODERS:
+            readers = [encoder for encoder, read in TREE_ENCODERS.items() if name in read]
+            yield (name,), f"encoders {', '.join(readers)}", self.encoder in readers
+
+
+def _plain(summary: str, **overrides: object) -> ModelPreset:
+    return ModelPreset(
+        summary,
+        edges="transformer-utterance",
+        overrides={"relation_attention": False, "level_embedding": False, **overrides},
+    )
+
+
+def _dt(summary: str, **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, overrides=overrides)
+
+
+def _baseline(summary: str, encoder: str, **overrides: object) -> ModelPreset:
+    shared = {"encoder": encoder, "relation_attention": False, "level_embedding": False}
+    return ModelPreset(summary, edges=None, overrides={**shared, **overrides})
+
+
+_LR: dict[str, object] = {"gate": None, "level_embedding": False}
+
+MODELS: dict[str, ModelPreset] = {
+    # Table 3 of the paper
+    "transformer": _plain("no syntax: every word of a sentence sees every other"),
+    "dt-lr": _dt("DT without gate and level embedding", **_LR),
+    "dt-rg": _dt("DT without level embedding", level_embedding=False),
+    "dt": _dt("Dependency-Transformer, complete"),
+    # what the paper leaves open
+    "dt-tanh": _dt(
+        "DT with tanh in place of the sigmoid, as the text says; it starts nearly closed", gate="tanh"
+    ),
+    "dt-key": _dt("DT whose gate reads the key word's state, as the text says", gate_state="key"),
+    "dt-text": _dt(
+        "DT with tanh and the key word's state: one reading of the text", gate="tanh", gate_state="key"
+    ),
+    "dt-untyped": _dt(
+        "DT as Eq. 2-3 are written: its gate acts on pairs without a relation, too", untyped="gate"
+    ),
+    "dt-torch": _dt("DT whose relations start where PyTorch's own layers do: wider", start="torch"),
+    "dt-infill0": _dt(
+        "DT without any relation but of a word to itself: depth alone is left of the tree", max_distance=0
+    ),
+    "dt-infill1": _dt("DT without infilling: arcs alone", max_distance=1),
+    "dt-infill3": _dt("DT with paths of up to 3 arcs", max_distance=3),
+    "dt-infill4": _dt("DT with paths of up to 4 arcs", max_distance=4),
+    "dt-undirected": _dt(
+        "DT whose relations do not tell governor from dependent; levels still do", directions=False
+    ),
+    "dt-nopos": _dt("DT without position embedding", position_embedding=False),
+    "dt-related": ModelPreset("DT that attends to related pairs only", edges="dt-related"),
+    "transformer-nopos": _plain(
+        "no syntax and no positions: a sentence is a bag of words", position_embedding=False
+    ),
+    "transformer-level": _plain("the Transformer with level embedding alone", level_embedding=True),
+    "transformer-wide": _plain(
+        "the Transformer with a wider feed-forward layer: with it and 300 channels, as many parameters as DT",
+        ff_channels=424,
+    ),
+    # controls
+    # baselines; 1e-3, the paper's rate for DT, is too small for AdaGrad on the recurrent ones
+    "word-average": _baseline("mean of the word vectors, learning rate 0.01", "word-average", lr=0.01),
+    "lstm": _baseline("LSTM over the words, learning rate 0.01", "lstm", lr=0.01),
+    "bilstm": _baseline("LSTM over the words in both directions, learning rate 0.01", "bilstm", lr=0.01),
+    "tree-lstm": _baseline(
+        "child-sum Tree-LSTM over the dependency tree, learning rate 0.01", "tree-lstm", lr=0.01
+    ),
+    "bitree-lstm": _baseline(
+        "Tree-LSTM up and down the dependency tree, learning rate 0.01", "bitree-lstm", lr=0.01
+    ),
+    "tree-transformer": _baseline(
+        "simplified Tree-Transformer over the dependency tree: no branches, no position codes",
+        "tree-transformer",
+    ),
+    "dt-rnn": _baseline(
+        "DT-RNN over the dependency tree: a matrix for each place of a dependent, learning rate 0.01",
+        "dt-rnn",
+        lr=0.01,
+    ),
+    # over constituents
+    "tree-lstm-ct": _baseline(
+        "N-ary Tree-LSTM over binarised constituents, learning rate 0.01", "tree-lstm-ct", lr=0.01
+    ),
+    "rntn": _baseline(
+        "RNTN over binarised constituents, 30 channels; with node_labels=true on the treebank's own trees, "
+        "learning rate 0.01",
+        "rntn",
+        hidden_channels=30,
+        lr=0.01,
+    ),
+    "bitree-lstm-ct": _baseline(
+        "head-lexicalised Tree-LSTM up and down binarised constituents, 150 channels, learning rate 0.01",
+        "bitree-lstm-ct",
+        hidden_channels=150,
+        lr=0.01,
+    ),
+    "tree-transformer-ct": _baseline(
+        "Tree-Transformer with branches over constituents of any number of parts", "tree-transformer-ct"
+    ),
+    "tree-transformer-dt": _baseline(
+        "Tree-Transformer with branches over the dependency tree", "tree-transformer-dt"
+    ),
+    "dc-treelstm": _baseline(
+        "DC-TreeLSTM: another Tree-LSTM makes the composition at each node, learning rate 0.01",
+        "dc-treelstm",
+        lr=0.01,
+    ),
+    "taghypertreelstm": _baseline(
+        "TagHyperTreeLSTM: tags of words and constituents make the composition, learning rate 0.01",
+        "taghypertreelstm",
+        lr=0.01,
+    ),
+    "use": _baseline(
+        "architecture of the Universal Sentence Encoder, a Transformer whose states are summed, trained here",
+        "use",
+    ),
+    # on a pretrained encoder
+    **PRETRAINED_MODELS,
+    # in the place of USE, whose features the paper's Table 1 has
+    "bert-frozen": ModelPreset(
+        "the pretrained encoder as it is, not trained: means of its last layer over the pieces of each text, "
+        "with the head of the models that are trained from scratch, learning rate 0.01",
+        edges="transformer",
+        overrides={
+            "encoder": "bert-base-uncased",
+            "relation_attention": False,
+            "level_embedding": False,
+            "frozen": True,
+            "lr": 0.01,
+        },
+    ),
+}
+
+
+_DT = "Integrating Dependency Tree into Self-attention for Sentence Representation"
+_TASKS = ("sick-r", "sick-e", "sst", "mrpc")
+_METRICS = ("mse", "accuracy", "accuracy", "accuracy")
+_SICK_SIZES = {"train": 4500, "val": 500, "test": 4927}
+_SIZES = (
+    _SICK_SIZES,
+    _SICK_SIZES,
+    {"train": 6920, "val": 872, "test": 1821},
+    {"train": 3668, "val": 408, "test": 1725},  # the paper does not say what it chose its epoch on
+)
+# A column a task, in the order of _TASKS.
+_ROWS: dict[str, tuple[float, ...]] = {
+    # Table 3
+    "transformer": (0.2833, 0.8334, 0.8719, 0.7241),
+    "dt-lr": (0.2545, 0.8476, 0.8821, 0.7301),
+    "dt-rg": (0.2526, 0.8493, 0.8853, 0.7311),
+    "dt": (0.2428, 0.8513, 0.8877, 0.7358),
+    # Table 1
+    "lstm": (0.2831, 0.7680, 0.8490, 0.7170),
+    "bilstm": (0.2736, 0.8211, 0.8750, 0.7270),
+    "tree-lstm": (0.2734, 0.8200, 0.8570, 0.7207),
+    "dt-rnn": (0.3848, 0.6338, 0.8660, 0.6751),
+}
+# Of the same table, where some are missing.
+_SOME: dict[str, tuple[float | None, ...]] = {
+    "rntn": (None, 0.5942, 0.8540, 0.6691),
+    "bitree-lstm-ct": (0.2736, None, 0.9030, None),
+    "dc-treelstm": (None, 0.8230, 0.8780, None),
+    "taghypertreelstm": (None, 0.8390, 0.9120, None),
+    "tree-transformer-ct": (0.3012, 0.8272, 0.8666, 0.7173),
+    "tree-transformer-dt": (0.2774, 0.8295, 0.8312, 0.7034),
+    "tree-lstm-ct": (0.2532, 0.8311, 0.8800, 0.7007),
+}
+_OTHERS: dict[str, tuple[float | None, ...]] = {
+    "USE, its weights": (None, 0.8115, 0.8538, 0.7496),  # ours has its architecture alone
+    "DT in Table 1": (0.2428, 0.8510, 0.8870, 0.7358),
+}
+_NOTES = {
+    "sick-r": "Tree-LSTM's own paper gives .2532 for dependency, .2734 for constituency trees, not the "
+    "other way round",
+    "sst": "the paper's models see the labels of all nodes, ours those of whole sentences",
+}
+
+
+def _column(rows: Mapping[str, tuple[float | None, ...]], place: int) -> dict[str, float]:
+    return {name: value for name, values in rows.items() if (value := values[place]) is not None}
+
+
+def _of_sentences(place: int) -> Published:
+    task = _TASKS[place]
+    return Published(
+        f'"{_DT}", Table 3 (means over five runs); baselines and others: its Table 1',
+        _METRICS[place],
+        _column({**_ROWS, **_SOME}, place),
+        _SIZES[place],
+        _column(_OTHERS, place),
+        _NOTES.get(task, ""),
+    )
+
+
+_DAM_ROWS = ("bert", "bert-dt", "bert-g2g", "bert-dam")
+# Table 3 of the paper; of its sizes ours, a tenth of train for validation.
+_DAM: dict[str, tuple[str, tuple[float, ...], dict[str, int]]] = {
+    "cola": ("mcc", (0.5814, 0.5827, 0.2200, 0.5844), {"train": 7696, "val": 855, "test": 1043}),
+    "glue-sst2": ("accuracy", (0.9232, 0.9254, 0.9094, 0.9289), {"train": 60615, "val": 6734, "test": 872}),
+}
+
+
+def _of_glue(task: str) -> Published:
+    metric, figures, sizes = _DAM[task]
+    return Published(
+        '"Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New Words", '
+        "Table 3",
+        metric,
+        dict(zip(_DAM_ROWS, figures)),
+        sizes,
+        note="its BERT is the base model; presumably it trains on all of train, and its figures are of the "
+        "development set, on which it chose its models; here that set is for testing alone",
+    )
+
+
+def of_nodes() -> Published:
+    """Beside models that are trained on the labels of all nodes of the treebank's trees, as the paper's."""
+    return dataclasses.replace(_of_sentences(_TASKS.index("sst")), note="")
+
+
+def _of_phrases() -> Published:
+    """The same figures beside models that are trained on all phrases, each by itself."""
+    return dataclasses.replace(
+        _of_sentences(_TASKS.index("sst")), examples={"train": 98794, "val": 872, "test": 1821}, note=""
+    )
+
+
+PAPER: dict[str, Published] = {
+    **{task: _of_sentences(place) for place, task in enumerate(_TASKS)},
+    "sst-trees": _of_phrases(),
+    **{task: _of_glue(task) for task in _DAM},
+}
+
+
+# What a frozen encoder does not read: two values would make two rows of a table that are one.
+_WHEN_FROZEN: dict[str, object] = {
+    "edges": "transformer",
+    "relation_attention": False,
+    "word_order": "text",
+    "freeze_layers": 0,
+    "layer_decay": 1.0,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"):
+    """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
+    Self-attention for Sentence Representation" where it gives them.
+
+    Args:
+        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
+            ``"tree-transformer"``, ``"dt-rnn"``, over constituents ``"tree-lstm-ct"``, ``"rntn"``; else the
+            name or folder of a pretrained Hugging Face encoder, for the models whose names begin with
+            ``bert``. (default: ``"transformer"``)
+        max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
+        hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
+            gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of
+            :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
+            ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
+        head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
+        val_from: Of GLUE: ``"train"`` validates on a tenth of the training file and tests on the development
+            file, ``"dev"`` trains on all of the one, validates on the other and does not test, as for
+            ``graphdep submit``; :obj:`None` for the corpus' own way. (default: :obj:`None`)
+        frozen: A pretrained encoder is not trained: it reads every text once, each on its own, and the means
+            over their pieces go to the head that models trained from scratch have
+            (:class:`~graphdep.nn.models.FrozenEncoder`). (default: :obj:`False`)
+        phrases: Of ``sst-trees``: train on every phrase of the treebank's training trees that is not neutral,
+            as the paper does, and not on whole sentences alone (:class:`~graphdep.datasets.SST`). (default:
+            :obj:`False`)
+        **others: As in :class:`~graphdep.tasks.sentences.settings.TreeSettings`,
+            :class:`~graphdep.training.encoder_config.EncoderSettings` and :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = DEFAULT_TASK
+    model: str = "dt"
+    edges: str | None = "dt"
+    max_distance: int = 2
+    min_freq: int = 1
+    max_epochs: int = 30
+    patience: int | None = 6
+    batch_size: int = 32
+    optimizer: str = "adagrad"
+    lr: float = 1e-3
+    weight_decay: float = 0.0
+    hidden_channels: int = 300
+    num_layers: int = 3
+    heads: int = 6
+    ff_channels: int = 300
+    dropout: float = 0.0
+    head_channels: int = 50
+    val_from: str | None = setting(None, choices=(None, "train", "dev"))
+    frozen: bool = setting(False, defines=True)
+    phrases: bool = False
+    freeze_layers: int = 0
+    head_lr: float | None = None
+    layer_decay: float = 1.0
+
+    models: ClassVar[Mapping[str, ModelPreset]] = MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {**SCRATCH_ENCODERS, **dict.fromkeys(TREE_ENCODERS, False)}
+    of_words: ClassVar[tuple[str, ...]] = (*OF_WORDS, "use")
+    headed: ClassVar[tuple[str, ...]] = (*HEADED, *TREE_HEADED)
+
+    def __post_init__(self) -> None:
+        if self.trees == "gold" and self.over_constituents:
+            raise ValueError(
+                f"'trees' are those of governors; a treebank's own constituents are node_labels=true, of "
+                f"{LABELLED} (got {self.trees!r}, encoder={self.encoder!r})"
+            )
+        super().__post_init__()
+        self.check_encoder()
+        self._check_frozen()
+        if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
+            raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
+        if self.phrases and resolve_task(self.task).options.get("layout") != "trees":
+            raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
+        self.check_node_labels()
+
+    def _check_frozen(self) -> None:
+        if not self.frozen:
+            return
+        if not self.pretrained:
+            raise ValueError(f"'frozen' is for a pretrained encoder (got encoder={self.encoder!r})")
+        for name, usual in _WHEN_FROZEN.items():
+            if getattr(self, name) != usual:
+                raise ValueError(
+                    f"{name!r} is for an encoder that is trained; a frozen one has {usual!r} (got "
+                    f"{getattr(self, name)!r})"
+                )
+
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        yield from super()._readers()
+        yield from self.tree_readers()
+
+    @property
+    def reads_constituents(self) -> bool:
+        return self.over_constituents or super().reads_constituents
+
+    @property
+    def phrases_read(self) -> bool | str:
+        return "tagged" if self.encoder in TAG_ENCODERS else super().phrases_read
+
+    @property
+    def num_texts(self) -> int:
+        """Texts in an example: 1 or 2."""
+        task = resolve_task(self.task)
+        assert isinstance(task, Sentences)
+        return task.sentences
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        # GLUE's own test has no labels.
+        return ("train", "val") if self.val_from == "dev" else super().splits
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own: dict[str, Any] = {} if self.val_from is None else {"val_from": self.val_from}
+        own |= {"phrases": True} if self.phrases else {}
+        return super().dataset_options(split) | own | self.tree_data()
+
+    @property
+    def about_data(self) -> str:
+        if self.node_labels:
+            return "with labels of all nodes"
+        return "with phrases" if self.phrases else super().about_data
+
+
+@dataclass(frozen=True, kw_only=True)
+class CSVConfig(SentenceConfig, kind="csv"):
+    """Settings of a run on the user's own texts or pairs of texts, see :class:`graphdep.datasets.CSVTexts`.
+
+    Args:
+        train: File with the training texts: ``.csv``, ``.tsv`` or ``.jsonl``.
+        val: File for validation; :obj:`None` draws them from the training file. (default: :obj:`None`)
+        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
+        text_columns: Name of the column with the texts, or the names of two, with a comma between them.
+        label_column: Name of the column with the labels.
+        val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
+        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
+        max_words, truncate: Words of a text at most, and whether the first ones of a longer text are read,
+            which else is an error. (default: :obj:`10_000`, :obj:`False`)
+        **others: As in :class:`SentenceConfig`, but not ``raw_from``.
+
+    Raises:
+        ValueError: If a setting is missing or wrong; the message names it.
+    """
+
+    task: str = "csv"
+    train: str | None = setting(None, place=True)
+    val: str | None = setting(None, place=True)
+    test: str | None = setting(None, place=True)
+    text_columns: str | None = setting(None, free=True)
+    label_column: str | None = setting(None, free=True)
+    val_fraction: float = 0.1
+    val_seed: int = 0
+    max_words: int = setting(MAX_WORDS, free=True)
+    truncate: bool = setting(False, free=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("train", "text_columns", "label_column"):
+            if getattr(self, name) is None:
+                option = name.replace("_", "-")
+                raise ValueError(f"task {self.task!r} needs {name!r} (--{option}), which is not given")
+        if self.raw_from is not None:
+            raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns with texts."""
+        assert self.text_columns is not None
+        return [name.strip() for name in self.text_columns.split(",")]
+
+    @property
+    def num_texts(self) -> int:
+        return len(self.columns)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return super().splits if self.test is not None else ("train", "val")
+
+    def check_sources(self) -> None:
+        super().check_sources()
+        assert self.label_column is not None
+        for name, path in self.own_files().items():
+            check_suffix(name, path)
+            check_columns(path, [*self.columns, self.label_column])
+
+    def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
+        config = super().for_evaluation(settings)
+        assert isinstance(config, CSVConfig)
+        if config.num_texts != self.num_texts:
+            raise ValueError(
+                f"'text_columns' must name as many columns as in training, {self.num_texts} (got "
+                f"{config.text_columns!r})"
+            )
+        return config
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own = ("train", "val", "test", "label_column", "val_fraction", "max_words", "truncate")
+        return {
+            **super().dataset_options(split),
+            **{name: getattr(self, name) for name in own},
+            "text_columns": self.columns,
+            "seed": self.val_seed,
+        }

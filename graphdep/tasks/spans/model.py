@@ -1,0 +1,235 @@
+"""From settings to models of marked spans, and how they learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.datasets.base.rows import UNKNOWN, spread_rows
+from graphdep.datasets.spans.base import SpanDataset
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import NOTHING
+from graphdep.nn.models.heads import SpanModel, SpanReadout
+from graphdep.tasks.spans.settings import SpanConfig
+from graphdep.training.build import Parts, complete_encoder, start_encoder
+from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.splits import Splits
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+
+_MARKS = 4  # no mark, the first span, the second, both
+
+
+def build_span_model(config: SpanConfig, parts: Parts, num_classes: int) -> SpanModel:
+    """Encoder and head, not trained; a pretrained encoder is changed in place."""
+    pieces = "first" if config.word_state == "first" else "all"
+    readout = SpanReadout(config.num_spans, mode=config.readout, path=config.path, pieces=pieces)
+    encoder = start_encoder(config, parts)
+    model = SpanModel(encoder, readout, num_classes, config.dropout)
+    complete_encoder(encoder, config, parts, _MARKS)
+    return model
+
+
+def check_splits(config: SpanConfig, splits: Splits) -> None:
+    """Checks what only the data can tell: one's own may have one span or two.
+
+    Raises:
+        ValueError: If a split has another number of spans than the first, or no labels, or examples have one
+            span and the settings ask for the way between two.
+    """
+    sets = {name: cast(SpanDataset, dataset) for name, dataset in splits.datasets.items()}
+    first, other = next(iter(sets.items()))
+    for name, dataset in sets.items():
+        if "y" not in dataset._data:
+            raise ValueError(f"{dataset.corpus} ({name}): the examples have no labels")
+        if dataset.num_spans != other.num_spans:
+            place, *_ = [*dataset.raw_files(Path(dataset.raw_dir), name), dataset.corpus]
+            raise ValueError(
+                f"{place} ({name}): the number of spans of an example must be "
+                f"{other.num_spans}, as of {first!r} (got {dataset.num_spans})"
+            )
+    if config.path and other.num_spans < 2:
+        raise ValueError(f"'path' is between two spans, but examples of {other.corpus} have one (got True)")
+
+
+class SpanTask(LearningTask):
+    """Learns a label for the marked spans of a sentence.
+
+    The loss is the mean cross entropy of the examples of a batch whose label is known and none of whose spans
+    has been cut away.
+
+    Args:
+        model: Gives logits ``[B, classes]``.
+        edges: Transform that builds the batch's edges, the tree control included.
+        codes: What each class is to the metrics, by its number.
+        metrics: The metrics that systems are compared by; the first decides which epoch is the best. They
+            take codes: 0 for no finding, from 1 on for other labels.
+        reported: All metrics by name.
+        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
+        warmup_steps, seed: As in :class:`LearningTask`.
+
+    Shapes:
+        - ``batch.y``: :math:`(B)`, the number of the label; -1 for one that training does not have
+        - ``batch.lost``: :math:`(B)`, how many spans have no word left
+        - ``batch.sentence``: :math:`(B)`, a number that the examples of one sentence share
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        edges: BaseTransform,
+        codes: Sequence[int],
+        metrics: tuple[Metric, ...],
+        reported: Mapping[str, Metric],
+        optimizer: MakeOptimizer | None = None,
+        *,
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        self.metrics, self.reported = metrics, reported
+        self._codes = np.array([*codes, NOTHING, UNKNOWN])
+
+    def loss(self, batch: Batch) -> Tensor:
+        known = (batch.y >= 0) & (batch.lost == 0)
+        losses = F.cross_entropy(self(batch).float(), batch.y.clamp(min=0), reduction="none")
+        return (losses * known).sum() / known.sum().clamp(min=1)
+
+    def items(self, batch: Batch) -> float:
+        """Examples with a label whose spans are read."""
+        return float(((batch.y >= 0) & (batch.lost == 0)).sum())
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """The prediction, -2 where a span has been cut away, its loss, 0 where the label is unknown, the
+        target, and the number of the sentence.
+        """
+        logits, unread = self(batch).float(), batch.lost > 0
+        losses = F.cross_entropy(logits, batch.y.clamp(min=0), reduction="none")
+        prediction = torch.where(unread, NOTHING, logits.argmax(dim=-1))
+        return prediction, losses * ((batch.y >= 0) & ~unread), batch.y, batch.sentence
+
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        prediction, losses, y, _ = outputs
+        known = ((y >= 0) & (prediction >= 0)).sum().clamp(min=1)
+        scores = self.scores(prediction.numpy(), y.numpy())
+        loss = {f"{prefix}_loss": float(losses.double().sum() / known)}
+        return loss | {f"{prefix}_{name}": value for name, value in scores.items()}
+
+    def scores(self, prediction: np.ndarray, target: np.ndarray) -> dict[str, float]:
+        """All metrics by name, of numbers of labels."""
+        found, there = self.codes(prediction), self.codes(target)
+        return {name: metric(found, there) for name, metric in self.reported.items()}
+
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and predictions as codes of labels."""
+        return self.codes(outputs[2].numpy()), self.codes(outputs[0].numpy())
+
+    def groups(self, outputs: Outputs) -> np.ndarray:
+        """The sentence of each example."""
+        return outputs[3].numpy()
+
+    def codes(self, numbers: np.ndarray) -> np.ndarray:
+        """What labels are to the metrics, by their numbers. -1, a label that training does not have, and -2,
+        no prediction, stay.
+        """
+        return self._codes[numbers]
+
+
+def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str, ending: str) -> dict[str, float]:
+    """Scores of two predictions: the most frequent label of the training split for every example, and for
+    each example the commonest label there of what stands for its spans, or else the most frequent one
+    (``<prefix>_<metric>_<ending>``). That is the way through the tree from one to the other, or of a span
+    that is alone the form of its top word (:func:`~graphdep.datasets.spans.rows.span_key`). An example
+    that has lost a span is wrong here, too.
+
+    Args:
+        task: Says what is scored.
+        train: The training split.
+        dataset: The split that is scored.
+        prefix: Its name.
+        ending: Of the second kind of scores.
+    """
+    keys, labels, _ = _columns(train)
+    keys, labels = keys[labels >= 0], labels[labels >= 0]
+    asked, target, lost = _columns(dataset)
+    often = np.full_like(target, np.bincount(labels).argmax())
+    looked_up = look_up(keys, labels, asked, otherwise=often)
+    scores: dict[str, float] = {}
+    for prediction, end in ((often, ""), (looked_up, f"_{ending}")):
+        found = task.scores(np.where(lost, NOTHING, prediction), target)
+        scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
+    return scores
+
+
+def _columns(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What stands for each example of a split, its label, and whether it has lost a span."""
+    whole = dataset if dataset._indices is None else dataset.copy()
+    return whole.key_id.numpy(), whole.y.numpy(), whole.lost.numpy() > 0
+
+
+def span_probe_scores(
+    task: SpanTask, datasets: Sequence[tuple[str, Any]], encoder: PretrainedEncoder
+) -> dict[str, float]:
+    """The scores of a ridge classifier that reads the mean state of the words of each span.
+
+    Args:
+        task: Says what is scored.
+        datasets: The splits by name: the one to train on, the one to choose on, and those that are scored
+            besides.
+        encoder: The encoder, as it was loaded.
+    """
+    (_, train), *others = datasets
+    read = [_Read.of(train.copy(spread_rows(range(len(train)), LIMIT_ROWS)), encoder)]
+    read += [_Read.of(dataset, encoder) for _, dataset in others]
+    model = fit_ridge(read[0].rows, read[0].known, read[1].rows, read[1].known)
+    scores: dict[str, float] = {}
+    for (name, _), part in zip(others, read[1:]):
+        prediction = np.where(part.lost, NOTHING, predict_rows(model, part.rows, len(part.lost)))
+        scores |= {f"{name}_{metric}": v for metric, v in task.scores(prediction, part.target).items()}
+    return scores
+
+
+class _Read(NamedTuple):
+    """The examples of a split, with a vector for each span."""
+
+    spans: Tensor
+    """``[N, spans, C]``; zeros where a span has no word left."""
+    target: np.ndarray
+    lost: np.ndarray
+
+    @classmethod
+    def of(cls, dataset: Any, encoder: PretrainedEncoder) -> _Read:
+        examples = [dataset[number] for number in range(len(dataset))]
+        spans = [
+            torch.stack([_mean(x, data, span) for span in range(1, dataset.num_spans + 1)])
+            for data, x in zip(examples, frozen_words(encoder, examples))
+        ]
+        y, lost = (torch.cat([data[key] for data in examples]).numpy() for key in ("y", "lost"))
+        return cls(torch.stack(spans), y, lost > 0)
+
+    @property
+    def known(self) -> np.ndarray:
+        """The class of each example; -1 where nothing can be learned of it."""
+        return np.where(self.lost, UNKNOWN, self.target)
+
+    def rows(self, numbers: np.ndarray) -> Tensor:
+        """What stands for some of the examples."""
+        some = self.spans[torch.from_numpy(numbers)]
+        return some[:, 0] if some.size(1) == 1 else pair_features(*some.unbind(dim=1))
+
+
+def _mean(x: Tensor, data: Any, span: int) -> Tensor:
+    """Over the states ``[W, C]`` of the words of a span."""
+    words = data.word[(data.mark == span) & (data.word >= 0)].unique()
+    return x[words].mean(dim=0) if len(words) else x.new_zeros(x.size(1))

@@ -1,0 +1,534 @@
+"""Labels of marked spans from a trained model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from lightning import Callback
+from sklearn.base import ClassifierMixin
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep import parsing
+from graphdep.data.encoded import trees_data
+from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
+from graphdep.datasets.spans.base import mark_spans
+from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_row
+from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
+from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.sentence import Sentence, truncate
+from graphdep.tasks.spans.model import SpanTask
+from graphdep.tasks.spans.settings import SpanConfig
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import (
+    TaskEstimator,
+    batches_by_size,
+    check_batch_size,
+    check_family,
+    check_weights,
+    parser_to_use,
+    plain,
+    resolve_device,
+    tracked,
+)
+from graphdep.training.family import FilePrediction, FileRequest
+from graphdep.training.floors import PredictedRow, write_rows
+from graphdep.vocab.vocab import Tokens
+
+
+def span_sentences(sentences: Any, spans: Any = None) -> list[SpanExample]:
+    """Examples without labels.
+
+    Args:
+        sentences: Texts, lists of words, or parsed sentences.
+        spans: For each of them one ``(start, end)`` or two, from 0, the end not included: of characters of a
+            text, of words of the others; :obj:`None` for texts that have them marked, ``<e1>Rain</e1> makes
+            <e2>mud</e2>.`` (default: :obj:`None`)
+
+    Raises:
+        TypeError: If something is no such thing; the message has its position.
+        ValueError: If there is none, a text has no word or no tags, a span is empty, reaches beyond the
+            sentence or ends inside a word, or there are more or fewer spans than sentences.
+    """
+    rows = listed("sentences", sentences)
+    if not rows:
+        raise ValueError("'sentences' is empty: there must be at least one")
+    marks = [None] * len(rows) if spans is None else listed("spans", spans)
+    if len(marks) != len(rows):
+        raise ValueError(f"'spans' must have those of each of {len(rows)} sentences (got {len(marks)})")
+    return [
+        _sentence_example(f"sentences[{n}]", f"spans[{n}]", *pair) for n, pair in enumerate(zip(rows, marks))
+    ]
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """A list, array or Series as a list."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    check_list(name, values)
+    return list(values)
+
+
+def _sentence_example(place: str, of_spans: str, sentence: Any, spans: Any) -> SpanExample:
+    if isinstance(sentence, str):
+        check_text(place, sentence, "text")
+        return _of_text(place, sentence, None if spans is None else _ends(of_spans, spans))
+    if spans is None:
+        message = "must be given where sentences are no texts with <e1>...</e1>"
+        raise ValueError(f"{of_spans!r} {message} (got None)")
+    if isinstance(sentence, Sentence):
+        if sentence.head.count(0) > 1:
+            raise ValueError(f"{place!r} must be one tree (got {sentence.head.count(0)} roots)")
+        return SpanExample(sentence.form, _ends(of_spans, spans), tree=sentence, place=repr(place))
+    words = [str(word) if isinstance(word, str) else word for word in listed(place, sentence)]
+    for number, word in enumerate(words):
+        check_text(f"{place}[{number}]", word, "sentence")
+    return SpanExample(words, _ends(of_spans, spans), place=repr(place))
+
+
+def _of_text(place: str, text: str, spans: list[Any] | None) -> SpanExample:
+    try:
+        text, spans = read_tags(text) if spans is None else (text, spans)
+        marked = mark_text(text, spans)
+    except ValueError as error:
+        raise ValueError(f"{place!r}: {error}") from None
+    if marked.inside:
+        found = ", ".join(repr(text[start:stop]) for start, stop in spans)
+        raise ValueError(f"{place!r}: a span begins or ends inside of a word (got {found})")
+    return SpanExample(marked.words, marked.spans, place=repr(place))
+
+
+def _ends(place: str, spans: Any) -> list[Any]:
+    """Spans as pairs of numbers of Python, whatever arrays they were in; checked where they are used."""
+    spans = spans.tolist() if hasattr(spans, "tolist") else spans
+    if isinstance(spans, str) or not isinstance(spans, Sequence):
+        raise TypeError(f"{place!r} must be a list of (start, end) (got {shown(spans)})")
+    return [[plain(end) for end in span] if isinstance(span, (list, tuple)) else span for span in spans]
+
+
+# Examples that are in memory at a time.
+_CHUNK = 4096
+
+
+class SpanAnswer(NamedTuple):
+    """What is said of an example.
+
+    Args:
+        label: Its label; :obj:`None` if a span is not read, beyond the limit of words or where a pretrained
+            encoder has no room for it.
+        probabilities: ``[classes]``, float64; zeros without a label.
+    """
+
+    label: str | None
+    probabilities: Tensor
+
+
+class SpanPredictor:
+    """The labels that a model of the family gives marked spans.
+
+    :attr:`parsed` counts the examples of the last call that had no tree, :attr:`parser_failures` those of
+    them that have a chain for a tree, :attr:`lost_spans` the examples without a label.
+
+    Args:
+        task, state: As :func:`graphdep.training.load_task` gives them.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the one of the
+            training if that is ``"bundled"``, which is asked for where an example has no tree.
+        name: What the model is called in messages, such as its file.
+        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
+            :obj:`None`)
+        limit: Words of a sentence at most, of which the others are not read. (default: 10,000)
+
+    Raises:
+        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
+            device.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        state: RunState,
+        parser: str | Parser | None,
+        name: str,
+        *,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
+    ) -> None:
+        check_batch_size(batch_size)
+        check_family(name, state.config, "spans", "labels of marked spans")
+        check_weights(task, name)
+        self.config, self.state, self.name = cast(SpanConfig, state.config), state, name
+        self.batch_size, self.progress, self.limit, self._given = batch_size, progress, limit, parser
+        self.device = resolve_device(device)
+        self.task = cast(SpanTask, task).to(self.device).eval()
+        self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
+        self.parsed = self.parser_failures = self.lost_spans = 0
+
+    @cached_property
+    def parser(self) -> Parser:
+        """The parser, once some sentence needs it."""
+        named = parser_to_use(self.name, self.config.parser, self._given)
+        return parsing.resolve_parser(
+            named, arcs=self.config.arcs, constituents=self.config.reads_constituents
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes by their numbers."""
+        return [str(label) for label in self.state.labels or ()]
+
+    @property
+    def num_spans(self) -> int:
+        """How many spans the examples of the training had."""
+        return int(self.state.data["num_spans"]["train"])
+
+    def answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
+        """What the model says of each example.
+
+        Raises:
+            ValueError: If the parser has to be given, or an output is not finite.
+        """
+        trees = self._trees([self._read(example) for example in examples])
+        found: list[SpanAnswer] = []
+        starts = range(0, len(examples), _CHUNK)
+        for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
+            found += self._chunk(examples[start : start + _CHUNK], trees[start : start + _CHUNK])
+        self.lost_spans = sum(answer.label is None for answer in found)
+        return found
+
+    def _read(self, example: SpanExample) -> list[str] | Sentence:
+        """The words that are read, or the tree of them."""
+        if example.tree is not None:
+            return truncate(example.tree, self.limit.max_words)
+        return list(example.words[: self.limit.max_words])
+
+    def _trees(self, sentences: Sequence[list[str] | Sentence]) -> list[Sentence]:
+        words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
+        self.parsed, self.parser_failures = len(words), 0
+        parsed = iter(self._parse(words) if words else [])
+        trees = [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
+        return trees if self.config.arcs == "basic" else parsing.enhance(trees, level=self.config.arcs)
+
+    def _parse(self, words: list[list[str]]) -> list[Sentence]:
+        before = self.parser.failures
+        trees = self.parser.parse_words(words)
+        self.parser_failures = self.parser.failures - before
+        return trees
+
+    @torch.inference_mode()
+    def _chunk(self, examples: Sequence[SpanExample], trees: Sequence[Sentence]) -> list[SpanAnswer]:
+        made = [self._data(*pair) for pair in zip(examples, trees)]
+        found: dict[int, SpanAnswer] = {}
+        for numbers in batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size):
+            batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
+            for number, share in zip(numbers, self._probabilities(batch)):
+                lost = int(made[number].lost) > 0
+                label = None if lost else self.labels[int(share.argmax())]
+                found[number] = SpanAnswer(label, share * 0 if lost else share)
+        return [found[number] for number in range(len(made))]
+
+    def _data(self, example: SpanExample, tree: Sentence) -> Data:
+        data = trees_data(
+            [tree],
+            self.state.relations,
+            vocab=self.state.vocab,
+            tokens=self.tokens,
+            max_length=self.config.max_length,
+            arcs=self.config.arcs,
+            phrases=self.config.reads_constituents,
+            segment=[0],
+        )
+        return mark_spans(data, example.marks)
+
+    def _probabilities(self, batch: Batch) -> Tensor:
+        logits = self.task(self.task.edges(batch)).float().cpu()
+        if not logits.isfinite().all():
+            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
+        return logits.double().softmax(dim=-1)
+
+
+def predict_rows(task: SpanTask, request: FileRequest) -> FilePrediction:
+    """A file in one of the layouts of :class:`~graphdep.datasets.OwnSpans`, with or without labels, and what
+    a model predicts for each row. ``head`` and ``deprel`` are the tree of a sentence; one without them is
+    parsed. A row of which a span is not read, beyond the limit of words or where a pretrained encoder has no
+    room for it, has no prediction.
+
+    Raises:
+        ValueError: If a row is wrong, or has another number of spans than the model was trained on, with
+            file, line and value; or the model has diverged.
+        OSError: If the file cannot be read.
+    """
+    state, source = cast(RunState, request.state), request.source
+    config = cast(SpanConfig, state.config)
+    options: dict[str, Any] = {"batch_size": request.batch_size, "limit": request.limit}
+    predictor = SpanPredictor(task, state, request.parser, request.checkpoint, **options)
+    column = request.text_columns or getattr(config, "text_columns", None) or "text"
+    if request.lines is None:
+        rows = read_text_rows(source, [column_of(source, column)])
+    else:
+        rows = rows_of_lines(source, request.lines, [column])
+    examples = [_row_example(row, column, request.limit, predictor.num_spans) for row in rows]
+    predicted = [_predicted(answer, predictor.labels) for answer in predictor.answers(examples)]
+    text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, predictor.labels)
+    parsed, failures, lost = predictor.parsed, predictor.parser_failures, predictor.lost_spans
+    counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
+    notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
+    unread = [f"{plural(lost, 'row')} without a prediction: a span is not read"]
+    return FilePrediction(
+        text,
+        {**counts, "replaced": replaced},
+        [
+            *(notes if replaced else []),
+            *(unread if lost else []),
+            f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
+        ],
+    )
+
+
+def _row_example(row: TextRow, column: str, limit: WordLimit, num_spans: int) -> SpanExample:
+    example = span_row(row, column, max_words=None if limit.truncate else limit.max_words)
+    if num_spans != len(example.spans):
+        message = f"the model was trained on {num_spans} spans an example"
+        raise row_error(row.path, row.line, message, str(len(example.spans)))
+    return example
+
+
+def _predicted(answer: SpanAnswer, names: list[str]) -> PredictedRow:
+    if answer.label is None:
+        return PredictedRow(None, None)
+    return PredictedRow(answer.label, dict(zip(names, answer.probabilities.tolist())))
+
+
+# Arguments that the files of a run on spans are made by: sentences are cut before they are written.
+_NO_SETTINGS = ("max_words", "truncate")
+
+
+class SpanClassifier(ClassifierMixin, TaskEstimator):
+    r"""Gives one or two marked spans of a sentence a label, such as the relation between them, with an
+    encoder whose attention follows the sentence's syntax.
+
+    :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
+    spans`` does. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``; a text, with spans
+    of characters; a list of words, with spans of words; or a :class:`graphdep.Sentence` with spans of words,
+    whose tree is read, while all else is parsed. All have one span, or all have two.
+
+    Args:
+        encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
+            that is trained from nothing, on words. (default: :obj:`None`)
+        model: The syntax in it: a model of ``graphdep train``, such as ``"dt"``, ``"transformer"`` (none),
+            ``"bilstm"``, or on a pretrained encoder ``"bert"`` (none), ``"bert-dt"``. (default: ``"dt"``, and
+            ``"bert-dt"`` on a pretrained encoder)
+        edges: What a word attends to, instead of the model's own edges: a name of
+            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
+            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
+            :obj:`None`)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
+        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
+        validation_fraction: The share of the sentences that the best epoch is chosen on, and that is not
+            trained on. (default: :obj:`0.1`)
+        random_state: Seed of the weights, of the order of the sentences, dropout, and what validates; a
+            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
+        batch_size: Examples a batch, in training and prediction. (default: :obj:`32`)
+        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show the epochs on stderr. (default: :obj:`True`)
+        folder: Keeps the run, with its ``best.ckpt``, the sentences and their parses; :obj:`None` keeps the
+            model alone, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice;
+            :obj:`None` keeps those of training in :obj:`folder`, or without one as long as this process
+            lives. (default: :obj:`None`)
+        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
+            none)
+        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
+            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
+        **settings: Any further setting of ``graphdep train --task spans``, such as :obj:`max_epochs`,
+            :obj:`lr` or :obj:`readout`.
+
+    Attributes:
+        classes\_: The labels, sorted, as in the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
+        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
+            :obj:`folder`; a loaded model has none.
+        parser_failures: Sentences of the last prediction that have a chain for a tree.
+        lost_spans: Examples of the last prediction without a label, since a span is not read:
+            :obj:`truncate` has cut it, or a pretrained encoder had no room for it.
+
+    Example:
+        >>> from graphdep import SpanClassifier
+        >>> verbs = {"makes": "cause", "brings": "cause", "needs": "effect", "follows": "effect"}
+        >>> texts = [f"<e1>Rain</e1> {verb} <e2>{a}</e2>." for verb in verbs for a in ("mud", "fog", "ice")]
+        >>> labels = [label for label in verbs.values() for _ in range(3)]
+        >>> model = SpanClassifier(model="dt", max_epochs=5, lr=0.01, progress=False).fit(texts, labels)
+        >>> model.classes_, model.predict(texts[:1]).shape
+        (array(['cause', 'effect'], dtype='<U6'), (1,))
+        >>> model.predict_proba([["Snow", "makes", "ice"]], spans=[[(0, 1), (2, 3)]]).shape
+        (1, 2)
+    """
+
+    task = "spans"
+    answers = "labels of marked spans"
+    predictor = SpanPredictor
+    own = ("outside",)
+    usual_models = ("dt", "bert-dt")
+    _predictor: SpanPredictor | None = None
+
+    def __init__(
+        self,
+        encoder: str | os.PathLike[str] | None = None,
+        model: str | None = None,
+        *,
+        edges: str | BaseTransform | None = None,
+        parser: str | Parser = "bundled",
+        outside: str | None = None,
+        validation_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = 0,
+        batch_size: int = 32,
+        device: str | torch.device | None = None,
+        progress: bool = True,
+        folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.model = model
+        self.edges = edges
+        self.parser = parser
+        self.outside = outside
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.batch_size = batch_size
+        self.device = device
+        self.progress = progress
+        self.folder = folder
+        self.cache = cache
+        self.callbacks = callbacks
+        self.max_words = max_words
+        self.truncate = truncate
+        self.settings = settings
+
+    def fit(self, sentences: Any, labels: Any, spans: Any = None) -> SpanClassifier:
+        """Trains on sentences and their labels.
+
+        Args:
+            sentences: Texts, lists of words, or parsed sentences.
+            labels: A text for each.
+            spans: For each sentence one ``(start, end)`` or two, from 0, the end not included, of characters
+                of a text or of words; :obj:`None` for texts with tags. (default: :obj:`None`)
+
+        Raises:
+            TypeError: If something is no sentence, span or label; the message has its position.
+            ValueError: If a span is none, some sentences have one and others two, one has more than
+                :obj:`max_words` words, there are fewer than two labels or sentences, or a setting is wrong.
+            TrainingError: If the loss is not finite any more.
+        """
+        examples = self._examples(sentences, spans, len(span_sentences(sentences, spans)[0].spans))
+        named = _check_labels(labels, len(examples))
+        if len(set(named)) < 2:
+            raise ValueError(f"'labels' must have at least two labels (got {sorted(set(named))})")
+        if len({tuple(example.words) for example in examples}) < 2:
+            raise ValueError("'sentences' must be at least two different ones, one of them to validate")
+        rows = (_row(example, label, plain(self.max_words)) for example, label in zip(examples, named))
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        self._train_on(text, "spans", outside=self.outside)
+        return self
+
+    def predict(self, sentences: Any, spans: Any = None) -> np.ndarray:
+        """The most likely label of each sentence, ``[n]``; an array of objects with :obj:`None` where a span
+        is not read (:attr:`lost_spans`).
+
+        Raises:
+            TypeError, ValueError: As :meth:`fit`, and if there are more or fewer spans than in training.
+        """
+        labels = [answer.label for answer in self._answers(sentences, spans)]
+        return np.array(labels, dtype=object if None in labels else None)
+
+    def predict_proba(self, sentences: Any, spans: Any = None) -> np.ndarray:
+        """The probability of each label, ``[n, num_classes]``, float64; zeros where a span is not read.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`.
+        """
+        answers = self._answers(sentences, spans)
+        return torch.stack([answer.probabilities for answer in answers]).numpy()[:, self._order]
+
+    def score(self, sentences: Any, labels: Any, spans: Any = None) -> float:
+        """The share of the sentences that get their label; what has none counts as wrong.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`.
+        """
+        predicted = self.predict(sentences, spans)
+        return float(np.mean(predicted == np.array(_check_labels(labels, len(predicted)), dtype=object)))
+
+    @classmethod
+    def _arguments_of(cls, config: Any) -> dict[str, Any]:
+        own = {"encoder": config.encoder if config.pretrained else None, "outside": config.outside}
+        files = {} if config.kind == "spans" else {"validation_fraction": config.val_fraction}
+        return {"model": config.model, **own, **files}
+
+    def _given(self, path: Path, folder: Path, own: Mapping[str, Any]) -> dict[str, Any]:
+        given = super()._given(path, folder, own)
+        return {name: value for name, value in given.items() if name not in _NO_SETTINGS}
+
+    def _answers(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
+        predictor: SpanPredictor = self._ready()
+        predictor.limit = self._limit
+        answers = predictor.answers(self._examples(sentences, spans, predictor.num_spans))
+        self.parser_failures, self.lost_spans = predictor.parser_failures, predictor.lost_spans
+        return answers
+
+    def _examples(self, sentences: Any, spans: Any, num_spans: int) -> list[SpanExample]:
+        """The sentences with their spans, as many as they must have, and no longer than is read."""
+        limit = self._limit
+        examples = span_sentences(sentences, spans)
+        for number, example in enumerate(examples):
+            if num_spans != len(example.spans):
+                other = "the model was trained on" if self._predictor else "'sentences[0]' has"
+                raise ValueError(
+                    f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {num_spans}"
+                )
+            if len(example) > limit.max_words and not limit.truncate:
+                most = f"more than max_words={limit.max_words}"
+                how = "allow more, or read the first ones with truncate"
+                raise ValueError(f"'sentences[{number}]': {len(example)} words, {most}: {how}")
+        return examples
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _check_labels(labels: Any, count: int) -> list[str]:
+    rows = [plain(label) for label in listed("labels", labels)]
+    if len(rows) != count:
+        raise ValueError(f"'labels' must have a label for each of {count} sentences (got {len(rows)})")
+    for number, label in enumerate(rows):
+        check_text(f"labels[{number}]", label, "label")
+        check_name(f"labels[{number}]", label)
+    return rows
+
+
+def _row(example: SpanExample, label: str, most: int) -> dict[str, Any]:
+    """An example as a line of the file that is trained on, with so many words at most."""
+    if any(stop > most for _, stop in example.spans):
+        raise example.error(f"a span is beyond max_words={most}")
+    row: dict[str, Any] = {"words": list(example.words[:most]), "spans": [list(one) for one in example.spans]}
+    if example.tree is not None:
+        tree = truncate(example.tree, most)
+        row |= {"head": tree.head, "deprel": tree.deprel}
+    return row | {"label": label}

@@ -1,0 +1,334 @@
+"""Several models over several seeds: runs that can be interrupted, and what comes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import statistics
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from graphdep.io.limits import check_limit
+from graphdep.io.process import plain_console
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.significance import check_bound, compare
+from graphdep.training.config import TrainConfig, resolve_model
+from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
+from graphdep.training.family import family_of, load_splits
+from graphdep.training.rows import row_settings
+from graphdep.training.run import alone_in, run_folder, run_on_other_edges, train
+from graphdep.training.splits import Splits
+from graphdep.training.task import resolve_task
+from graphdep.training.trainer import Processes
+
+# Resamples of the test between two rows; `graphdep compare` takes more.
+SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of an ablation: the results of its runs, and the errors of those that failed.
+
+    Args:
+        name: Its name: the model, and the edges where they are what the rows differ in.
+        model: Name of the model.
+        about: What it is.
+        results: Results of :func:`graphdep.training.train`, a seed each.
+        errors: Errors by seed.
+    """
+
+    name: str
+    model: str
+    about: str
+    results: list[dict[str, Any]]
+    errors: dict[int, str]
+
+    def summary(self, changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Plain values: per metric mean, standard deviation (of a sample; null for one run) and values."""
+        names = self.results[0]["metrics"] if self.results else {}
+        metrics = {name: spread([result["metrics"][name] for result in self.results]) for name in names}
+        summary: dict[str, Any] = {
+            "name": self.name,
+            "model": self.model,
+            "label": " ".join([self.name, *(f"{key}={value}" for key, value in changed.items())]),
+            "about": self.about + (", except for what its name adds" if changed else ""),
+            "n": len(self.results),
+            "seeds": [result["seed"] for result in self.results],
+            "metrics": metrics,
+        }
+        for key in ("parameters", "epochs", "seconds_per_epoch"):
+            values = [result[key] for result in self.results]
+            summary[key] = statistics.fmean(values) if values else None
+        # What counting gets depends on the row's trees.
+        summary["floor"] = self.results[0]["floor"] if self.results else {}
+        summary["floor_frozen"] = self.results[0]["floor_frozen"] if self.results else {}
+        summary["capped"] = sum(_capped(result) for result in self.results)
+        summary["checkpoints"] = [result["checkpoint"] for result in self.results]
+        summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
+        return summary
+
+    def against(self, reference: Row, metric: Metric, bound: float | None = None) -> dict[str, Any] | None:
+        """The difference to another row, by the seeds that both have, paired; :obj:`None` where there are
+        none, or no more than one group of examples to draw.
+        """
+        seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
+        if not seeds or self is reference:
+            return None
+        mine, other = self._predictions(seeds), reference._predictions(seeds)
+        target, groups = mine[0].target, shared_groups([*mine, *other])
+        if np.unique(np.arange(len(target)) if groups is None else groups).size < 2:
+            return None
+        runs = (np.stack([run.prediction for run in row]) for row in (mine, other))
+        found = compare(metric, target, *runs, samples=SAMPLES, groups=groups)
+        told = {"interval": list(found.interval), "bound": bound, "verdict": found.verdict(bound)}
+        return {"row": reference.name, **dataclasses.asdict(found), **told}
+
+    def _predictions(self, seeds: Container[int]) -> list[Predictions]:
+        """What the runs predicted for the test split, in the order of the seeds."""
+        runs = sorted(self.results, key=lambda result: result["seed"])
+        paths = (Path(run["checkpoint"]) for run in runs if run["seed"] in seeds)
+        return [read_predictions(path.with_name(PREDICTIONS)) for path in paths]
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Mean, standard deviation and values."""
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "std": std, "values": list(values)}
+
+
+def ablate(
+    task: str,
+    models: Sequence[str],
+    seeds: Sequence[int],
+    folder: Path,
+    *,
+    edges: Sequence[str] = (),
+    rows: Mapping[str, Mapping[str, Any]] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reference: str | None = None,
+    bound: float | None = None,
+    command: str = "",
+    console: Console | None = None,
+    logger: str = "none",
+    log_every: int | None = None,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
+) -> dict[str, Any]:
+    """Trains every model with every seed and sums up; finished runs are not repeated, interrupted ones go on.
+
+    A run that fails does not lose the others: its error stands in the summary. Rows are compared on the test
+    split; where there is none, on the validation split, and the table says so.
+
+    Args:
+        task: The task.
+        models: Names of model presets: the rows.
+        seeds: Seeds.
+        folder: Every run gets a folder below it, named by everything that decides its result.
+        edges: Names of edges, the papers' or your own (:func:`graphdep.transforms.register_edges`): a row is
+            then the one model with these edges. (default: none)
+        rows: Rows of your own in place of :obj:`models` and :obj:`edges`: settings by the name of the row,
+            its ``"model"`` among them. (default: none)
+        settings: Settings of all runs over the models' own; a pretrained ``"encoder"`` is of those that stand
+            on one, where others are beside them. (default: none)
+        reference: The model, or the edges, that the other rows are tested against. (default:
+            ``"transformer"`` if it is there, else the first)
+        bound: The smallest effect of interest, in units of the first metric, named before the runs: then the
+            table has a verdict (:meth:`graphdep.metrics.Comparison.verdict`). (default: :obj:`None`)
+        command: The command that makes this, for the report. (default: none)
+        console: Where progress goes. (default: stderr)
+        logger, log_every, devices, nodes, strategy: As of :func:`~graphdep.training.train`.
+
+    Returns:
+        The summary, plain values.
+
+    Raises:
+        ValueError: If a name or a setting is wrong, a model, edges or a seed are there twice, there is none,
+            there are edges and several models, the bound is no number above 0, or another process makes a
+            table in the folder.
+    """
+    given = dict(settings or {})
+    if bound is not None:
+        check_bound(bound)
+    if rows is not None:
+        _check_rows(rows, models, edges)
+        models = [str(row["model"]) for row in rows.values()]
+    else:
+        _check("models", models)
+    check_limit("seeds", max(1, len(seeds)))
+    _check("seeds", seeds)
+    if edges:
+        _check("edges", edges)
+        if len(models) > 1:
+            raise ValueError(f"'edges' as rows are of one model, but 'models' are {', '.join(models)}")
+        if "edges" in given:
+            raise ValueError(f"'edges' are the rows, and no setting of all of them (got {given['edges']!r})")
+    keys = list(rows or edges or models)
+    reference = reference or ("transformer" if "transformer" in keys else keys[0])
+    if reference not in keys:
+        what = "rows" if rows else "edges" if edges else "models"
+        raise ValueError(f"'reference' must be one of the {what} {', '.join(keys)} (got {reference!r})")
+    spec, own = resolve_task(task), TrainConfig.of_task(task)
+    own_settings: dict[str, dict[str, Any]] = {
+        key: dict(rows[key]) if rows else {"model": models[0], "edges": key} if edges else {"model": key}
+        for key in keys
+    }
+    settled = row_settings(task, own_settings, given)
+    configs = {key: _configs(task, seeds, settled[key]) for key in keys}
+    processes = Processes(devices, nodes, strategy)
+    for of_row in configs.values():
+        processes.check_precision(of_row[0].precision)
+    with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
+        # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package,
+        # and that it is missing should be known before hours of parsing.
+        data: dict[str, Splits] = {}
+        for key in sorted(keys, key=lambda key: getattr(configs[key][0], "arcs", "basic") == "basic"):
+            same = (d for d in data.values() if d.settings == configs[key][0].data_settings())
+            data[key] = next(same, None) or load_splits(configs[key][0])
+        console = console or plain_console(stderr=True, quiet=not processes.first)
+        table = {
+            key: _own_row(key, configs[key][0], rows[key])
+            if rows
+            else _row(configs[key][0], by_edges=bool(edges))
+            for key in keys
+        }
+        total, done = len(keys) * len(seeds), 0
+        # An encoder is the same before each training: it is asked once for all runs that share its data.
+        frozen: dict[int, dict[str, float]] = {}
+        # A seed of every row first: an interrupted table is still a fair one.
+        for number, seed in enumerate(seeds):
+            for key, row in table.items():
+                config, done = configs[key][number], done + 1
+                title = f"[{done}/{total}] {row.name} seed {seed}"
+                target = run_folder(config, data[key], folder)
+                if before := run_on_other_edges(config, target):
+                    said = "its own edges are not those of then (code, options or what they do)"
+                    console.print(Text(f"{title} a new run: in {before} {said}"), soft_wrap=True)
+                shared: Any = {"splits": data[key], "title": title, "console": console}
+                shared |= {"logger": logger, "log_every": log_every}
+                shared |= {"devices": devices, "nodes": nodes, "strategy": strategy}
+                try:
+                    known = frozen.get(id(data[key]))
+                    result = train(config, target, resume=True, floor_frozen=known, **shared)
+                    row.results.append(result)
+                    if floor := result["floor_frozen"]:
+                        frozen.setdefault(id(data[key]), floor)
+                except Exception as error:  # whatever one run dies of must not lose the others
+                    if processes.count > 1:  # those would wait for this one where it does not come
+                        raise
+                    row.errors[seed] = f"{type(error).__name__}: {error}"
+                    console.print(Text(f"{title} failed: {error}", style="red"), soft_wrap=True)
+    base = table[reference]
+    finished = [result for row in table.values() for result in row.results]
+    # All rows of a table stand on the encoder that is given; the notes name it.
+    named = any(config[0].pretrained for config in configs.values())
+    names = {*own.defining} - ({"encoder"} if named else set())
+    changed = {name: value for name, value in given.items() if name in names}
+    splits = data[keys[0]]
+    comparable = {key for key in keys if family_of(task).comparable(data[key], data[reference])}
+    described = splits.describe()
+    published = family_of(task).published_for(task, given)
+    other = given.keys() & {*own.defining, *own.published_with}
+    if rows is not None:
+        other |= {name for row in rows.values() for name in row if name != "model"}
+    if published is not None and (edges or other or described["examples"] != published.examples):
+        published = None  # the paper's figures are of other models or other data
+    return {
+        "task": task,
+        "title": ", ".join(filter(None, [spec.title, configs[reference][0].about_data])),
+        "command": command,
+        "rows": [
+            row.summary(changed)
+            | {"against": row.against(base, spec.metrics[0], bound) if key in comparable else None}
+            | {"data": data[key].describe()}
+            for key, row in table.items()
+        ],
+        "compared": splits.compared,
+        "floor": finished[0]["floor"] if finished else {},
+        "floor_frozen": next(iter(frozen.values()), {}),
+        "reference": finished[0]["reference"] if finished else {},
+        "signature": configs[keys[0]][0].signatures(),
+        "paper": None
+        if published is None
+        else {
+            "source": published.source,
+            "metric": published.metric,
+            "split": published.split,
+            # A preset may have other sizes than the paper's model of that name.
+            "rows": {
+                name: value
+                for name, value in published.rows.items()
+                if "encoder" in own.models[name].overrides  # of which the paper does not say these
+                or not own.models[name].overrides.keys() & set(own.published_with)
+            },
+            "others": dict(published.others),
+            "note": published.note,
+        },
+        "data": {"digest": splits.digest(), **described},
+        "settings": given,
+        "bound": bound,
+        "encoders": sorted({c[0].encoder for c in configs.values() if c[0].pretrained}),
+        "decoded": configs[keys[0]][0].decoded(),
+    }
+
+
+def _row(config: TrainConfig, *, by_edges: bool) -> Row:
+    """A row without results yet."""
+    preset = resolve_model(config.model, config.models)
+    if not by_edges:
+        return Row(config.model, config.model, preset.summary, [], {})
+    about = preset.summary
+    if config.edges != preset.edges:
+        about += f", but on edges {config.own_edges().get('edges', config.edges)}"
+    return Row(f"{config.model} edges={config.edges}", config.model, about, [], {})
+
+
+def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row:
+    """A row of one's own without results yet."""
+    about = resolve_model(config.model, config.models).summary
+    said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
+    about = about if name == config.model else f"{config.model}: {about}"
+    return Row(name, config.model, about + (f", with {said}" if said else ""), [], {})
+
+
+def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:
+    """Raises :class:`ValueError` unless there are rows, each of a model, different, and nothing else is."""
+    if models or edges:
+        raise ValueError(f"'rows' name their models: there can be no others (got {[*models, *edges]})")
+    _check("rows", [*rows])
+    seen: dict[str, str] = {}
+    for name, row in rows.items():
+        if "model" not in row:
+            raise ValueError(f"row {name!r} has no 'model' (got {dict(row)})")
+        for key in ("task", "seed"):
+            if key in row:
+                raise ValueError(f"row {name!r}: {key!r} is the same for all rows (got {row[key]!r})")
+        same = seen.setdefault(repr(sorted(row.items())), name)
+        if same != name:
+            raise ValueError(f"row {name!r} is the row {same!r} once more")
+
+
+def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
+    try:
+        configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
+        configs[0].own_edges()  # which fail before hours of parsing, if they do
+        return configs
+    except ValueError as error:
+        raise ValueError(f"model {settings['model']!r}: {error}") from None
+
+
+def _check(name: str, values: Sequence[object]) -> None:
+    if not values or len(set(values)) != len(values):
+        raise ValueError(f"'{name}' must name at least one, each once (got {list(values)})")
+
+
+def _capped(result: Mapping[str, Any]) -> bool:
+    """Whether a run might have become better with more epochs; one that keeps its last one says nothing."""
+    config = result["config"]
+    return config["keep"] != "last" and result["best_epoch"] == config["max_epochs"]

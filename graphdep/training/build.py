@@ -1,0 +1,581 @@
+"""From settings to vocabulary, encoder, edges and optimizer."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform, Compose
+
+from graphdep import transforms as T
+from graphdep.data.encoded import text_data
+from graphdep.data.node_table import EncodedUtterance, NodeType, to_data
+from graphdep.nn import attention as A
+from graphdep.nn import conv as C
+from graphdep.nn import models as M
+from graphdep.nn.models.transformer import TextEncoder
+from graphdep.sentence.sentence import Sentence
+from graphdep.training.config import TrainConfig
+from graphdep.training.encoder_config import (
+    ADDING_NODES,
+    CONVS,
+    EncoderSettings,
+    PretrainedSettings,
+    WordSettings,
+)
+from graphdep.training.settings import NOISY_TREES, PARSED
+from graphdep.transforms.fingerprint import phrase_probe, with_marks
+from graphdep.vocab.pieces import VocabTokens
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Vocab
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphdep.datasets.base.rows import Label
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a family builds a model from beside the settings.
+
+    Args:
+        num_words, num_relations: Sizes of the vocabularies.
+        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+        pretrained: The encoder, where it has weights already. (default: :obj:`None`)
+        num_classes: Size of the output, where the data decide it. (default: the task's)
+        labels: The names of the classes by their numbers, where the data decide them. (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep import RelationVocab
+        >>> from graphdep.tasks import Parts, family_of
+        >>> from graphdep.training import TrainConfig
+        >>> config = TrainConfig.of("dt", task="sst", hidden_channels=12)
+        >>> task = family_of("sst").build(config, Parts(num_words=50, num_relations=len(RelationVocab())))
+        >>> task.model.encoder.hidden_channels
+        12
+    """
+
+    num_words: int
+    num_relations: int
+    vectors: Tensor | None = None
+    pretrained: PretrainedEncoder | None = None
+    num_classes: int | None = None
+    labels: Sequence[Label] | None = None
+
+
+EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
+"""Settings that are options of edge presets, too."""
+_UTTERANCES = [Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])] * 2
+_PROBE = to_data(_UTTERANCES, vocab=Vocab([]), relations=RelationVocab(), phrases="spans")
+PROBE = with_marks(Batch.from_data_list([_PROBE]))
+"""Two utterances of two words, in a batch as in training, with marks and constituents for edges that read
+them: shows what edges are made of.
+"""
+_TREES: dict[str, Callable[[int], BaseTransform]] = {
+    "random": lambda seed: T.RandomTree(seed),
+    "random-labels": lambda seed: T.RandomTree(seed, labels="keep"),
+    "chain": lambda seed: T.ChainTree(),
+    "reversed": lambda seed: T.ReversedTree(),
+    **{name: functools.partial(T.NoisyTree, share) for name, share in NOISY_TREES.items()},
+}
+_TREES |= {name: _TREES[kept] for name, kept in PARSED.items()}
+# The same of constituents.
+_BRACKETS: dict[str, Callable[[int], BaseTransform]] = {
+    "random": lambda seed: T.RandomBrackets(seed),
+    "random-labels": lambda seed: T.RandomBrackets(seed, labels="keep"),
+    "chain": lambda seed: T.RightBrackets(),
+}
+
+
+def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
+    """The controls that replace word order and parse, where the settings name them, and then the edges."""
+    parts = [*([_TREES[config.trees](config.seed)] if config.trees in _TREES else []), *edges]
+    if config.reads_constituents and config.trees in _TREES:
+        if config.trees not in _BRACKETS:
+            raise ValueError(
+                f"'trees' cannot be {config.trees!r} where edges read constituents: their controls are "
+                f"{', '.join(_BRACKETS)}"
+            )
+        parts.insert(0, _BRACKETS[config.trees](config.seed))
+    if config.word_order == "shuffled":
+        parts.insert(0, T.ShuffledPositions(config.seed))
+    return parts[0] if len(parts) == 1 else Compose(parts)
+
+
+def node_options(config: Any, name: str, overview: str) -> dict[str, Any]:
+    """Options of a preset about the nodes that it adds, as the settings have them.
+
+    Args:
+        config: The settings, an :class:`~graphdep.training.encoder_config.EncoderSettings`.
+        name: The preset.
+        overview: The node type that stands for the whole text, whose nodes see those that are added.
+    """
+    options = {"overview": (overview,) if config.cls_links else (), "direction": config.links}
+    options |= {"position": config.relation_position, "relation_links": config.relation_links}
+    if name == "constituents":
+        named = {"to_relation": "to_phrase", "dependent": "first"}
+        options |= {key: named.get(options[key], options[key]) for key in ("direction", "position")}
+    return {key: value for key, value in options.items() if key in T.preset_options(name)}
+
+
+def added_nodes(edges: BaseTransform) -> bool:
+    """Whether edges bring nodes of relations or phrases."""
+    return edges(PROBE.clone()).num_nodes != PROBE.num_nodes
+
+
+def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
+    """The edges of a preset with those of its options that are settings.
+
+    Raises:
+        ValueError: If the edges add nodes, which only some models have an embedding for.
+    """
+    taken = T.preset_options(name)
+    # Directions are settings of sentences alone; elsewhere the preset's own hold.
+    options: dict[str, Any] = {
+        option: getattr(config, option)
+        for option in EDGE_OPTIONS
+        if option in taken and hasattr(config, option)
+    }
+    if not added_nodes(T.resolve(name, implicit=True, **options)):
+        return T.resolve(name, implicit=True, **options)
+    if not getattr(config, "takes_nodes", False):
+        raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
+    return T.resolve(name, implicit=True, **options, **node_options(config, name, "ROOT"))
+
+
+def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LSTMEncoder:
+    """Two layers, two thirds of the channels a direction: about as many weights as two layers of a
+    Transformer whose feed-forward part has twice the channels.
+    """
+    channels = 2 * (2 * hidden_channels // 3)
+    sizes: dict[str, Any] = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
+    return M.LSTMEncoder(num_words, bidirectional=True, **sizes, **options)
+
+
+# Baselines: each takes num_words, hidden_channels, dropout and vectors.
+_BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
+    "word-average": M.WordAverage,
+    "lstm": M.LSTMEncoder,
+    "bilstm": functools.partial(M.LSTMEncoder, bidirectional=True),
+    "bilstm-deep": _deep_lstm,
+    "bigru": functools.partial(M.GRUEncoder, bidirectional=True),
+    "tree-lstm": M.TreeLSTM,
+    "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),
+    "tree-transformer": M.TreeTransformer,
+    "dt-rnn": M.DependencyTreeRNN,
+}
+# What single ones take besides.
+_OWN = {
+    "tree-transformer": ("heads", "ff_channels"),
+    "word-average": ("window",),
+    "dt-rnn": ("dependent_places", "places_from"),
+}
+
+
+def build_encoder(
+    config: Any, num_words: int, num_relations: int, vectors: Tensor | None = None
+) -> M.TextEncoder:
+    """The encoder of the settings, not trained.
+
+    Args:
+        config: A :class:`TrainConfig` with
+            :class:`~graphdep.training.encoder_config.ScratchSettings`.
+        num_words, num_relations: Sizes of the vocabularies.
+        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+    """
+    common: dict[str, Any] = {
+        "hidden_channels": config.hidden_channels,
+        "dropout": config.dropout,
+        "vectors": vectors,
+    }
+    if config.encoder in CONVS:
+        return M.GraphTransformer(
+            num_words,
+            _conv(config, num_relations),
+            num_layers=config.num_layers,
+            ff_channels=config.ff_channels,
+            level_embedding=config.level_embedding,
+            position_embedding=config.position_embedding,
+            norm_first=config.norm_first,
+            **common,
+        )
+    if config.encoder != "transformer":
+        own = {name: getattr(config, name) for name in _OWN.get(config.encoder, ())}
+        return _BASELINES[config.encoder](num_words, **common, **own)
+    encoder = M.DependencyTransformer(
+        num_words,
+        num_relations,
+        num_layers=config.num_layers,
+        heads=config.heads,
+        relation_dim=config.relation_dim,
+        ff_channels=config.ff_channels,
+        relation_attention=config.relation_attention,
+        gate=config.gate,
+        gate_state=config.gate_state,
+        untyped=config.untyped,
+        start=config.start,
+        level_embedding=config.level_embedding,
+        position_embedding=config.position_embedding,
+        norm_first=config.norm_first,
+        embedding_scale=config.embedding_scale,
+        **common,
+    )
+    if config.edges is not None and added_nodes(T.resolve(config.edges)):
+        size, kind = config.hidden_channels, config.type_embedding
+        encoder.add_relations(M.RelationEmbedding(num_relations, size, type_embedding=kind, std=size**-0.5))
+    return encoder
+
+
+def _conv(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
+    """The attention of each layer by its number."""
+    sizes = config.hidden_channels, config.hidden_channels // config.heads, config.heads
+
+    def conv(layer: int) -> nn.Module:
+        if config.encoder == "g2g":
+            return C.RelationKeyValueConv(*sizes, num_relations=num_relations, dropout=config.dropout)
+        if config.encoder == "gate":
+            return C.GATEConv(*sizes, max_distance=max(1, config.max_distance), dropout=config.dropout)
+        # LISA gives one layer a syntactic head; in the middle, as far as there is one.
+        kind = C.LISAConv if layer == config.num_layers // 2 else C.AttentionConv
+        return kind(*sizes, dropout=config.dropout)
+
+    return conv
+
+
+def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
+    """The edges, and their types where the model needs and the edges lack them; settings as of
+    :func:`build_encoder`.
+    """
+    if not config.relation_attention or "edge_type" in edges(PROBE.clone()):
+        return [edges]
+    types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
+    if not (config.labels and config.directions):
+        types.append(T.MergeTypes(labels=config.labels, directions=config.directions))
+    return types
+
+
+def pretrained_edges(config: EncoderSettings, *, from_cls: bool = True) -> BaseTransform:
+    """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
+    where the preset leaves it open, and [CLS] sees all words.
+
+    Args:
+        config: The settings.
+        from_cls: Whether [CLS] is what the model is read from, and not the words. (default: :obj:`True`)
+
+    Raises:
+        ValueError: If the model is read from [CLS], which does not see all words and cannot be made to.
+    """
+    assert config.edges is not None
+    edges = T.resolve(config.edges, implicit=True, **_options(config, config.edges))
+    if _cls_sees_all(edges):
+        return edges
+    if not isinstance(edges, T.EdgeConstructor):
+        if not from_cls:
+            return edges
+        raise ValueError(
+            f"edges {config.edges!r} keep words from [CLS], which a pretrained encoder is read from"
+        )
+    return edges | T.SpecialEdges()
+
+
+def _options(config: EncoderSettings, edges: str) -> dict[str, Any]:
+    """Values of a preset's options, by their names there."""
+    options: dict[str, Any] = {name: getattr(config, name) for name in EDGE_OPTIONS}
+    options["scope"] = "example"
+    if config.pieces is not None:
+        options["pieces"] = config.pieces
+    taken = T.preset_options(edges)
+    own = {name: value for name, value in options.items() if name in taken}
+    return own | (node_options(config, edges, "CLS") if edges in ADDING_NODES else {})
+
+
+def _probe(edges: BaseTransform) -> Any:
+    """A pair of texts of two words each, with the edges."""
+    tokens, relations = VocabTokens(Vocab([])), RelationVocab()
+    sentence = Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])
+    text = EncodedUtterance.of(sentence, tokens, relations, phrases=True)
+    batch = Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)])
+    return edges(with_marks(batch))
+
+
+def adds_nodes(edges: BaseTransform) -> bool:
+    """Whether edges bring relation or phrase nodes."""
+    kinds = _probe(edges).node_type
+    return bool(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).any())
+
+
+def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
+    """Raises :class:`ValueError` if a trained encoder has no vectors for nodes that the edges bring, or has
+    them for nothing.
+    """
+    nodes = adds_nodes(pretrained_edges(config, from_cls=False))
+    if nodes != (encoder.relations is not None):
+        raise ValueError(
+            f"'edges' cannot be {config.edges!r}: the model was trained "
+            f"{'without' if nodes else 'with'} relation nodes"
+        )
+
+
+def root_sees_words(edges: BaseTransform) -> bool:
+    """Whether some ROOT, whose state stands for the sentence, sees a word."""
+    data = edges(phrase_probe().clone())
+    source, target = A.AttentionLayout.of(data).pairs
+    kinds = data.node_type
+    return bool(((kinds[target] == NodeType.ROOT) & (kinds[source] != NodeType.ROOT)).any())
+
+
+def _cls_sees_all(edges: BaseTransform) -> bool:
+    data = _probe(edges)
+    (cls,) = (data.node_type == NodeType.CLS).nonzero()
+    seen = data.node_type != NodeType.WORD  # what is no word need not be seen
+    source, target = A.AttentionLayout.of(data).pairs
+    seen[source[target == cls]] = True
+    return bool(seen.all())
+
+
+def add_syntax(
+    config: EncoderSettings, num_relations: int, encoder: PretrainedEncoder, edges: BaseTransform
+) -> None:
+    """Gives an encoder what the settings add to its layers, not trained, and freezes those that stay.
+
+    Args:
+        config: The settings.
+        num_relations: Number of relation ids.
+        encoder: The encoder, with its weights. It is changed in place.
+        edges: The edges it gets, of :func:`~graphdep.training.build.pretrained_edges`.
+    """
+    encoder.windows = config.windows
+    if adds_nodes(edges):
+        encoder.add_relations(
+            M.RelationEmbedding(
+                num_relations, encoder.embedding_channels, type_embedding=config.type_embedding
+            )
+        )
+    if config.relation_attention:
+        encoder.add_terms(_terms(config, num_relations, encoder))
+    if config.freeze_layers:
+        encoder.freeze(config.freeze_layers)
+
+
+def _terms(
+    config: EncoderSettings, num_relations: int, encoder: PretrainedEncoder
+) -> Callable[[], nn.Module]:
+    """Makes the relation terms of one layer after another."""
+    size, heads = encoder.hidden_channels, encoder.heads
+    unchanged = config.relation_start == "unchanged"
+    if config.relation_terms == "key-value":
+        start = "zero" if unchanged else "random"
+        return lambda: A.RelationKeyValue(
+            num_relations, heads, size // heads, scaling=config.scaling, start=start
+        )
+    made: list[A.GatedRelationScore] = []
+
+    def make() -> nn.Module:
+        made.append(
+            A.GatedRelationScore(
+                size,
+                heads,
+                num_relations,
+                config.relation_dim,
+                gate=config.gate,
+                gate_state=config.gate_state,
+                untyped=config.untyped,
+                relation=made[0].relation if made else None,  # all layers share the vectors
+                start="closed" if unchanged and config.gate != "sigmoid" else "random",
+            )
+        )
+        return made[-1]
+
+    return make
+
+
+def load_pretrained(config: TrainConfig) -> PretrainedEncoder:
+    """The pretrained encoder of the settings, with its weights."""
+    from graphdep.nn.pretrained.loading import load_encoder
+
+    return load_encoder(config.encoder, base=config.encoder_base)
+
+
+def fingerprint_of(encoder: PretrainedEncoder) -> str:
+    """Digest of an encoder's weights and tokenizer, wherever they lie."""
+    sha = hashlib.sha256(encoder.tokens.fingerprint.encode())
+    for name, weight in encoder.model.state_dict().items():
+        sha.update(name.encode())
+        # Any type of number has bytes.
+        sha.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    return sha.hexdigest()[:16]
+
+
+def backbone_of(model: nn.Module) -> Any:
+    """The encoder of a model, without what stands on it."""
+    encoder = model.encoder
+    return encoder.encoder if isinstance(encoder, (M.SIA, M.FrozenEncoder)) else encoder
+
+
+_OPTIMIZERS = {
+    "adagrad": torch.optim.Adagrad,
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+MakeOptimizer = Callable[[Iterable[Any]], torch.optim.Optimizer]
+
+
+def make_optimizer(config: TrainConfig) -> MakeOptimizer:
+    """Makes the optimizer of the settings of parameters or groups of them."""
+    options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
+    # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
+    # CPU. Lightning does not clip the gradients of such an optimizer in mixed precision.
+    if config.optimizer in ("adam", "adamw") and (config.clip is None or config.precision == "32-true"):
+        options["fused"] = True
+    if config.optimizer == "adagrad":
+        return functools.partial(_adagrad, **options)
+    return functools.partial(_OPTIMIZERS[config.optimizer], **options)
+
+
+def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:
+    optimizer = torch.optim.Adagrad(parameters, **options)
+    _fuse_on_cpu(optimizer)
+    optimizer.register_load_state_dict_post_hook(_fuse_on_cpu)  # of a run that began on another device
+    return optimizer
+
+
+def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
+    """Adagrad has that one pass on the CPU alone; elsewhere PyTorch takes all weights at once by itself, with
+    the number of steps on the CPU.
+    """
+    for group in optimizer.param_groups:
+        group["fused"] = all(parameter.is_cpu for parameter in group["params"]) or None
+        for parameter in group["params"] if group["fused"] is None else ():
+            if "step" in optimizer.state[parameter]:
+                optimizer.state[parameter]["step"] = optimizer.state[parameter]["step"].cpu()
+
+
+def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
+    """Makes an optimizer of the groups of parameters that the model's encoder says, in place of all alike."""
+    assert isinstance(config, PretrainedSettings)
+    optimizer, settings = make_optimizer(config), config
+    return lambda parameters: optimizer(parameter_groups(parameters, backbone_of(model), settings))
+
+
+def parameter_groups(
+    parameters: Iterable[nn.Parameter], backbone: Any, config: PretrainedSettings
+) -> list[dict[str, Any]]:
+    """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
+    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
+    it in the same way. An encoder that is trained from scratch has one rate and one decay.
+
+    Args:
+        parameters: Those of all that is trained.
+        backbone: The encoder among it.
+        config: The settings.
+    """
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    if not config.pretrained:
+        return [{"params": trained}]
+    groups = backbone.parameter_groups(
+        config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
+    )
+    known = {id(parameter) for group in groups for parameter in group["params"]}
+    new = [parameter for parameter in trained if id(parameter) not in known]
+    rate = config.lr if config.head_lr is None else config.head_lr
+    for decay, matrices in ((config.weight_decay, True), (0.0, False)):
+        params = [parameter for parameter in new if (parameter.dim() > 1) == matrices]
+        groups.append({"params": params, "lr": rate, "weight_decay": decay})
+    return groups
+
+
+FULL, HALF = "32-true", "bf16-mixed"
+# Of the test: rows of a batch, repetitions, and how much faster bf16 must be to be worth its rounding.
+_ROWS, _TIMES, _GAIN = 512, 10, 1.3
+# In narrower models the casts cost what the products gain: steps of 300 and of 96 channels took 1.07 and 3.1
+# times as long in bf16, where projections alone were faster (examples/research/results/speed.md).
+_LEAST_CHANNELS = 384
+# A pretrained encoder is not read for this: the width of small ones; wider ones gain more.
+_PRETRAINED_CHANNELS = 384
+
+
+def settled(config: TrainConfig) -> TrainConfig:
+    """The settings with what ``precision="auto"`` is here in place of it; others as they are.
+
+    That is ``"bf16-mixed"`` on a GPU that has bf16, and for models of 384 channels and more on a processor
+    that is faster in it, which a test of milliseconds says, with matrices of the model's width and once a
+    process. Else it is ``"32-true"``. A run is known by what it became.
+
+    Args:
+        config: The settings.
+
+    Example:
+        >>> from graphdep.training import TrainConfig
+        >>> settled(TrainConfig.of("dt", precision="16-mixed")).precision
+        '16-mixed'
+    """
+    if config.precision != "auto":
+        return config
+    if config.accelerator != "cpu" and torch.cuda.is_available():
+        return config.replace(precision=HALF if torch.cuda.is_bf16_supported(False) else FULL)
+    if config.accelerator != "cpu" and torch.backends.mps.is_available():
+        return config.replace(precision=FULL)
+    channels = _PRETRAINED_CHANNELS if config.pretrained else config.hidden_channels
+    wide = channels >= _LEAST_CHANNELS
+    gains = wide and gain_of_bf16(channels, torch.get_num_threads()) > _GAIN
+    return config.replace(precision=HALF if gains else FULL)
+
+
+@lru_cache
+def gain_of_bf16(channels: int, threads: int) -> float:
+    """How many times as fast a projection of a layer is forward and backward under bf16 autocast, on the CPU
+    with so many threads: the best of a few repetitions that take turns.
+    """
+    with torch.random.fork_rng(devices=[]):  # the seed of a run gives the same with and without this
+        projection = nn.Linear(channels, channels)
+        x = torch.randn(_ROWS, channels, requires_grad=True)
+    seconds = {False: float("inf"), True: float("inf")}
+    for number in range(_TIMES + 1):
+        for half in seconds:
+            start = time.process_time()  # other work on the machine must not decide
+            with torch.enable_grad():
+                with torch.autocast("cpu", torch.bfloat16, enabled=half):
+                    y = projection(x)
+                y.float().sum().backward()
+            if number:  # the first finds its kernels
+                seconds[half] = min(seconds[half], time.process_time() - start)
+    return seconds[False] / seconds[True]
+
+
+def start_encoder(config: WordSettings, parts: Parts) -> TextEncoder:
+    """The encoder that a head is put on: the pretrained one as it was loaded, or a new one.
+
+    Args:
+        config: The settings.
+        parts: Sizes of the vocabularies, word vectors, and the pretrained encoder if there is one.
+    """
+    if parts.pretrained is not None:
+        return parts.pretrained
+    return build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
+
+
+def complete_encoder(encoder: TextEncoder, config: WordSettings, parts: Parts, marks: int) -> None:
+    """Gives an encoder marks, and a pretrained one its syntax, once there is a head on it: then all models of
+    a seed have the same head and marks, and differ by their syntax alone.
+
+    Args:
+        encoder: That of :func:`start_encoder`. It is changed in place.
+        config, parts: As there.
+        marks: Number of marks, 0 among them, which stands for none; 0 for no marks at all.
+    """
+    if marks:
+        encoder.add_marks(marks)
+    if parts.pretrained is not None:
+        edges = pretrained_edges(config, from_cls=False)
+        add_syntax(config, parts.num_relations, parts.pretrained, edges)

@@ -1,0 +1,574 @@
+"""Checkpoints of runs and folders of models."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import lightning as L
+import numpy as np
+import torch
+from lightning.fabric.plugins.io import TorchCheckpointIO
+from lightning.pytorch.callbacks import Checkpoint
+from torch import Tensor
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.datasets.base.rows import Label
+from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_archive, find_checkpoint
+from graphdep.io.limits import check_name, shown
+from graphdep.metrics.metric import Metric
+from graphdep.training.build import Parts
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import build_task
+from graphdep.training.learning_task import LearningTask, Outputs
+from graphdep.transforms.fingerprint import identity, same_edges
+from graphdep.transforms.presets import UnknownEdgesError, is_known, name_of, resolve
+from graphdep.vocab.pieces import vocab_from_state
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Vocab
+
+_DIGITS = "; the digits are of code, options and what they do"
+
+
+def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> dict[str, Any]:
+    """What a checkpoint holds, with the name that :obj:`edges` have here in place of the one of the training.
+
+    Raises:
+        ValueError: If they are not those of the training, or if those that are known here by the name in the
+            checkpoint are not.
+    """
+    config, own = dict(state["config"]), state["own_edges"]
+    trained = {setting: was for setting, was in own.items() if setting in config and _names_edges(setting)}
+    if edges is not None:
+        name = name_of(edges)
+        mine = identity(resolve(name))  # loads an entry point, which then is known
+        same = [setting for setting, was in trained.items() if same_edges(mine, was)]
+        if not same and name not in _names(config):
+            were = " and ".join(trained.values()) or " and ".join(_names(config))
+            raise ValueError(f"'edges' must be those of the training, {were[:200]!r} (got {mine!r}{_DIGITS})")
+        config |= dict.fromkeys(same, name)
+    for setting, was in trained.items():
+        named = config.get(setting)
+        if not isinstance(named, str) or not is_known(named):
+            continue
+        if not same_edges(mine := identity(resolve(named)), was):
+            raise ValueError(
+                f"edges {named[:200]!r} are not those of the training: {was[:200]!r} then, {mine!r} now"
+                + _DIGITS
+            )
+    return {**state, "config": config}
+
+
+def _names(config: Mapping[str, Any]) -> list[str]:
+    """The names of all edges in settings, whatever task they are of."""
+    return [name for setting, name in config.items() if _names_edges(setting) and isinstance(name, str)]
+
+
+def _names_edges(setting: object) -> bool:
+    return str(setting).endswith("edges")
+
+
+MODEL_FORMAT = "graphdep model 1"
+CARD = "README.md"
+PARTS = {"vocab": "vocab.json", "relations": "relations.json", "pretrained": "encoder.json"}
+"""Parts of a checkpoint's state that are files of their own."""
+# Vocabularies of words and pieces are some megabytes; a file of gigabytes is none.
+_LARGEST = 2**28
+
+
+def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """What :func:`~graphdep.training.hub.write_model_folder` wrote, as the content of a
+    checkpoint; no code is run.
+
+    Raises:
+        ValueError: If it is not graphdep's, of another version, or a file is missing or not what was written.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    place = Path(folder)
+    if not (place / MODEL_CONFIG).is_file():
+        raise ValueError(f"{place}: damaged: no file {MODEL_CONFIG}")
+    said = _read(place / MODEL_CONFIG)
+    if said.get("library_name") != "graphdep":
+        raise ValueError(f"{place / MODEL_CONFIG}: not a model of graphdep")
+    if said.get("format") != MODEL_FORMAT:
+        raise ValueError(f"{place}: a model of another version (got {str(said.get('format'))[:40]!r})")
+    files, run = said.get("files"), said.get("run")
+    known = {MODEL_WEIGHTS, *PARTS.values()}
+    if not isinstance(files, dict) or not isinstance(run, dict) or not {MODEL_WEIGHTS} <= {*files} <= known:
+        raise ValueError(f"{place / MODEL_CONFIG}: damaged: 'files' or 'run' is not what it must be")
+    for name, digest in files.items():
+        if not (place / name).is_file():
+            raise ValueError(f"{place}: damaged: no file {name}")
+        if digest_of(place / name) != digest:
+            raise ValueError(f"{place / name}: damaged: not what was written with {MODEL_CONFIG}")
+    parts = {part: _read(place / name) if name in files else None for part, name in PARTS.items()}
+    try:
+        weights = load_file(place / MODEL_WEIGHTS)
+    except (SafetensorError, ValueError, OSError) as error:
+        raise ValueError(f"{place / MODEL_WEIGHTS}: damaged: {str(error)[:120]}") from None
+    return {"graphdep": {**run, **parts}, "state_dict": weights}
+
+
+def exported_files(folder: Path) -> set[str]:
+    """The names of the files in a folder that are still as an export wrote them, by the SHA-256 that its
+    ``config.json`` has of each; none where that is no export's.
+    """
+    try:
+        said = _read(folder / MODEL_CONFIG)
+    except (OSError, ValueError):
+        return set()
+    if said.get("library_name") != "graphdep":
+        return set()
+    parts = [part for part in (said.get("files"), said.get("beside")) if isinstance(part, dict)]
+    written = {name: digest for part in parts for name, digest in part.items()}
+    kept = {name for name in written if (folder / name).is_file()}
+    return {MODEL_CONFIG, *(name for name in kept if digest_of(folder / name) == written[name])}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path}: too large (got {path.stat().st_size} bytes)")
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: no JSON: {str(error)[:120]}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: no object (got {type(value).__name__})")
+    return value
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _mean(losses: np.ndarray, _: np.ndarray) -> float:
+    return float(losses.mean())
+
+
+LOSS = Metric("loss", _mean, None, "loss: of the split, as of training, without dropout", maximize=False)
+"""The loss of a split, which every family of tasks scores."""
+
+
+def monitored(config: TrainConfig, task: LearningTask) -> Metric:
+    """The metric of the validation split that epochs are chosen by and patience waits for: the first one of
+    the task, or with ``monitor="loss"`` the loss.
+    """
+    return LOSS if config.monitor == "loss" else task.metrics[0]
+
+
+def monitored_score(metric: Metric, task: LearningTask) -> float:
+    """The value of the last epoch.
+
+    Raises:
+        ValueError: If the task does not score it, as one of another package may not score its loss.
+    """
+    scores = task.val_scores
+    name = f"val_{metric.name}"
+    if name not in scores:
+        raise ValueError(f"'monitor' cannot be {metric.name!r}: the task scores {', '.join(scores)} alone")
+    return scores[name]
+
+
+CHECKPOINT_FORMAT = "graphdep checkpoint 1"
+_LARGEST_VECTOR = 16_384
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "format": str,
+    "config": dict,
+    "vocab": dict,
+    "relations": dict,
+    "data": dict,
+    "vector_dim": (int, type(None)),
+    "pretrained": (dict, type(None)),
+    "labels": (list, type(None)),
+    "own_edges": dict,
+}
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Lightning's files, replaced in one step and loaded with ``weights_only=True``.
+
+    Lightning's own way goes through a temporary folder, which may be on another disk, so that a kill can
+    leave half a file.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        if os.path.basename(path) == BEST:
+            # Nothing goes on from it, and two thirds of it would be the optimizer's.
+            checkpoint = {key: value for key, value in checkpoint.items() if key != "optimizer_states"}
+        _save(checkpoint, path)
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        return read_checkpoint(path)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a checkpoint knows beside weights: settings, words, relations, data, and the size of given word
+    vectors.
+
+    Args:
+        config: Settings of the run.
+        vocab: Its words.
+        relations: Its relations.
+        data: Digest and sizes of what it was trained on.
+        vector_dim: Size of the word vectors it started from. (default: :obj:`None`)
+        pretrained: What a pretrained encoder is beside its weights
+            (:func:`~graphdep.nn.pretrained.loading`), so that a checkpoint needs no other file.
+            (default: :obj:`None`)
+        labels: The names of its classes, by their numbers; :obj:`None` where there are none.
+            (default: :obj:`None`)
+
+    Raises:
+        ValueError: If :obj:`labels` are no names of classes: of one kind, finite, different as texts, without
+            control characters.
+    """
+
+    config: TrainConfig
+    vocab: Vocab
+    relations: RelationVocab
+    data: dict[str, Any]
+    vector_dim: int | None = None
+    pretrained: dict[str, str] | None = None
+    labels: list[Label] | None = None
+
+    def __post_init__(self) -> None:
+        _check_labels(self.labels or [])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain values only."""
+        return {
+            "format": CHECKPOINT_FORMAT,
+            "config": self.config.to_dict(),
+            "vocab": self.vocab.state_dict(),
+            "relations": self.relations.state_dict(),
+            "data": self.data,
+            "vector_dim": self.vector_dim,
+            "pretrained": self.pretrained,
+            "labels": self.labels,
+            "own_edges": self.config.own_edges(),
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> RunState:
+        return cls(
+            TrainConfig.from_dict(state["config"]),
+            vocab_from_state(state["vocab"]),
+            RelationVocab.from_state_dict(state["relations"]),
+            state["data"],
+            state["vector_dim"],
+            state["pretrained"],
+            state["labels"],
+        )
+
+    @property
+    def num_classes(self) -> int | None:
+        """How many classes there are, where they have names."""
+        return None if self.labels is None else len(self.labels)
+
+    def build_task(self, weights: Mapping[str, Tensor] | None = None) -> LearningTask:
+        """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
+        if self.vector_dim is not None and not 1 <= self.vector_dim <= _LARGEST_VECTOR:
+            raise ValueError(f"'vector_dim' must be from 1 to {_LARGEST_VECTOR} (got {self.vector_dim})")
+        vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
+        pretrained = None
+        if self.config.pretrained != (self.pretrained is not None):
+            raise ValueError("'pretrained' must be there for a pretrained encoder, and for no other")
+        if self.pretrained is not None:
+            from graphdep.nn.pretrained.loading import encoder_of_state
+
+            pretrained = encoder_of_state(self.pretrained, weights)
+        sizes = len(self.vocab), len(self.relations)
+        return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes, self.labels))
+
+
+def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
+    """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
+    _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path)
+
+
+def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file, and an
+    interruption stays one.
+    """
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        try:
+            torch.save(content, file)
+        except RuntimeError as error:  # torch's own, of a position: why is in what it came from
+            reason = error.__context__
+            while reason is not None and not isinstance(reason, (OSError, KeyboardInterrupt)):
+                reason = reason.__context__
+            raise reason or error from None
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a checkpoint of graphdep's, of the best one in a run's folder, or of a folder that a
+    model was saved to.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        TypeError: If it is no path.
+        ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
+            code in it is run.
+    """
+    if not isinstance(path, str | os.PathLike):
+        name = type(path).__name__
+        raise TypeError(f"'checkpoint' must be a file, or a folder of save_pretrained (got {name})")
+    path = find_checkpoint(path)
+    checkpoint = read_model_folder(path) if path.is_dir() else _read_archive(path)
+    state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
+    if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
+        raise ValueError(f"{path}: not a checkpoint of graphdep")
+    # By shown(): a few bytes of nested lists can have a repr that no memory holds.
+    if state.get("format") != CHECKPOINT_FORMAT:
+        kind = state.get("format")
+        other = shown(kind) if isinstance(kind, str) else type(kind).__name__
+        raise ValueError(f"{path}: a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})")
+    for key, kind in _KEYS.items():
+        if not isinstance(state.get(key), kind):
+            raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
+    if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
+        raise ValueError(f"{path}: damaged checkpoint: 'own_edges' must be texts by settings")
+    try:
+        _check_labels(state["labels"] or [])
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged checkpoint: {error}") from None
+    return checkpoint
+
+
+def _read_archive(path: Path) -> Any:
+    check_archive(path)
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+        reason = str(error).strip().splitlines()
+        raise ValueError(
+            f"{path}: not a checkpoint, or damaged ({reason[0][:120] if reason else error!r})"
+        ) from None
+
+
+def _check_labels(labels: list[Any]) -> None:
+    """Raises :class:`ValueError` if they are no names of classes, or two of them are one as texts."""
+    seen: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        place = f"labels[{number}]"
+        if type(label) not in (str, int, float, bool) or type(label) is not type(labels[0]):
+            first = f" as 'labels[0]', {shown(labels[0])}" if number else ""
+            raise ValueError(
+                f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
+            )
+        if isinstance(label, float) and not math.isfinite(label):
+            raise ValueError(f"{place!r} must be finite (got {label!r})")
+        if isinstance(label, str):
+            check_name(place, label)
+        first_with = seen.setdefault(str(label), number)
+        if first_with != number:
+            raise ValueError(f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})")
+
+
+def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:
+    """Raises :class:`ValueError` if the settings ask for more than the weights can be: building it would take
+    the memory or the time before anything is compared.
+    """
+    sizes = {size for weight in weights.values() for size in getattr(weight, "shape", ())}
+    for name, value in config.to_dict().items():
+        if type(value) is not int or not name.endswith(("layers", "channels", "heads", "_dim")):
+            continue
+        if value > (len(weights) if name.endswith("layers") else max(4096, *sizes)):
+            raise ValueError(f"{name!r} is {value}, which its weights do not have")
+
+
+def read_task(path: str | os.PathLike[str]) -> str:
+    """The name of the task that a checkpoint was trained on.
+
+    Raises:
+        FileNotFoundError, ValueError: As :func:`read_checkpoint`.
+    """
+    task = read_checkpoint(path)["graphdep"]["config"].get("task")
+    if not isinstance(task, str):
+        raise ValueError(f"{path}: damaged checkpoint: 'task' is {type(task).__name__}")
+    return task
+
+
+def load_task(
+    path: str | os.PathLike[str], edges: str | BaseTransform | None = None
+) -> tuple[LearningTask, RunState]:
+    """The trained task in a checkpoint, and what it was trained with.
+
+    A checkpoint names its edges, holds no code, and nothing is imported for a name in it. Edges of your own
+    are known after :func:`graphdep.transforms.register_edges`, or are given as :obj:`edges`. They must do
+    what they did in training, of which the checkpoint has a digest.
+
+    Args:
+        path: ``best.ckpt`` or ``last.ckpt`` of a run.
+        edges: The edges that it was trained with, or their name, where the name in the checkpoint is not
+            known here. (default: :obj:`None`)
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        UnknownEdgesError: If its edges are not known here; a :class:`ValueError` that says what to do.
+        ValueError: If it is no whole checkpoint of graphdep's, its parts do not fit together, or the edges
+            are not those of the training.
+    """
+    checkpoint = read_checkpoint(path)
+    try:
+        known = with_edges(checkpoint["graphdep"], edges)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    try:
+        state = RunState.from_state_dict(known)
+        _check_sizes(state.config, checkpoint["state_dict"])
+        task = state.build_task(checkpoint["state_dict"])
+        task.load_state_dict(checkpoint["state_dict"])
+    except UnknownEdgesError as error:
+        raise UnknownEdgesError(f"{path}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise ValueError(f"{path}: damaged checkpoint ({' '.join(str(error).split())[:200]})") from None
+    return task.eval(), state
+
+
+# The share of a loss by which it must be lower to fall: another order of examples changes its last digits.
+_FALL = 1e-4
+
+
+class RunCheckpoint(Checkpoint):
+    """Keeps ``best.ckpt`` and ``last.ckpt`` of a run, and stops it when nothing gets better any more.
+
+    Both are written after a validation, the best one first: whatever the moment of a kill, what
+    ``last.ckpt`` has not seen is done again in the same way.
+
+    Args:
+        folder: Folder of the run.
+        state: What goes into each file beside the weights.
+        metric: Decides which epoch is the best; of equal ones the first.
+        patience: Stop after so many epochs without a better one; :obj:`None` for never. (default:
+            :obj:`None`)
+        keep: ``"best"``, or ``"last"`` to take the last epoch for the best one. (default: ``"best"``)
+        floor: What no skill gets of :obj:`metric` on the validation split, after the first validation;
+            :obj:`None` where nobody knows. Epochs with exactly that score, as of a model that still gives all
+            words one label, do not count for :obj:`patience` while the training loss falls: of a small corpus
+            they are the first of many. (default: :obj:`None`)
+        val_every: After how many epochs each there is a validation. (default: :obj:`1`)
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        state: RunState,
+        metric: Metric,
+        patience: int | None = None,
+        keep: str = "best",
+        floor: Callable[[LearningTask], float | None] | None = None,
+        val_every: int = 1,
+    ) -> None:
+        self.folder, self.state, self.metric, self.patience = folder, state, metric, patience
+        self.keep, self.best, self.floor = keep, cast("float | None", None), floor
+        self.val_every = val_every
+        self.best_epoch = self.epochs = self.waited = 0
+        self.lowest_loss = math.inf
+        self._no_skill: tuple[float | None, ...] = ()  # the floor, once it was asked for
+        self.best_scores: dict[str, float] = {}
+        self.best_outputs: Outputs = ()  # of the validation split, where this process has seen that epoch
+        self.seconds: list[float] = []
+        self.val_seconds: list[float] = []
+        self._start = 0.0
+
+    @property
+    def best_path(self) -> Path:
+        return self.folder / "best.ckpt"
+
+    @property
+    def last_path(self) -> Path:
+        return self.folder / "last.ckpt"
+
+    def keeps(self, value: float) -> bool:
+        """Whether an epoch with that validation score becomes the one of ``best.ckpt``."""
+        return self.keep == "last" or self.metric.is_better(value, self.best)
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether patience has come to its end."""
+        return self.patience is not None and self.waited >= self.patience
+
+    def state_dict(self) -> dict[str, Any]:
+        names = ("best", "best_epoch", "epochs", "best_scores", "seconds", "val_seconds", "waited")
+        return {name: getattr(self, name) for name in (*names, "lowest_loss")}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for name, value in state_dict.items():
+            setattr(self, name, value)
+
+    def on_save_checkpoint(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        checkpoint["graphdep"] = self.state.state_dict() | {"scores": self.best_scores, "epoch": self.epochs}
+
+    def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self._stop_if_done(trainer)  # a run that was killed between its last epoch and its end
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self._start = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.is_last_batch:
+            self.seconds.append(self._lap())
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self.val_seconds.append(self._lap())
+
+    def _lap(self) -> float:
+        start, self._start = self._start, time.perf_counter()
+        return self._start - start
+
+    def validated(self, trainer: L.Trainer) -> bool:
+        """Whether the epoch that ends has had its validation."""
+        return (trainer.current_epoch + 1) % self.val_every == 0
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self.epochs = trainer.current_epoch + 1
+        if not self.validated(trainer):
+            return
+        scores = cast(LearningTask, pl_module).val_scores
+        value = monitored_score(self.metric, cast(LearningTask, pl_module))
+        self._wait(value, float(trainer.callback_metrics["train_loss"]), cast(LearningTask, pl_module))
+        if self.keeps(value):
+            self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
+            alone = trainer.world_size == 1  # else they stand in another order
+            self.best_outputs = cast(LearningTask, pl_module).val_outputs if alone else ()
+            trainer.save_checkpoint(self.best_path)
+        trainer.save_checkpoint(self.last_path)
+        self._stop_if_done(trainer)
+
+    def _wait(self, value: float, loss: float, task: LearningTask) -> None:
+        """Counts the epochs for patience."""
+        falls = loss < (1 - _FALL) * self.lowest_loss
+        self.lowest_loss = min(loss, self.lowest_loss)
+        if self.keeps(value):
+            self.waited = 0
+        elif not (falls and self._without_skill(value, task)):
+            self.waited += self.val_every
+
+    def _without_skill(self, value: float, task: LearningTask) -> bool:
+        if self.floor is None or self.patience is None:
+            return False
+        self._no_skill = self._no_skill or (self.floor(task),)
+        floor = self._no_skill[0]
+        return floor is not None and math.isclose(value, floor, abs_tol=1e-9)
+
+    def _stop_if_done(self, trainer: L.Trainer) -> None:
+        if self.stopped_early:
+            trainer.should_stop = True

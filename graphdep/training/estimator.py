@@ -1,0 +1,408 @@
+"""What estimators share: a trained model that answers for texts."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import torch
+from lightning import Callback
+from rich.progress import track
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_folder
+from graphdep.io.limits import check_limit, shown
+from graphdep.io.process import plain_console
+from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.parsing.resolver import resolve_parser, resolving
+from graphdep.training.checkpoint import RunState, load_task, save_task
+from graphdep.training.config import TrainConfig, resolve_model
+from graphdep.training.family import family_of, load_splits
+from graphdep.training.hub import HubModel
+from graphdep.training.run import run_folder, train_model
+from graphdep.training.trainer import METRICS, read_metrics
+from graphdep.transforms.presets import as_given, name_of
+
+T = TypeVar("T")
+# Of nodes in a batch at most: without syntax every word sees every other.
+BATCH_PAIRS = 2**22
+
+
+def batches_by_size(sizes: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once.
+
+    Args:
+        sizes: The nodes of each example.
+        batch_size: Examples a batch at most; fewer where they are large.
+    """
+    batches: list[list[int]] = []
+    pairs = 0
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        own = sizes[number] ** 2
+        if not batches or len(batches[-1]) == batch_size or pairs + own > BATCH_PAIRS:
+            batches.append([])
+            pairs = 0
+        batches[-1].append(number)
+        pairs += own
+    return batches
+
+
+def check_batch_size(batch_size: Any) -> None:
+    """Raises :class:`ValueError` if it is no whole number above 0, or too large a one."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+    check_limit("batch_size", batch_size)
+
+
+def check_family(checkpoint: str, config: TrainConfig, family: str, what: str) -> None:
+    """Raises :class:`ValueError` if a checkpoint's task is not of the family that a class is for, and says
+    what the checkpoint is for; ``what`` is what the class gives.
+    """
+    own = family_of(config.task)
+    if own.name != family:
+        raise ValueError(
+            f"{checkpoint}: trained on the task {config.task!r}, which gives no "
+            f"{what} but {own.gives}: see {own.used_by}"
+        )
+
+
+def resolve_device(device: str | torch.device | None) -> torch.device:
+    """A device by its name; :obj:`None` stands for a GPU if there is one.
+
+    Raises:
+        ValueError: If there is none of that name.
+    """
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"'device' must be a device such as 'cpu' or 'cuda' (got {device!r})") from None
+
+
+def check_weights(model: nn.Module, checkpoint: str) -> None:
+    """Raises :class:`ValueError` if a weight is not finite."""
+    if not all(parameter.isfinite().all() for parameter in model.parameters()):
+        raise ValueError(f"{checkpoint}: has diverged in training: its weights are not finite")
+
+
+def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool) -> Iterator[T]:
+    """The items, with a bar on stderr: if :obj:`progress` says so, or where it is :obj:`None` on a terminal
+    that has :obj:`much` to wait for.
+    """
+    shown = much and sys.stderr.isatty() if progress is None else progress
+    return iter(track(items, what, console=plain_console(stderr=True), disable=not shown))
+
+
+def parser_to_use(
+    checkpoint: str | os.PathLike[str], trained_with: str, given: str | Parser | None
+) -> str | Parser:
+    """The parser that was given, or else the checkpoint's if that is ``"bundled"``.
+
+    Raises:
+        ValueError: If the checkpoint names another one, which may stand for a file or a download.
+    """
+    if given is None and trained_with != "bundled":
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}; only 'bundled' is taken "
+            "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
+        )
+    return trained_with if given is None else given
+
+
+_SCRATCH = (None, "transformer")
+
+
+class TaskEstimator(HubModel, BaseEstimator):
+    """What estimators have in common that write their examples to a file and train a task on it.
+
+    A subclass spells the arguments, and keeps them as attributes of their names, those that are none of its
+    own as :attr:`settings`. It says what it needs (:attr:`task` and the other class variables), gives
+    :meth:`_train_on` the content of the file, and asks :meth:`_ready` for what predicts.
+    """
+
+    task: ClassVar[str]
+    """The task that is trained, on a file of one's own."""
+    called: ClassVar[str] = "the model"
+    """What one that was fitted is called in messages."""
+    answers: ClassVar[str]
+    """What one gives, in messages."""
+    predictor: ClassVar[Callable[..., Any]]
+    """Makes what predicts of a trained task, its state, a parser and a name; it has :obj:`labels`."""
+    own: ClassVar[tuple[str, ...]] = ()
+    """Settings that :meth:`_train_on` gets from the subclass."""
+    needed: ClassVar[tuple[str, ...]] = ("train",)
+    """Settings without which there are none."""
+    usual_models: ClassVar[tuple[str, str]]
+    """The models where none is named, from nothing and on a pretrained encoder."""
+
+    encoder: str | os.PathLike[str] | None
+    model: str | None
+    edges: str | BaseTransform | None
+    parser: str | Parser
+    validation_fraction: float
+    random_state: int | np.random.RandomState | None
+    batch_size: int
+    device: str | torch.device | None
+    progress: bool
+    folder: str | os.PathLike[str] | None
+    cache: str | os.PathLike[str] | None
+    callbacks: Sequence[Callback] | None
+    max_words: int
+    truncate: bool
+    settings: dict[str, Any]
+    _predictor: Any = None
+    _trained_edges: str | BaseTransform | None = None
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes the trained model, whole or not at all: a checkpoint for :meth:`load` and for ``graphdep
+        predict``.
+
+        The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
+        kept or others, such as ``--train`` (for the floor) and ``--test``.
+        """
+        check_is_fitted(self, "classes_")
+        save_task(file, self._predictor.task, self._predictor.state)
+
+    @classmethod
+    def load(
+        cls,
+        file: str | os.PathLike[str],
+        *,
+        edges: str | BaseTransform | None = None,
+        parser: str | Parser | None = None,
+        device: str | torch.device | None = None,
+        batch_size: int = 32,
+    ) -> Self:
+        """A trained model from what :meth:`save` wrote, or from the checkpoint of any run on the same family
+        of tasks, with arguments and settings of which a copy trains alike. No code in the file is run.
+
+        Args:
+            file: The file, such as ``best.ckpt``.
+            edges: The edges that it was trained with, or their name, where they are your own and not known by
+                the name in the file, which holds no code. What they do to a small batch shows whether they
+                are the same. (default: :obj:`None`)
+            parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
+                ``"bundled"``. (default: :obj:`None`)
+            device, batch_size: As in the class.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            UnknownEdgesError: If the edges have to be given.
+            ValueError: If it is no checkpoint, the model is for other tasks, the parser has to be given, or
+                the edges are others than those of the training.
+        """
+        task, state = load_task(file, edges)
+        config = state.config
+        check_family(os.fspath(file), config, family_of(cls.task).name, cls.answers)
+        options: dict[str, Any] = {
+            "parser": parser_to_use(file, config.parser, parser),
+            "device": device,
+            "batch_size": batch_size,
+            "random_state": config.seed,
+        }
+        loaded = cls(**options, **cls._arguments_of(config))
+        loaded.settings = loaded._settings_of(config)
+        trained = loaded.settings.pop("edges", None)
+        loaded.edges = as_given(trained) if edges is None else edges
+        loaded._set(task, state, os.fspath(file))
+        return loaded
+
+    def _set(self, task: Any, state: RunState, name: str) -> None:
+        """Takes up a trained model."""
+        parser = self._parser_to_predict(state.config)
+        options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
+        predictor = type(self).predictor(task, state, parser, name, progress=False, **options)
+        labels = predictor.labels
+        if labels is None:
+            raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
+        # As scikit-learn's scorers of probabilities have the classes.
+        self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        self._trained_edges = self.edges
+        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
+
+    def _ready(self) -> Any:
+        """What predicts, in batches as the argument says now."""
+        check_is_fitted(self, "classes_")
+        batch_size = plain(self.batch_size)
+        check_batch_size(batch_size)
+        self._predictor.batch_size = batch_size
+        return self._predictor
+
+    @property
+    def _limit(self) -> WordLimit:
+        return WordLimit(plain(self.max_words), plain(self.truncate))
+
+    def _trained(self) -> tuple[Any, RunState]:
+        check_is_fitted(self, "classes_")
+        return self._predictor.task, self._predictor.state
+
+    def _result(self) -> Mapping[str, Any] | None:
+        return getattr(self, "result_", None)
+
+    @classmethod
+    def _of_folder(cls, folder: str, **options: Any) -> Self:
+        given = {"edges": None, "parser": None, "device": None, "batch_size": 32, **options}
+        return cls.load(folder, **given)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments, settings among them."""
+        return {**super().get_params(deep), **self.settings}
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes arguments; a name that is none is a setting of the training."""
+        own = self._get_param_names()
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
+        return self
+
+    def _train_on(self, text: str, name: str, **own: Any) -> None:
+        """Trains on a file with that content, whose name begins with ``name``, and takes up the model;
+        ``own`` are the settings that :attr:`own` names.
+        """
+        with temporary_folder("graphdep-fit") as temporary:
+            folder = Path(temporary if self.folder is None else self.folder).absolute()
+            self._train_in(folder, text, name, own)
+
+    def _train_in(self, folder: Path, text: str, name: str, own: Mapping[str, Any]) -> None:
+        # Fits in one folder, such as those of a search, do not write over each other's texts.
+        path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+        config = self._config(path, folder, own)
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
+        with resolving(self._parses(), None if self.progress else False):
+            splits = load_splits(config)
+        console = plain_console(stderr=True, quiet=not self.progress)
+        run = run_folder(config, splits, folder)
+        callbacks = list(self.callbacks or ())
+        result, task, state = train_model(config, run, splits, console, callbacks)
+        self.history_ = read_metrics(run / METRICS)
+        assert state is not None
+        if self.folder is None:  # the files are gone by the end
+            config = config.replace(train=path.name, root=None)
+            result |= {"checkpoint": None, "config": config.to_dict()}
+        self._set(task, dataclasses.replace(state, config=config), self.called)
+        self.result_ = result
+
+    def _parses(self) -> Path | None:
+        """The file of parses that fits share; :obj:`None` for the one in their folder."""
+        if self.cache is not None:
+            return Path(self.cache)
+        if self.folder is not None:
+            return None
+        return Path(_parses_of_process(os.getpid()).name, "parses.sqlite")
+
+    def _parser_to_predict(self, config: Any) -> str | Parser:
+        """The parser, with its parses where a file for them was named."""
+        if self.cache is None:
+            return self.parser
+        reads = {"arcs": getattr(config, "arcs", "basic"), "constituents": config.reads_constituents}
+        return resolve_parser(self.parser, cache=Path(self.cache), **reads)
+
+    def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
+        if not isinstance(self.parser, str):
+            raise TypeError(f"'parser' must be a name where a model is trained (got {shown(self.parser)})")
+        given = self._given(path, folder, own)
+        settings = {name: plain(value) for name, value in self.settings.items()}
+        twice = sorted(given.keys() & settings.keys())
+        if twice:
+            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
+        scratch, known = self.encoder in _SCRATCH, TrainConfig.of_task(self.task)
+        model = plain(self.model) or self.usual_models[not scratch]
+        if scratch and resolve_model(model, known.models).overrides.get("encoder") not in (
+            None,
+            *known.encoders,
+        ):
+            raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got {self.encoder!r})")
+        return TrainConfig.of(model, **given, **settings)
+
+    def _given(self, path: Path, folder: Path, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        on_cpu = resolve_device(self.device).type == "cpu"
+        given = {
+            "task": self.task,
+            "train": str(path),
+            **own,
+            "root": str(folder / "data"),
+            "parser": self.parser,
+            **({} if self.edges is None else {"edges": name_of(self.edges)}),
+            "val_fraction": self.validation_fraction,
+            "val_seed": int(seed),
+            "seed": int(seed),
+            "batch_size": self.batch_size,
+            "max_words": self.max_words,
+            "truncate": self.truncate,
+            "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
+            **({} if self.encoder in _SCRATCH else {"encoder": os.fspath(self.encoder)}),
+        }
+        return {name: plain(value) for name, value in given.items()}
+
+    @classmethod
+    def _arguments_of(cls, config: Any) -> dict[str, Any]:
+        """The arguments that a trained model's settings are."""
+        arguments = {"encoder": config.encoder, "model": config.model}
+        if config.kind != TrainConfig.of_task(cls.task).kind:
+            return arguments
+        files = {"max_words": config.max_words, "truncate": config.truncate}
+        return {**arguments, **files, "validation_fraction": config.val_fraction}
+
+    def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
+        """The settings of a trained model that neither its preset nor an argument has, so that a copy of it
+        trains alike.
+        """
+        needed = {name: getattr(config, name) for name in self.needed if hasattr(config, name)}
+        preset = type(config).of(config.model, task=config.task, **needed).to_dict()
+        places = TrainConfig.of_task(self.task).places
+        elsewhere = {"model", "encoder", *self._given(Path(), Path(), {}), *self.own, *places}
+        own = {name: value for name, value in config.to_dict().items() if value != preset[name]}
+        return {name: value for name, value in own.items() if name not in elsewhere}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {key: value for key, value in super().__getstate__().items() if key != "_predictor"}
+        if self._predictor is not None:
+            with temporary_folder("graphdep-model") as folder:
+                path = Path(folder, "model.ckpt")
+                self.save(path)
+                state["_checkpoint"] = path.read_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        checkpoint = state.pop("_checkpoint", None)
+        super().__setstate__(state)
+        if checkpoint is None:
+            return
+        with temporary_folder("graphdep-model") as folder:
+            path = Path(folder, "model.ckpt")
+            path.write_bytes(checkpoint)
+            self._set(*load_task(path, self._trained_edges), self.called)
+
+
+@cache
+def _parses_of_process(pid: int) -> tempfile.TemporaryDirectory[str]:
+    """A folder that is gone when this process ends; one that was forked off has its own."""
+    remove_leftovers(tempfile.gettempdir(), "graphdep-parses", "")
+    folder = tempfile.TemporaryDirectory(prefix=".graphdep-parses.")
+    with contextlib.suppress(OSError):  # not on Windows
+        hold(os.open(folder.name, os.O_RDONLY), folder.name)  # as long as this process lives
+    return folder
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
+    return value.item() if isinstance(value, np.generic) else value

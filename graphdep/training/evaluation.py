@@ -1,0 +1,308 @@
+"""Scores and predictions of a trained model on a split."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from rich.console import Console
+
+from graphdep.io.files import atomic_path
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import SplitScores, family_of, load_splits
+from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
+from graphdep.training.splits import SPLITS, Splits
+from graphdep.training.task import resolve_task
+from graphdep.training.trainer import ScoringBar, interruptible, make_trainer, quiet
+from graphdep.transforms.presets import UnknownEdgesError
+
+PREDICTIONS = "predictions.csv"
+_HEADER = "example,target,prediction"
+_GROUPED = f"{_HEADER},group"
+# As repr() writes them; float() takes more, such as 1_0 or the digits of other scripts.
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_FLOAT = re.compile(r"-?[0-9]+(?=[.e])(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_INT64 = range(-(2**63), 2**63)
+
+
+class Predictions(NamedTuple):
+    """What metrics compare, of a whole split."""
+
+    target: np.ndarray
+    """``[N]``, whole numbers for classes, else floats."""
+    prediction: np.ndarray
+    """``[N]``, likewise."""
+    group: np.ndarray | None = None
+    """``[N]``, whole numbers: examples of one number belong together, such as the words of a sentence, and
+    are drawn together where systems are compared; :obj:`None` where each stands for itself.
+    """
+
+
+def write_predictions(
+    path: str | os.PathLike[str],
+    target: np.ndarray,
+    prediction: np.ndarray,
+    group: np.ndarray | None = None,
+    beside: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Writes a line an example, ``example,target,prediction`` and perhaps ``group``, whole or not at all;
+    behind them what people read, such as the names of labels and the texts.
+
+    Examples count from 0; numbers are written so that they are read back exactly. Line breaks in texts become
+    spaces: an example is a line.
+
+    Args:
+        path: The file.
+        target, prediction, group: See :class:`Predictions`.
+        beside: Texts by the names of their columns, which are not read back. (default: none)
+
+    Raises:
+        ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
+            float64 holds, or a group is no whole number.
+    """
+    if target.shape != prediction.shape or target.ndim != 1 or not target.size:
+        shapes = f"{target.shape} and {prediction.shape}"
+        raise ValueError(f"'target' and 'prediction' must be vectors of one size > 0 (got {shapes})")
+    for name, values in (("target", target), ("prediction", prediction)):
+        if not _is_exact(values):
+            raise ValueError(
+                f"'{name}' must be finite numbers that int64 or float64 holds (got {values.dtype} {values})"
+            )
+    columns = [target.tolist(), prediction.tolist()]
+    if group is not None:
+        if group.shape != target.shape or group.dtype.kind not in "iu" or not _is_exact(group):
+            raise ValueError(
+                f"'group' must be {target.size} whole numbers that int64 holds (got {group.dtype}, shape "
+                f"{group.shape})"
+            )
+        columns.append(group.tolist())
+    texts = {name: [" ".join(text.split()) for text in column] for name, column in (beside or {}).items()}
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*(_HEADER if group is None else _GROUPED).split(","), *texts])
+        writer.writerows(zip(count(), *columns, *texts.values()))
+
+
+def read_predictions(path: str | os.PathLike[str]) -> Predictions:
+    """Reads what :func:`write_predictions` wrote.
+
+    A column of whole numbers becomes int64, any other one float64. Files need no groups.
+
+    Raises:
+        ValueError: If anything in it is not as it was written; names the file and the line.
+        OSError: If it cannot be read.
+    """
+    # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        lines = file.read().split("\n")
+    known = next((header for header in (_GROUPED, _HEADER) if f"{lines[0]},".startswith(f"{header},")), None)
+    if known is None:
+        raise _error(path, 1, f"the header must be {_HEADER!r} or {_GROUPED!r}", lines[0])
+    if lines[-1] != "":
+        raise _error(path, len(lines), "the file is cut: its last line has no line break", lines[-1])
+    lines.pop()
+    if len(lines) == 1:
+        raise _error(path, 1, "no example after the header")
+    # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
+    names, more = known.split(",")[1:], lines[0] != known
+    rows = [_row(path, number, line, names, more) for number, line in enumerate(lines[1:], start=2)]
+    return Predictions(*(_array(column) for column in zip(*rows)))
+
+
+def shared_groups(predictions: Sequence[Predictions]) -> np.ndarray | None:
+    """The groups of runs on the same examples, from those that have any.
+
+    Raises:
+        ValueError: If two runs have different ones.
+    """
+    groups = [found.group for found in predictions if found.group is not None]
+    for other in groups[1:]:
+        (different,) = np.nonzero(other != groups[0])
+        if different.size:
+            i = different[0]
+            raise ValueError(
+                f"example {i} is of group {groups[0][i]} in one run and of {other[i]} in another: these are "
+                "not the same examples"
+            )
+    return groups[0] if groups else None
+
+
+def _is_exact(values: np.ndarray) -> bool:
+    if values.dtype.kind in "iu":
+        return int(values.max()) in _INT64
+    return values.dtype.kind == "f" and values.dtype.itemsize <= 8 and bool(np.isfinite(values).all())
+
+
+def _row(
+    path: str | os.PathLike[str], number: int, line: str, names: list[str], more: bool
+) -> tuple[float, ...]:
+    """The numbers of a line, behind which there may be texts, in quotes of their own."""
+    cells = line.split(",", len(names) + 1) if more else line.split(",")
+    wanted = len(names) + 1 + more
+    if len(cells) != wanted:
+        raise _error(path, number, f"{len(cells)} columns instead of {wanted}", line)
+    if cells[0] != str(number - 2):
+        raise _error(path, number, f"expected example {number - 2}", cells[0])
+    return tuple(_number(path, number, name, cell) for name, cell in zip(names, cells[1:]))
+
+
+def _number(path: str | os.PathLike[str], number: int, name: str, text: str) -> float:
+    if _WHOLE.fullmatch(text) and int(text) in _INT64:
+        return int(text)
+    if name == "group":
+        raise _error(path, number, "the group is not a whole number", text)
+    value = float(text) if _FLOAT.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise _error(path, number, f"the {name} is not a finite number", text)
+    return value
+
+
+def _array(column: tuple[float, ...]) -> np.ndarray:
+    whole = all(isinstance(value, int) for value in column)
+    return np.array(column, dtype=np.int64 if whole else np.float64)
+
+
+def _error(path: str | os.PathLike[str], line: int, message: str, value: str | None = None) -> ValueError:
+    shown = "" if value is None else f" (got {value[:80]!r})"
+    return ValueError(f"{os.fspath(path)}:{line}: {message}{shown}")
+
+
+def evaluate(
+    checkpoint: str | os.PathLike[str],
+    split: str = "test",
+    *,
+    settings: dict[str, Any] | None = None,
+    splits: Splits | None = None,
+) -> dict[str, Any]:
+    """Scores a checkpoint on a split: the same numbers as at the end of its training.
+
+    Args:
+        checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
+        split: ``"train"``, ``"val"`` or ``"test"``, or another test split of the task, such as MNLI's
+            ``"test-mismatched"``. (default: ``"test"``)
+        settings: Settings that replace the checkpoint's, e.g. ``root``: those of places and data, of the
+            edges, and of decoding, but none that the weights depend on. (default: none)
+        splits: The data. (default: loaded as the settings say)
+
+    A checkpoint chooses no place: ``root``, ``raw_from``, the user's own files and ``num_workers`` are those
+    of :obj:`settings` or the defaults, and so is a parser other than ``"bundled"``.
+
+    Raises:
+        FileNotFoundError: If the checkpoint is missing.
+        ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
+            cannot be another one than in training; or if it was trained with places or a parser other than
+            the defaults, which :obj:`settings` have to repeat or replace.
+    """
+    task, state = _load(checkpoint, (settings or {}).get("edges"))
+    config = state.config.for_evaluation(settings or {})
+    others = resolve_task(config.task).other_tests
+    if split not in (*SPLITS, *others):
+        raise ValueError(f"'split' must be one of {', '.join((*SPLITS, *others))} (got {split!r})")
+    if ("test" if split in others else split) not in config.splits:
+        advice = family_of(config.task).missing_split(config, split)
+        raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
+    family_of(config.task).adapt(task, config)
+    if splits is None:
+        _check_named(checkpoint, state.config, settings or {})
+        splits = _splits_of(task, state, config, split)
+    scored = score_split(task, splits, split, config)
+    return {
+        "task": config.task,
+        "model": config.model,
+        "label": config.label,
+        "seed": config.seed,
+        "split": split,
+        "metrics": scored.metrics,
+        "floor": scored.floor,
+        "reference": scored.reference,
+        **({"tables": scored.tables} if scored.tables else {}),
+        "signature": config.signatures(),
+        "parameters": count_parameters(task),
+        "checkpoint": str(checkpoint),
+    }
+
+
+def _load(checkpoint: str | os.PathLike[str], edges: str | None) -> tuple[LearningTask, RunState]:
+    """The task; where the checkpoint's name for its edges is not known, :obj:`edges` have to be the same."""
+    try:
+        return load_task(checkpoint)
+    except UnknownEdgesError:
+        if edges is None:
+            raise
+    return load_task(checkpoint, edges)
+
+
+def _check_named(checkpoint: str | os.PathLike[str], config: TrainConfig, given: Mapping[str, Any]) -> None:
+    """Raises :class:`ValueError` if a checkpoint names places or a parser that nobody has given."""
+    named = {name: value for name, value in config.named().items() if name not in given}
+    if named:
+        was = ", ".join(f"{name}={value!r}" for name, value in named.items())
+        again = " ".join(_option(name, value) for name, value in named.items())
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: trained with {was}; no file, folder or parser but 'bundled' is taken "
+            f"from a checkpoint: if you trust these names, give them as 'settings' ({again})"
+        )
+
+
+def _option(name: str, value: str) -> str:
+    """A setting as one types it; what cannot be shown as it is, is shown by its ``repr``."""
+    value = value if value.isprintable() else repr(value)
+    own = name in ("root", "parser")
+    return f"--{name} {shlex.quote(value)}" if own else f"--set {shlex.quote(f'{name}={value}')}"
+
+
+def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
+    """A split, and what its floor is computed from, with the words that a model was trained on."""
+    family = family_of(config.task)
+    needed = tuple(dict.fromkeys((*family.floor_reads, split)))
+    pretrained = backbone_of(task.model) if config.pretrained else None
+    labels = state.labels if family.known_labels(config) else None
+    return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
+
+
+def count_parameters(task: LearningTask) -> int:
+    """Numbers that are learnt."""
+    return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
+
+
+def _predict(
+    task: LearningTask, splits: Splits, split: str, config: TrainConfig, console: Console | None
+) -> Outputs:
+    """The outputs of a split, through the one way that training and evaluation share."""
+    with quiet(), interruptible():
+        trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
+        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config))))
+
+
+def score_split(
+    task: LearningTask,
+    splits: Splits,
+    split: str,
+    config: TrainConfig,
+    folder: Path | None = None,
+    console: Console | None = None,
+    outputs: Outputs = (),
+) -> SplitScores:
+    """All that is said of a split; what is worth keeping goes to ``folder``, and a bar to ``console``. The
+    task's outputs are computed where there are none.
+    """
+    outputs = outputs or _predict(task, splits, split, config, console)
+    family = family_of(config.task)
+    tables = family.tables(task, splits, split, outputs)
+    floor = family.floor(task, splits, split, outputs)
+    scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
+    scored = scored | family.extra_scores(task, splits, split, config, folder)
+    if folder is not None and split == splits.compared:
+        beside = family.readable(task, splits, split, outputs)
+        write_predictions(folder / PREDICTIONS, *task.compared(outputs), task.groups(outputs), beside)
+    return scored

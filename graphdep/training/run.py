@@ -1,0 +1,595 @@
+"""One run: training, best checkpoint, scores, predictions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+
+import lightning as L
+import sklearn.metrics  # noqa: F401 (the first validation would take the time that this takes)
+import torch
+from lightning.pytorch.loggers import Logger
+from rich.console import Console
+from torch import Tensor
+
+from graphdep.io.files import BEST, atomic_path, remove_leftovers
+from graphdep.io.process import plain_console
+from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
+from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
+from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run
+from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
+from graphdep.training.family import SplitScores, family_of, load_splits
+from graphdep.training.learning_task import LearningTask
+from graphdep.training.splits import Splits
+from graphdep.training.trainer import (
+    METRICS,
+    STEPS,
+    EpochReport,
+    MetricsFile,
+    Processes,
+    interruptible,
+    make_logger,
+    make_trainer,
+    quiet,
+    read_metrics,
+    why_early,
+)
+from graphdep.transforms.presets import UnknownEdgesError
+from graphdep.version import __version__
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class FolderInUseError(ValueError):
+    """Another process trains in the folder of a run."""
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
+    """Makes the folder and holds its lock, which a kill frees as well.
+
+    Args:
+        folder: The folder.
+        does: What another process then does in it, for the error. (default: :obj:`"trains"`)
+
+    Raises:
+        FolderInUseError: If another process is in it.
+        ValueError: If the lock is a link.
+        OSError: If nothing can be written to the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # A link would lead elsewhere, and what it leads to is not ours to empty.
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if (folder / ".lock").is_symlink():
+            raise ValueError(f"{folder / '.lock'}: is a link, not the lock of a run") from None
+        raise error
+    with open(handle, "r+") as lock:
+        if fcntl is not None and not _locks(lock):
+            raise FolderInUseError(f"{folder}: another process {does} in this folder")
+        yield
+
+
+def _locks(lock: IO[str]) -> bool:
+    """Whether the lock could be had, within a tenth of a second: :func:`is_taken` has it for a moment."""
+    for _ in range(10):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def is_taken(folder: Path) -> bool:
+    """Whether a process holds the lock of a folder; :obj:`False` where nothing tells (Windows)."""
+    if fcntl is None:
+        return False
+    try:
+        handle = os.open(folder / ".lock", os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+CURVES = "curves.png"
+# What a report reads of a result; numbers may be whole.
+_RESULT_KEYS = {
+    "metrics": dict,
+    "floor": dict,
+    "seed": int,
+    "checkpoint": str,
+    "parameters": int,
+    "reference": dict,
+    "floor_frozen": dict,
+    "own_edges": dict,
+}
+_RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
+
+# The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
+_FILES = ("last.ckpt", RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE)
+
+logger = logging.getLogger("graphdep.training")
+
+
+def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
+    """The folder below ``base`` that no run with other settings or other data has."""
+    digest = settled(config).digest(splits.digest())
+    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{digest}"
+
+
+def run_on_other_edges(config: TrainConfig, folder: Path) -> Path | None:
+    """The folder beside a new run's that has a finished run of the same settings, whose own edges had the
+    same names and were others.
+    """
+    if folder.exists() or not (own := config.own_edges()):
+        return None
+    settings = settled(config).to_dict()
+    for path in sorted(folder.parent.glob(f"{folder.name.rpartition('_')[0]}_*/{RESULT}")):
+        with contextlib.suppress(
+            OSError, ValueError, AttributeError
+        ):  # a damaged one is told of by who resumes
+            result = json.loads(path.read_text(encoding="utf-8"))
+            if result.get("config") == settings and result.get("own_edges") not in (None, own):
+                return path.parent
+    return None
+
+
+def train(
+    config: TrainConfig,
+    folder: str | os.PathLike[str],
+    *,
+    splits: Splits | None = None,
+    resume: bool = False,
+    title: str | None = None,
+    console: Console | None = None,
+    floor_frozen: Mapping[str, float] | None = None,
+    callbacks: Sequence[L.Callback] = (),
+    logger: str | Logger | None = None,
+    log_every: int | None = None,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
+) -> dict[str, Any]:
+    """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
+
+    Args:
+        config: The settings.
+        folder: Gets ``run.yaml`` with all settings, ``best.ckpt``, ``last.ckpt``, ``result.json``,
+            ``metrics.csv`` with the values of every epoch, which ``curves.png`` shows, ``predictions.csv`` of
+            the test split, or without one of the validation split, and of dialogues ``responses-val.jsonl``
+            and ``responses-test.jsonl``.
+        splits: The data. (default: loaded as the settings say)
+        resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
+            one. A finished run is not repeated. (default: :obj:`False`)
+        title: Name of the run in progress lines. (default: model and seed)
+        console: Where progress goes. (default: stderr)
+        floor_frozen: What the pretrained encoder gets on these data before it is trained, where another run
+            has found it. (default: computed, where the settings ask for it)
+        callbacks: Lightning's callbacks, or your own, beside those of the run. They see a
+            :class:`~graphdep.tasks.LearningTask`, whose scores of the validation split are logged as
+            ``val_...``; what changes weights, data or the number of epochs changes the result, which the
+            folder's name does not say. (default: none)
+        logger: ``"tensorboard"`` or ``"wandb"``, where their package is installed, or one of Lightning's,
+            that gets the values of epochs as well. (default: none)
+        log_every: Write ``steps.csv``, too, with the loss and the learning rate after every so many updates,
+            and tell them to the logger. (default: :obj:`None`)
+        devices, nodes, strategy: Processes a machine, machines, and ``"ddp"``: several processes train one
+            model, see :class:`~graphdep.training.trainer.Processes`. They share each batch of
+            ``batch_size`` examples, so that the result is that of one process but for rounding and for
+            dropout, which each draws for itself. The first one writes the files and scores; the others, which
+            run the same program, wait for it and get the same result. (default: :obj:`1`, :obj:`1`,
+            ``"auto"``)
+
+    Returns:
+        The result, which is also written to ``result.json``: plain values.
+
+    Raises:
+        ValueError: If :obj:`resume` meets a run with other settings or data, another process trains in the
+            folder, the splits are not those of the settings, or several processes have
+            ``precision="auto"``, which each would find out for itself.
+        TrainingError: If the loss, or an output on the validation split, is not finite any more.
+        OSError: If nothing can be written to the folder.
+    """
+    folder, processes = Path(folder), Processes(devices, nodes, strategy)
+    processes.end_with_first()
+    processes.check_precision(config.precision)
+    told = _Telling(title, console, tuple(callbacks), logger, log_every)
+    splits = splits or load_splits(config)
+    run = _run(config, folder, splits, resume, told, floor_frozen, processes)
+    return _result_of_first(folder) if run is None else run.result
+
+
+class Trained(NamedTuple):
+    """The result of a run, and the model of its best epoch with what it was trained with, which a run that
+    was finished before does not load.
+    """
+
+    result: dict[str, Any]
+    task: LearningTask | None = None
+    state: RunState | None = None
+
+
+def train_model(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    console: Console | None = None,
+    callbacks: Sequence[L.Callback] = (),
+) -> Trained:
+    """As :func:`train` in one process and from the beginning, with the model of the best epoch."""
+    told = _Telling(console=console, callbacks=tuple(callbacks))
+    run = _run(config, folder, splits, False, told, None, Processes())
+    assert run is not None  # the process is the first
+    return run
+
+
+class _Telling(NamedTuple):
+    """What is told of a run, and to whom; see :func:`train`."""
+
+    title: str | None = None
+    console: Console | None = None
+    callbacks: tuple[L.Callback, ...] = ()
+    logger: str | Logger | None = None
+    log_every: int | None = None
+
+
+def _run(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    resume: bool,
+    told: _Telling,
+    floor_frozen: Mapping[str, float] | None,
+    processes: Processes,
+) -> Trained | None:
+    """:func:`_train` while no other process writes to the folder."""
+    with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
+        if processes.first:
+            _sweep(folder, family_of(config.task).files)
+        return _train(config, folder, splits, resume, told, floor_frozen, processes)
+
+
+def _train(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    resume: bool,
+    told: _Telling,
+    floor_frozen: Mapping[str, float] | None,
+    processes: Processes,
+) -> Trained | None:
+    """What comes of a run, which is nothing in a process that is not the first."""
+    first, several = processes.first, processes.count > 1
+    if splits.settings not in (None, config.data_settings()):
+        raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
+    asked, config = config.precision, settled(config)
+    config.own_edges()  # edges that cannot be told from others fail here, not at the first checkpoint
+    pretrained = load_pretrained(config) if config.pretrained else None
+    state, found, vectors = _new_state(config, splits, pretrained)
+    if resume and (finished := _finished(folder, state)) is not None:
+        return Trained(finished)
+    if floor_frozen is None:
+        floor_frozen = _floor_frozen(config, splits, pretrained) if first else {}
+    L.seed_everything(config.seed, workers=True, verbose=False)
+    task = _new_task(state, vectors, pretrained)
+    start, done = _resume_from(folder, state) if resume else (None, 0)
+    if start is None and first:
+        _set_aside(folder, family_of(config.task).files, resume, config.val_every)
+    metric = monitored(config, task)
+    floor = partial(_val_floor, config.task, splits, metric.name)
+    checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
+    console = told.console if first else plain_console(quiet=True)
+    report = EpochReport(told.title or f"{config.label} seed {config.seed}", checkpoint, console)
+    if asked == "auto":
+        report.say(f"precision={config.precision} (auto)")
+    values = MetricsFile(folder, checkpoint, told.log_every)
+    if first:
+        write_run(folder / RUN_FILE, config)
+    with quiet():
+        logger = make_logger(told.logger, folder, config, report.title) if first else None
+        callbacks = [checkpoint, report, *([values] if first else []), *told.callbacks]
+        trainer = make_trainer(config, folder, callbacks, logger, processes)
+        train_loader = splits.loader("train", config, shuffle=True, shared=several)
+        # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
+        # only then: after a resume they would be those of the first epoch.
+        cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
+        loaders = train_loader, splits.loader("val", config, shared=several)
+        with interruptible():
+            trainer.fit(task, *loaders, ckpt_path=start)
+    if not first:
+        return None
+    best, kept = load_task(checkpoint.best_path)
+    _check_same(
+        *(checkpoint.best_path, state, kept.config, kept.data["digest"], kept.config.own_edges()),
+        ignore=config.late,
+    )
+    family_of(config.task).finish(best, folder)
+    if not _validates_what_is_kept(config, task, told):
+        checkpoint.best_outputs = ()
+    unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
+    if unseen:
+        report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
+    _draw_curves(folder / CURVES, values, checkpoint, report.title)
+    result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
+    _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
+    best.trainer = None  # which has the data
+    return Trained(result, best, kept)
+
+
+def _validates_what_is_kept(config: TrainConfig, task: LearningTask, told: _Telling) -> bool:
+    """Whether a validation's outputs are those of the weights that are kept: a callback may have had others
+    then, and what a frozen encoder remembers differs in its last digits.
+    """
+    own = type(task).configure_callbacks is not L.LightningModule.configure_callbacks
+    return not (told.callbacks or own or getattr(config, "frozen", False))
+
+
+def _result_of_first(folder: Path) -> dict[str, Any]:
+    """What the first process has written."""
+    path = folder / RESULT
+    if not path.exists():
+        raise FileNotFoundError(f"no file {path}: processes that train together must see the same folders")
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result | {"checkpoint": str(folder / BEST)}
+
+
+def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str) -> None:
+    # A run that was killed after its last epoch has no more of them to see.
+    epochs = values.epochs or read_metrics(path.with_name(METRICS))
+    from graphdep.visualization.plots import plot_curves
+
+    figure = plot_curves(epochs, metric=run.metric.name, best_epoch=run.best_epoch, title=title)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=100, format="png")
+
+
+def _val_floor(name: str, splits: Splits, metric: str, task: LearningTask) -> float | None:
+    """What no skill gets of a metric on the validation split."""
+    found = family_of(name).floor(task, splits, "val", task.val_outputs)
+    return found.get(f"val_{metric}")
+
+
+def _new_state(
+    config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
+) -> tuple[RunState, float | None, Tensor | None]:
+    vectors, found, known = None, None, None
+    if config.vectors is not None:
+        from graphdep.vocab.vectors import load_vectors
+
+        scale = config.vectors_scale
+        vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed, scale=scale)
+    data = {"digest": splits.digest(), **splits.describe()}
+    dim = None if vectors is None else vectors.size(1)
+    if pretrained is not None:
+        from graphdep.nn.pretrained.loading import encoder_state
+
+        known = encoder_state(pretrained)
+    labels = family_of(config.task).labels(splits)
+    return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
+
+
+def _floor_frozen(
+    config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
+) -> dict[str, float]:
+    """What the encoder gets before it is trained."""
+    if pretrained is None or not getattr(config, "floor_frozen", False):
+        return {}
+    own = pretrained.model.device
+    cuda = config.accelerator != "cpu" and torch.cuda.is_available()
+    try:
+        return family_of(config.task).floor_frozen(config, splits, pretrained.to("cuda" if cuda else own))
+    finally:
+        pretrained.to(own)
+
+
+def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
+    family, sizes = family_of(state.config.task), (len(state.vocab), len(state.relations))
+    task = family.build(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
+    family.begin(task, state.config)
+    return task.train()  # a pretrained encoder may not be in that mode
+
+
+def _sweep(folder: Path, files: tuple[str, ...]) -> None:
+    """Removes what killed runs were writing; an encoder's checkpoint may have gigabytes."""
+    for name in (*_FILES, *files, BEST):
+        remove_leftovers(folder, name)
+
+
+def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: int) -> None:
+    """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
+    that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
+    """
+    names = [name for name in (*_FILES, *files, "best.ckpt") if (folder / name).exists()]
+    if {*names} <= {RUN_FILE, STEPS, METRICS} and _epochs(folder) <= val_every:
+        for name in names:  # of a run that was killed before its first checkpoint: folders would only grow
+            (folder / name).unlink()
+        return
+    previous, number = folder / "previous", 1
+    while previous.exists():
+        number += 1
+        previous = folder / f"previous-{number}"
+    previous.mkdir()
+    if "last.ckpt" in names and RESULT not in names:
+        logger.warning(
+            "%s: an unfinished run is set aside in %s; with resume (--resume) it would go on",
+            *(folder, previous.name),
+        )
+    elif resume:
+        logger.warning(
+            "%s: no last.ckpt to go on from, a new run starts; set aside in %s: %s",
+            *(folder, previous.name, ", ".join(names)),
+        )
+    elif RESULT in names:
+        size = sum((folder / name).stat().st_size for name in names) / 2**20
+        logger.warning(
+            "%s: a finished run is set aside in %s (%.0f MB); with resume (--resume) the "
+            "same one would not be made again",
+            *(folder, previous.name, size),
+        )
+    for name in names:
+        os.replace(folder / name, previous / name)
+
+
+def _epochs(folder: Path) -> int:
+    """How many epochs have values, which are written before their checkpoint."""
+    try:
+        return len(read_metrics(folder / METRICS))
+    except ValueError:  # damaged, and so not ours to delete
+        return sys.maxsize
+
+
+def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
+    """The checkpoint to go on from, if there is one, and how many epochs it has seen."""
+    path = folder / "last.ckpt"
+    if not path.exists():
+        return None, 0
+    content = read_checkpoint(path)["graphdep"]
+    try:
+        earlier, epochs = RunState.from_state_dict(content), int(content["epoch"])
+    except UnknownEdgesError as error:
+        raise _of_another_run(path, error) from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
+        ) from None
+    edges = content["own_edges"]
+    _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.late)
+    _check_best(folder)
+    return path, epochs
+
+
+def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
+    path = folder / RESULT
+    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", PREDICTIONS)):
+        return None
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        config, digest = TrainConfig.from_dict(result["config"]), result["data"]["digest"]
+        complete = all(isinstance(result[key], kind) for key, kind in _RESULT_KEYS.items())
+    except UnknownEdgesError as error:
+        raise _of_another_run(path, error) from None
+    except (ValueError, KeyError, TypeError):
+        complete = False
+    if not complete:  # the checkpoints say where to go on, and the result is written anew
+        logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
+        return None
+    _check_same(path, state, config, digest, result["own_edges"])
+    _check_best(folder)
+    result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
+    # Asked for more epochs, a finished run goes on from its last one.
+    return result if config.max_epochs == state.config.max_epochs else None
+
+
+def _check_best(folder: Path) -> None:
+    try:
+        read_checkpoint(folder / "best.ckpt")
+    except (FileNotFoundError, ValueError) as error:
+        raise ValueError(
+            f"{error}; delete last.ckpt and {RESULT} beside it to train this run again"
+        ) from None
+
+
+def _check_same(
+    path: Path,
+    state: RunState,
+    config: TrainConfig,
+    digest: str,
+    edges: Mapping[str, str],
+    ignore: tuple[str, ...] = (),
+) -> None:
+    # Where the learning rate falls to the last update, more epochs are another run from the first one on.
+    falls = config.warmup_steps is not None
+    different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
+    if state.config.max_epochs < config.max_epochs and not falls:
+        different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
+    if (mine := state.config.own_edges()) != edges:  # which may have the same names
+        different.append(f"own edges: {mine} != {edges}")
+    if state.data["digest"] != digest:
+        different.append("the data (other examples, parses, words or labels) or the encoder")
+    if different:
+        raise _of_another_run(path, "; ".join(sorted(different)))
+
+
+def _of_another_run(path: Path, why: object) -> ValueError:
+    return ValueError(f"{path} is of another run, which cannot be resumed: {why}")
+
+
+def _result(
+    task: LearningTask,
+    config: TrainConfig,
+    data: dict[str, Any],
+    run: RunCheckpoint,
+    splits: Splits,
+    found: float | None,
+    floor_frozen: Mapping[str, float],
+    console: Console,
+) -> dict[str, Any]:
+    scored = SplitScores()
+    for split in config.splits[1:]:
+        seen = run.best_outputs if split == "val" else ()
+        scored = scored | score_split(task, splits, split, config, run.folder, console, seen)
+    predicted = read_predictions(run.folder / PREDICTIONS)
+    return {
+        "task": config.task,
+        "model": config.model,
+        "label": config.label,
+        "seed": config.seed,
+        "metrics": scored.metrics,
+        "floor": scored.floor,
+        "floor_frozen": dict(floor_frozen),
+        "reference": scored.reference,
+        **({"tables": scored.tables} if scored.tables else {}),
+        "signature": config.signatures(),
+        "epochs": run.epochs,
+        "best_epoch": run.best_epoch,
+        "stopped": why_early(run),
+        "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
+        "seconds_per_validation": sum(run.val_seconds) / max(1, len(run.val_seconds)),
+        "parameters": count_parameters(task),
+        **({"encoder_sizes": _encoder_sizes(task)} if config.pretrained else {}),
+        "checkpoint": str(run.best_path),
+        "vectors_found": found,
+        "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
+        "predictions": len(predicted.target),
+        "compared": splits.compared,
+        "data": data,
+        "config": config.to_dict(),
+        "own_edges": config.own_edges(),
+        "versions": {"graphdep": __version__, "torch": torch.__version__},
+    }
+
+
+def _encoder_sizes(task: LearningTask) -> dict[str, int]:
+    """What a pretrained encoder has in place of the settings of these names."""
+    backbone = backbone_of(task.model)
+    return {name: getattr(backbone, name) for name in ("hidden_channels", "num_layers", "heads")}
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(
+            json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+        )

@@ -1,1 +1,0 @@
-"""One run: its training, checkpoint, scores and predictions."""

@@ -1,0 +1,511 @@
+"""Whether a task needs structure."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from graphdep.io.files import atomic_path, temporary_folder
+from graphdep.io.process import plain_console
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.significance import check_bound
+from graphdep.training.ablation import ablate
+from graphdep.training.config import TrainConfig
+from graphdep.training.evaluation import PREDICTIONS, read_predictions
+from graphdep.training.family import StructureRows, family_of, load_splits
+from graphdep.training.run import train
+from graphdep.training.table import compare_runs
+from graphdep.training.task import resolve_task
+from graphdep.training.trainer import METRICS, read_metrics
+from graphdep.visualization.plots import plot_differences
+
+PLAN = "plan.json"
+# Examples of the trial, the fewest that a model is trained on where there are as many, the most epochs where
+# none are given, and the fewest examples of a split that anything is concluded from.
+_TRIAL, _FEWEST, _EPOCHS, _LEAST = 200, 100, 10, 10
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What fits into the time.
+
+    Args:
+        limit_train: Examples to train on, at most; :obj:`None` for all.
+        there: Examples that there are.
+        max_epochs: Epochs, at most.
+        val_every: Epochs between validations.
+        minutes: The estimate for all runs.
+    """
+
+    limit_train: int | None
+    there: int
+    max_epochs: int
+    val_every: int
+    minutes: float
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        names = ("limit_train", "max_epochs", "val_every")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Seconds of a run: to train on an example, to score validation and test split, and what of it is
+    validation.
+    """
+
+    trained: float
+    scored: float
+    validation: float
+
+    def run(self, count: int, epochs: int, validations: int) -> float:
+        return epochs * count * self.trained + validations * self.validation + self.scored
+
+
+def plan_runs(
+    task: str,
+    rows: StructureRows,
+    folder: Path,
+    settings: Mapping[str, Any],
+    seeds: int,
+    minutes: float,
+    console: Console,
+    bound: float | None = None,
+) -> Plan:
+    """What was planned in this folder before, or what a trial says that fits: as many epochs as are given, or
+    as the model has, ten at most; a few validations, three at least, unless settings say otherwise, since of
+    few examples they take longer than training; and as many examples as there is time for.
+
+    Raises:
+        ValueError: If the time is too short, there are fewer than ten examples to train on or to test, or the
+            folder has a plan of other settings.
+    """
+    path = folder / PLAN
+    asked = {"task": task, "rows": list(rows.rows), "seeds": seeds, "minutes": minutes, "settings": settings}
+    asked |= {"bound": bound, "files": _digests(settings)}
+    asked = json.loads(json.dumps(asked, default=str))
+    if path.exists():
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+            same, planned = before["asked"] == asked, Plan(**before["plan"])
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path} is damaged: take another folder (--output), or delete it") from None
+        if not same:
+            raise ValueError(
+                f"{path} is of another call, or of files that have changed: take another folder (--output)"
+            )
+        return planned
+    config = TrainConfig.of(rows.trees, **{**settings, "task": task})
+    if "test" not in config.splits:
+        advice = family_of(task).missing_split(config, "test")
+        raise ValueError(f"rows are compared on a test split, which {task!r} has none of here{advice}")
+    start = time.monotonic()
+    console.print("parsing, and a trial of two rows", markup=False)
+    splits = load_splits(config)
+    there, tested = len(splits["train"]), len(splits["test"])
+    for count, what in ((there, "are trained on"), (tested, "are compared on")):
+        if count < _LEAST:
+            raise ValueError(f"rows {what} {_LEAST} examples at least ({task!r} has {count})")
+    costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
+    left = 60 * minutes - (time.monotonic() - start)
+    epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
+    val_every = config.val_every if "val_every" in settings else _val_every(epochs)
+    lengths = (epochs, epochs // val_every)
+    least = min(there, _FEWEST)
+    count = max(least, min(there, _fits(costs, rows, seeds, lengths, left)))
+    needed = _all(costs, rows, seeds, lengths, count) / 60
+    if 60 * needed > left and count == least:
+        whole = math.ceil(needed + minutes - left / 60)
+        raise ValueError(
+            f"'minutes' is too short: {least} examples take about {whole} minutes (got {minutes:g}): more "
+            "--minutes, or fewer --seeds or --epochs"
+        )
+    plan = Plan(None if count == there else count, there, epochs, val_every, round(needed, 1))
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps({"asked": asked, "plan": vars(plan)}, indent=1), encoding="utf-8")
+    console.print(
+        f"{len(rows.rows)} rows, {seeds} seeds, {epochs} epochs, {count:,} of {there:,} examples to train "
+        f"on: about {needed:.0f} minutes",
+        markup=False,
+    )
+    return plan
+
+
+def _val_every(epochs: int) -> int:
+    """Epochs between validations, of which there are three where there can be, one after the last epoch."""
+    fitting = (every for every in range(1, epochs // 3 + 1) if epochs % every == 0)
+    return max(fitting, default=1)
+
+
+def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Of the user's own files, by what they are for."""
+    paths = {name: Path(str(settings[name])) for name in ("train", "val", "test") if settings.get(name)}
+    found = {name: path for name, path in paths.items() if path.is_file()}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in found.items()}
+
+
+def _fits(
+    costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], seconds: float
+) -> int:
+    """The most examples whose runs take no longer."""
+    fixed = _all(costs, rows, seeds, lengths, 0)
+    each = _all(costs, rows, seeds, lengths, 1) - fixed
+    return math.floor((seconds - fixed) / max(each, 1e-9))
+
+
+def _all(costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], count: int) -> float:
+    """Seconds of all runs of so many epochs and validations: two rows read trees."""
+    plain, trees = (cost.run(count, *lengths) for cost in costs)
+    return seeds * ((len(rows.rows) - 2) * plain + 2 * trees)
+
+
+def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _Cost:
+    """A run of one epoch on a few examples."""
+    config = TrainConfig.of(
+        model, **{**settings, "task": task, "limit_train": count, "max_epochs": 1, "val_every": 1}
+    )
+    splits = load_splits(config)
+    with temporary_folder("graphdep-trial") as folder:
+        start = time.monotonic()
+        result = train(config, folder, splits=splits, title=f"trial of {model}")
+        took = time.monotonic() - start
+    scored = max(0.0, took - result["seconds_per_epoch"])
+    validation = len(splits["val"]) / (len(splits["val"]) + len(splits["test"]))
+    return _Cost(result["seconds_per_epoch"] / count, scored, scored * validation)
+
+
+PICTURE = "needs-structure.png"
+_WHOSE = {"parser": "A parser's", "gold": "The corpus' own"}
+
+
+def needs_structure(
+    task: str,
+    folder: Path,
+    *,
+    model: str | None = None,
+    trees: str = "parser",
+    settings: Mapping[str, Any] | None = None,
+    seeds: int = 3,
+    minutes: float = 20.0,
+    bound: float = 0.02,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Trains models that differ in what they are told of the structure of sentences, and says whether a
+    parser is worth having for the task.
+
+    The rows: words in random order, and words without positions, where the family of the task has such
+    models; a plain Transformer; the same with a parser's trees; the same with random trees whose words keep
+    the labels of their arcs. Trees help if they beat the plain row and the random trees, both by more than
+    noise: by 95% intervals over seeds and test examples.
+
+    A trial with a few examples tells how many can be trained on in the time that is given; all rows have the
+    same. Interrupted, the same call goes on.
+
+    Args:
+        task: The task.
+        folder: Gets the runs, ``plan.json`` and the picture.
+        model: The row with trees, one of the family's. (default: the first)
+        trees: ``"parser"``, or ``"gold"`` for the corpus' own, which say what a perfect parser would bring.
+            (default: ``"parser"``)
+        settings: Settings of all runs. (default: none)
+        seeds: Runs a row. (default: :obj:`3`)
+        minutes: Time for all of it. (default: :obj:`20.0`)
+        bound: The smallest effect of interest, in units of the task's first metric. (default: :obj:`0.02`)
+        console: Where progress goes. (default: stderr)
+
+    Returns:
+        Plain values: ``verdict``, ``sentences``, ``rows`` (name, what it is, scores, difference to the plain
+        row and interval), ``no_skill`` (what the most frequent label, or the mean, of the training or of the
+        test split gets, whichever is better), ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``,
+        ``examples``, ``files``. The verdict is
+
+        - ``"no"``, where the 95% interval of the gain over the plain row excludes one above the bound, all
+          examples were trained on, the plain row and that with trees are better than no skill by more than
+          the bound, and in no run with trees the last validation was the best by more than half the bound;
+        - ``"yes"``, where trees help, no gain above the bound is excluded, and the plain row is better than
+          no skill by more than the bound and would not reach the gain in as many epochs again, at the pace
+          of its last ones;
+        - ``"undecided"`` else.
+
+    Raises:
+        ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
+        RuntimeError: If a run fails; names it.
+    """
+    check_bound(bound)
+    for name, number, least in (("seeds", seeds, 2), ("minutes", minutes, 0)):
+        if not least <= number < math.inf:
+            raise ValueError(f"{name!r} must be a number from {least} on (got {number!r})")
+    console = console or plain_console(stderr=True)
+    rows = _rows(task, model, trees)
+    given = dict(settings or {})
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound)
+    chosen = {**given, **plan.settings}
+    summary = ablate(
+        task,
+        rows.rows,
+        range(seeds),
+        folder,
+        settings=chosen,
+        reference=rows.plain,
+        bound=bound,
+        console=console,
+    )
+    for row in summary["rows"]:
+        for seed, error in row["failed"].items():
+            raise RuntimeError(f"{row['name']} seed {seed} failed: {error}")
+    by_name = {row["name"]: row for row in summary["rows"]}
+    metric = resolve_task(task).metrics[0]
+    over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
+    part, more = None, "minutes"
+    if plan.limit_train is not None:
+        part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
+    elif given.get("limit_train") is not None:
+        part, more = f"the {plan.there:,} examples that were asked for", "limit-train"
+    floors = family_of(task).split_floors(summary["floor"]).get("no skill", {})
+    no_skill = _no_skill(metric, floors.get(f"test_{metric.name}"), by_name[rows.plain])
+    over_plain = by_name[rows.trees]["against"]
+    both = {"plain": by_name[rows.plain], "trees": by_name[rows.trees]}
+    doubts = _doubts(metric, no_skill, bound, _gain(over_plain, metric)[0], **both)
+    found = _verdict(over_plain, over_random, bound, metric, doubts, whole=part is None)
+    told = {name: found.pop(name) for name in ("over", "over_random", "excluded")}
+    found |= {
+        "sentences": [
+            *_sentences(by_name, rows, over_random, trees),
+            _worth(found, bound, doubts, part=part, more=more, **told),
+        ],
+        "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
+        "no_skill": no_skill,
+        "metric": f"test_{metric.name}",
+        "bound": bound,
+        "plan": vars(plan),
+        "examples": summary["data"]["examples"],
+    }
+    return found | {"files": {"plot": str(_draw(found, rows, folder))}}
+
+
+def _rows(task: str, model: str | None, trees: str) -> StructureRows:
+    known = family_of(task).structure
+    if not known:
+        raise ValueError(f"no rows are known that tell what structure is worth to {task!r}")
+    if model is None:
+        rows = known[0]
+    else:
+        found = [rows for rows in known if rows.trees == model]
+        if not found:
+            names = ", ".join(rows.trees for rows in known)
+            raise ValueError(f"'model' must be one of {names} (got {model!r})")
+        rows = found[0]
+    own = resolve_task(task).gold_trees
+    if trees not in ("parser", "gold") or (trees == "gold" and not own):
+        known_trees = "'parser' or 'gold'" if own else "'parser': the corpus has no trees of its own"
+        raise ValueError(f"'trees' must be {known_trees} (got {trees!r})")
+    if not own or trees == "gold":
+        return rows
+    # Labels of the corpus' own trees would tell the random ones what the parser's do not know.
+    return dataclasses.replace(rows, trees=f"{rows.trees}@parser", random=f"{rows.random}-parsed")
+
+
+def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The comparison of the parser's trees with random ones."""
+    a, b = ([Path(path).parent for path in row["checkpoints"]] for row in (trees, random))
+    return compare_runs(a, b, metric=metric)["metrics"][metric]
+
+
+def _no_skill(metric: Metric, floor: float | None, row: Mapping[str, Any]) -> float | None:
+    """What no skill gets; also by the targets of the test split alone, whose most frequent label may be
+    another one than that of training.
+    """
+    if metric.floor is None:
+        return floor
+    target = read_predictions(Path(row["checkpoints"][0]).with_name(PREDICTIONS)).target
+    own = metric.floor(target, target)
+    return own if metric.is_better(own, floor) else floor
+
+
+def _doubts(
+    metric: Metric,
+    no_skill: float | None,
+    bound: float,
+    gain: float,
+    *,
+    plain: Mapping[str, Any],
+    trees: Mapping[str, Any],
+) -> dict[str, str]:
+    """Why what was found may be of models that have learnt nothing, or are still learning, by the verdict
+    that it stands against; ``gain`` is that which trees have at least.
+    """
+    against: dict[str, str] = {}
+    for row, what, verdicts in (
+        (plain, "the plain model", ("yes", "no")),
+        (trees, "the model with trees", ("no",)),
+    ):
+        mean = row["metrics"][f"test_{metric.name}"]["mean"]
+        if no_skill is not None and not metric.is_better(mean, no_skill, by=bound):
+            said = (
+                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}), and of models that have "
+                "learnt nothing a difference says nothing (more --epochs, or more examples)."
+            )
+            against = dict.fromkeys(verdicts, said) | against
+    learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
+    if learning:
+        said = (
+            f"{learning} of {trees['n']} runs with trees were still getting better in their last epochs "
+            "(more --epochs, in another --output)."
+        )
+        against.setdefault("no", said)
+    paces = [_last_gain(Path(path), metric) for path in plain["checkpoints"]]
+    if gain > 0 and statistics.fmean(max(0.0, last) * number for last, number in paces) > gain:
+        said = (
+            "the plain model was still getting better, at a pace at which as many epochs again would make up "
+            "for the trees (more --epochs, in another --output)."
+        )
+        against.setdefault("yes", said)
+    return against
+
+
+def _last_gain(checkpoint: Path, metric: Metric) -> tuple[float, int]:
+    """How much better a run's last validation was than all before it, and how many there were; with one
+    validation nobody knows, and it may be any.
+    """
+    rows = read_metrics(checkpoint.with_name(METRICS))
+    scores = [score for row in rows if (score := row.get(f"val_{metric.name}")) is not None]
+    if len(scores) < 2:
+        return math.inf, 1
+    best = (max if metric.maximize else min)(scores[:-1])
+    return (scores[-1] - best) * (1 if metric.maximize else -1), len(scores)
+
+
+def _gain(found: Mapping[str, Any], metric: Metric) -> tuple[float, float]:
+    """The interval of a difference, more being better."""
+    low, high = found["interval"]
+    return (low, high) if metric.maximize else (-high, -low)
+
+
+def _verdict(
+    over_plain: Mapping[str, Any],
+    over_random: Mapping[str, Any],
+    bound: float,
+    metric: Metric,
+    doubts: Mapping[str, str],
+    *,
+    whole: bool,
+) -> dict[str, Any]:
+    """The verdict; whether trees are better than none (``over``), and whether a gain above the bound is
+    excluded. ``no`` is said only of all examples (``whole``).
+    """
+    gains = [_gain(found, metric) for found in (over_plain, over_random)]
+    excluded, verdict = gains[0][1] < bound, "undecided"
+    if excluded:
+        verdict = "no" if whole and "no" not in doubts else verdict
+    elif all(low > 0 for low, _ in gains):
+        verdict = "yes" if "yes" not in doubts else verdict
+    return {
+        "verdict": verdict,
+        "over": gains[0][0] > 0,
+        "excluded": excluded,
+        "smallest_visible_effect": over_plain["smallest_visible"],
+        "over_random": gains[1][0] > 0,
+    }
+
+
+def _sentences(
+    rows: Mapping[str, Mapping[str, Any]], names: StructureRows, over_random: Mapping[str, Any], trees: str
+) -> list[str]:
+    """What was found, in two sentences."""
+    over_plain = rows[names.trees]["against"]
+    order = [
+        f"{about} changes it by {_shown(rows[name]['against'])}"
+        for about, name in (
+            ("shuffling the words", names.shuffled),
+            ("leaving out positions", names.unordered),
+        )
+        if name is not None
+    ]
+    return [
+        f"{_WHOSE[trees]} trees change {over_plain['metric']} by {_shown(over_plain)} against the plain "
+        f"model, and by {_shown(over_random)} against random trees with the same labels.",
+        f"Of the plain model, {' and '.join(order)}." if order else "",
+    ]
+
+
+def _worth(
+    found: Mapping[str, Any],
+    bound: float,
+    doubts: Mapping[str, str],
+    *,
+    over: bool,
+    over_random: bool,
+    excluded: bool,
+    part: str | None,
+    more: str,
+) -> str:
+    """Whether a parser is worth having, in a sentence; ``part`` are the examples, if not all, and ``more``
+    the option that gets more of them.
+    """
+    if found["verdict"] == "yes":
+        return "A parser is worth having here" + (f", with {part}." if part else ".")
+    if found["verdict"] == "no":
+        return f"A parser is not worth having here: a gain above {bound:g} is excluded."
+    undecided = "Whether a parser is worth having is undecided: "
+    if over and over_random and not excluded:
+        return undecided + doubts["yes"]
+    if over and not excluded:
+        return undecided + (
+            "its trees are better than none, but not, by more than noise, than random trees with the same "
+            "labels: the gain may be that of the labels."
+        )
+    if "no" in doubts:
+        return undecided + doubts["no"]
+    if excluded:
+        return undecided + (
+            f"with {part} a gain above {bound:g} is excluded, but with all of them it may be another (more "
+            f"--{more})."
+        )
+    return undecided + (
+        f"a gain below {found['smallest_visible_effect']:.3g} could not have been seen with "
+        f"{part or 'these examples'} and these seeds (more --seeds, or more test examples)."
+    )
+
+
+def _shown(found: Mapping[str, Any]) -> str:
+    low, high = found["interval"]
+    return f"{found['difference']:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _row(row: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    against = row["against"] or {}
+    return {
+        "name": row["name"],
+        "about": row["about"],
+        "scores": row["metrics"][metric]["values"],
+        "mean": row["metrics"][metric]["mean"],
+        "difference": against.get("difference"),
+        "interval": against.get("interval"),
+    }
+
+
+def _draw(found: Mapping[str, Any], rows: StructureRows, folder: Path) -> Path:
+    differences = {
+        row["name"]: (row["difference"], *row["interval"])
+        for row in found["rows"]
+        if row["interval"] is not None
+    }
+    figure = plot_differences(
+        differences, metric=found["metric"].replace("_", " "), reference=rows.plain, bound=found["bound"]
+    )
+    path = folder / PICTURE
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=150, format="png")
+    return path

@@ -1,0 +1,627 @@
+"""Reports of ablations, and comparisons of runs."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE
+from rich.table import Table
+
+from graphdep.io.files import atomic_path
+from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import ACCURACY, F1
+from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
+from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
+from graphdep.training.family import family_of
+from graphdep.training.floors import below_floor, untrained
+from graphdep.training.task import legend, resolve_task
+from graphdep.visualization.plots import plot_ablation
+
+Cells = list[list[str]]
+DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
+# Of a comparison, in the CSV: behind the other row's name and the ends of the interval.
+_COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds")
+ENCODER_ROW = "(encoder, not trained)"
+
+
+def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind."""
+    paths = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "plot": "plot.png"}
+    paths = {kind: str(folder / name) for kind, name in paths.items()}
+    _write(paths["summary"], json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    _write(paths["table"], markdown(summary))
+    _write(paths["csv"], csv_rows(summary))
+    figure = _plot(summary)
+    if figure is None:
+        del paths["plot"]
+    else:
+        with atomic_path(paths["plot"]) as temporary:
+            figure.savefig(temporary, dpi=150)
+    return paths
+
+
+def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
+    """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
+    columns = _columns(summary)
+    header = [
+        "model",
+        columns[0],
+        *_between(summary),
+        _paper_header(summary, columns[0]),
+        *columns[1:],
+        "runs",
+        "parameters",
+        "epochs",
+        "s/epoch",
+    ]
+    floors = _floors(summary) or {"no skill": {}}
+    rows: Cells = [
+        [f"({about})", *_beside(scores, summary), "", "", "", ""] for about, scores in floors.items()
+    ]
+    if summary["floor_frozen"]:
+        rows.append([ENCODER_ROW, *_beside(summary["floor_frozen"], summary), "", "", "", ""])
+    if summary["reference"]:
+        rows.append(["(references)", *_beside(summary["reference"], summary), "", "", "", ""])
+    for row in summary["rows"]:
+        scores = [_score(row, name) for name in columns]
+        runs = str(row["n"]) + (f" (+{len(row['failed'])} failed)" if row["failed"] else "")
+        numbers = ["", "", ""]
+        if row["n"]:
+            numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
+        paper = _paper(summary, row["model"])
+        against = [_AGAINST[name](row["against"] or {}) for name in _between(summary)]
+        rows.append([row["label"], scores[0], *against, paper, *scores[1:], runs, *numbers])
+    return header, rows
+
+
+def _between(summary: dict[str, Any]) -> list[str]:
+    """The columns of the comparison."""
+    return [DIFFERENCE, VISIBLE, *([VERDICT] if summary.get("bound") is not None else [])]
+
+
+def _paper_header(summary: dict[str, Any], first: str) -> str:
+    column = _paper_column(summary)
+    return "paper" if column in (None, first) else f"paper: {column}"
+
+
+def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
+    # Test first: the epoch was chosen on val, and differences are of the test split.
+    known = family_of(summary["task"]).columns.get(summary["task"], ())
+    if summary["compared"] != "test":
+        known = tuple(dict.fromkeys(name.replace("test_", "val_") for name in known))
+    there = {name for row in summary["rows"] for name in row["metrics"]}
+    if there and not there.issuperset(known):  # pools of another size have other scores
+        known = ()
+    return known or tuple(
+        sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
+    )
+
+
+def _on(summary: dict[str, Any]) -> str:
+    """The split of a table in its title, where it is not that for testing."""
+    return "" if summary["compared"] == "test" else " (validation)"
+
+
+def _floors(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return family_of(summary["task"]).split_floors(summary["floor"])
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """The table with all that is needed to judge and repeat it."""
+    header, rows = table_cells(summary)
+    lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
+    return "\n".join([f"# {summary['title']}{_on(summary)}", "", *lines, "", *notes(summary), ""])
+
+
+def rich_table(summary: dict[str, Any]) -> Table:
+    """The table for a terminal of 80 columns: its main metric alone. No number is cut; names and
+    verdicts go on in the next line.
+    """
+    header, rows = table_cells(summary)
+    table = Table(title=f"{summary['title']}{_on(summary)}: mean ± std", box=SIMPLE)
+    hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
+    hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
+    shown = [place for place, name in enumerate(header) if name not in hidden]
+    under = len(shown) > 5  # with a verdict or a paper, what goes with a number stands under it
+    for place in shown:
+        name, words = header[place].replace("_", " "), header[place] in (header[0], VERDICT)
+        name = name if name == DIFFERENCE and not under else name.replace(" ", "\n")
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    for cells in rows:
+        table.add_row(
+            *(re.sub(r" (?=\[|±)", "\n", cells[place]) if under else cells[place] for place in shown)
+        )
+    return table
+
+
+def notes(summary: dict[str, Any]) -> list[str]:
+    """What stands under the table, as a list."""
+    lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
+    if summary["floor_frozen"]:
+        lines.append(f"- {ENCODER_ROW}: {family_of(summary['task']).frozen}")
+    lines += [f"- {line}" for line in legend(summary["signature"])]
+    if summary["compared"] != "test":
+        lines.append(
+            "- no test split: the scores are of the validation split, on which each run's best epoch was "
+            "chosen, so that they are too good"
+        )
+    against = [row["against"] for row in summary["rows"] if row["against"] is not None]
+    if against:
+        lines += _comparison_notes(summary, against)
+    capped = sum(row["capped"] for row in summary["rows"])
+    if capped:
+        runs = sum(row["n"] for row in summary["rows"])
+        lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _below_floor(summary)
+    lines += _floor_notes(summary)
+    lines += _data_notes(summary)
+    lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
+    lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
+    if summary["paper"] is not None:
+        others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
+        lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
+        lines += [f"- beside the paper: {summary['paper']['note']}"] if summary["paper"]["note"] else []
+    counts = [row["parameters"] for row in summary["rows"] if row["n"]]
+    if counts and max(counts) > 1.05 * min(counts):
+        lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
+    for row in summary["rows"]:
+        lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
+    return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) -> list[str]:
+    """What the columns of the comparison are."""
+    family, first = family_of(summary["task"]), against[0]
+    grouped = first["units"] < first["n"]
+    drawn = (family.grouped if grouped else family.compared)(summary["task"])
+    seeds = any("seeds" in found["over"] for found in against)
+    over = f"over {'seeds and ' if seeds else ''}the {first['units']} {drawn}"
+    rows = "1 row is" if len(against) == 1 else f"{len(against)} rows are"
+    alone = "" if seeds else ", and not over seeds, of which each row has one"
+    lines = [
+        f"- difference: to the row {first['row']} ({first['metric']}), by the seeds that the two rows share, "
+        f"with a 95% interval {over}{alone} (multi-bootstrap with {first['samples']} resamples, t interval). "
+        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
+        f"five. {rows} compared, without correction; p values are in table.csv"
+    ]
+    if (bound := summary.get("bound")) is not None:
+        lines.append(
+            "- verdict: better or worse where the interval leaves out 0, else no effect larger than "
+            f"{bound:g} where the 90% interval is inside of it"
+        )
+    if any(found["identical"] for found in against):
+        lines.append(f"- {SAME_PREDICTIONS}")
+    return lines
+
+
+def _below_floor(summary: dict[str, Any]) -> list[str]:
+    """The rows that have learned nothing of use, or not yet: no more than counting does, or than the
+    pretrained encoder brings along.
+    """
+    lines = []
+    for row in summary["rows"]:
+        means = {name: spread["mean"] for name, spread in row["metrics"].items()}
+        if said := below_floor(summary["task"], means, row["floor"] or summary["floor"]):
+            lines.append(f"- WARNING {row['name']}: {said}")
+        if said := untrained(summary["task"], means, row["floor_frozen"]):
+            lines.append(f"- UNTRAINED {row['name']}: {said}; nothing follows from its difference to others")
+    return lines
+
+
+def _floor_notes(summary: dict[str, Any]) -> list[str]:
+    """The floors of rows whose data have others than the table: other trees, or words that are cut."""
+    kinds: list[tuple[dict[str, float], list[str]]] = [(summary["floor"], [])]
+    for row in summary["rows"]:
+        floor = row["floor"]
+        if not floor:
+            continue
+        known = next((names for other, names in kinds if other == floor), None)
+        if known is None:
+            kinds.append((floor, known := []))
+        known.append(row["name"])
+    lines = []
+    for floor, names in kinds[1:]:
+        for about, scores in family_of(summary["task"]).split_floors(floor).items():
+            told = ", ".join(f"{name} {scores[name]:.4f}" for name in _columns(summary) if name in scores)
+            lines.append(f"- ({about}) on the data of {', '.join(names)}: {told}")
+    if lines:
+        lines.insert(0, f"- floors in the table are on the data of {', '.join(kinds[0][1])}")
+    return lines
+
+
+def _data_notes(summary: dict[str, Any]) -> list[str]:
+    """What the rows were trained on; where they differ in that, as words and pieces do, each kind of it."""
+    kinds: list[tuple[dict[str, Any], list[str]]] = []
+    for row in summary["rows"]:
+        known = next((names for data, names in kinds if data == row["data"]), None)
+        if known is None:
+            kinds.append((row["data"], known := []))
+        known.append(row["name"])
+    lines = []
+    for data, names in kinds:
+        whose = f"data of {', '.join(names)}" if len(kinds) > 1 else "data"
+        counted = ", ".join(f"{size} {split}" for split, size in data["examples"].items())
+        chains = sum(data["chain_trees"].values())
+        lines.append(
+            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, {chains} "
+            "chain trees"
+        )
+        shares = ", ".join(
+            f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share
+        )
+        lines += [f"- words that are rare or not in training, all one [UNK]: {shares}"] if shares else []
+        rare = ", ".join(f"{count} of {split}" for split, count in data["unknown_relations"].items() if count)
+        lines += (
+            [f"- labels without an id of their own, read as what they are a kind of: {rare}"] if rare else []
+        )
+        cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
+        lines += [f"- words cut at max_length: {cut}"] if cut else []
+        lines += [f"- {note}" for note in data.get("notes", ())]  # what only some tasks have to say
+    return lines
+
+
+def csv_rows(summary: dict[str, Any]) -> str:
+    """A line a run and metric: ``task,model,seed,metric,value,floor,paper``. As floor and paper, what a
+    comparison says stands in each line of its row and metric: ``against``, the row that is compared with, the
+    ``difference`` to it, ``low`` and ``high``, the ends of its 95% interval, ``smallest_visible`` and four p.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    compared = ("against", "difference", "low", "high", *_COMPARED)
+    writer.writerow(["task", "model", "seed", "metric", "value", "floor", "paper", *compared])
+    for row in summary["rows"]:
+        for name, spread in row["metrics"].items():
+            paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
+            for seed, value in zip(row["seeds"], spread["values"]):
+                floor = summary["floor"].get(name)
+                scores = [summary["task"], row["name"], seed, name, value, floor, paper]
+                writer.writerow([*scores, *_compared(row["against"], name, summary["compared"])])
+    return out.getvalue()
+
+
+def _compared(against: dict[str, Any] | None, name: str, split: str) -> list[Any]:
+    """What the CSV says of a comparison; nothing where it is of another metric."""
+    if against is None or name != f"{split}_{against['metric']}":
+        return [None] * (4 + len(_COMPARED))
+    ends = (against["difference"], *against["interval"])
+    return [against["row"], *ends, *(against[key] for key in _COMPARED)]
+
+
+def _score(row: dict[str, Any], name: str) -> str:
+    if name not in row["metrics"]:
+        return "-"
+    spread = row["metrics"][name]
+    return f"{spread['mean']:.4f}" + ("" if spread["std"] is None else f" ± {spread['std']:.4f}")
+
+
+def _beside(scores: dict[str, float], summary: dict[str, Any]) -> list[str]:
+    cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in _columns(summary)]
+    return [cells[0], *("" for _ in _between(summary)), "", *cells[1:]]
+
+
+def _difference(against: dict[str, Any], digits: int = 4) -> str:
+    """To the row that is compared with, with its interval."""
+    if not against:
+        return ""
+    numbers = (against["difference"], *against["interval"])
+    return "{} [{}, {}]".format(*(f"{number:+.{digits}f}" for number in numbers))
+
+
+def _visible(against: dict[str, Any]) -> str:
+    return f"{against['smallest_visible']:.4f}" if against else ""
+
+
+_AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {
+    DIFFERENCE: _difference,
+    VISIBLE: _visible,
+    VERDICT: lambda against: against.get("verdict", ""),
+}
+
+
+def _paper_column(summary: dict[str, Any]) -> str | None:
+    return None if summary["paper"] is None else f"{summary['paper']['split']}_{summary['paper']['metric']}"
+
+
+def _published(summary: dict[str, Any], model: str) -> float | None:
+    return None if summary["paper"] is None else summary["paper"]["rows"].get(model)
+
+
+def _paper(summary: dict[str, Any], model: str) -> str:
+    value = _published(summary, model)
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _plot(summary: dict[str, Any]) -> Any:
+    name = table_cells(summary)[0][1]
+    values = {row["label"]: row["metrics"][name]["values"] for row in summary["rows"] if row["n"]}
+    if not values:
+        return None
+    paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
+    title = f"{summary['title']}{_on(summary)}"
+    metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
+    return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
+
+
+def _write(path: str, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+Side = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+_SHARED = ("n", "units", "samples", "over", "paired")  # the same for all metrics
+# What scikit-learn's metrics of labels take; others take any number, whatever their name is.
+_LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    ACCURACY.compute: ("whole numbers", lambda values: values == np.rint(values)),
+    F1.compute: ("0 and 1", lambda values: np.isin(values, (0, 1))),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run predicted; task, model and seed are unknown where there is no result.json."""
+
+    path: Path
+    predictions: Predictions
+    task: str | None
+    model: str | None
+    seed: int | None
+    settings: str | None = None
+    """All settings, the seed among them, and edges of one's own: runs that have the same ones are one run."""
+
+    @property
+    def target(self) -> np.ndarray:
+        return self.predictions.target
+
+    @property
+    def prediction(self) -> np.ndarray:
+        return self.predictions.prediction
+
+
+def compare_runs(
+    a: Side,
+    b: Side,
+    *,
+    metric: str | None = None,
+    task: str | None = None,
+    bound: float | None = None,
+    samples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The differences between two systems, each with an interval over seeds and test examples.
+
+    Several runs of a system, such as its seeds, count with their mean score. They are paired by their seeds
+    where both sides have the same ones; where the seeds are known to be others, they are not paired; where
+    nothing is known, in their order if there are as many of each (:func:`graphdep.metrics.compare`).
+
+    Args:
+        a, b: A run's folder or predictions.csv file, several of them, or as text what the command takes:
+            names separated by commas, or a pattern.
+        metric: One metric. (default: all of the task's)
+        task: Task of predictions without a result.json. (default: that of the results)
+        bound: The smallest effect of interest, in units of the metric, for the verdict. (default:
+            :obj:`None`, no equivalence is asked for)
+        samples: Resamples. (default: :obj:`10000`)
+        seed: Seed of the resamples. (default: :obj:`0`)
+
+    Returns:
+        Plain values: ``task``, ``a`` and ``b`` (models and runs), ``n`` examples, ``units`` that were drawn
+        and ``drawn``, what they are, ``samples``, ``over`` and ``paired`` as of
+        :class:`~graphdep.metrics.Comparison`, ``seed``, ``bound``, ``differing`` (the settings that the two
+        do not share, the seed aside: the values of each), for each of ``metrics`` all else of a comparison
+        and its ``verdict``, and their ``signature``.
+
+    Raises:
+        ValueError: If a name matches nothing, a run is there twice, runs of a system have one seed and other
+            settings, or the runs are not of the same task and examples; the message names the file.
+    """
+    if bound is not None:
+        check_bound(bound)
+    sides = [[_read(path) for path in _files(side)] for side in (a, b)]
+    runs = [run for side in sides for run in side]
+    _check_once(runs)
+    for side in sides:
+        _check_one_system(side)
+    name = _task_of(runs, task)
+    metrics = _choose(resolve_task(name).metrics, metric, name)
+    _check_same_examples(runs)
+    _check_labels(runs, metrics)
+    if len(runs[0].target) < 2:
+        raise ValueError(f"{runs[0].path}: one example is too few to compare on: it needs two at least")
+    sides, paired = _pair(sides)
+    groups = shared_groups([run.predictions for run in runs])
+    first, second = (np.stack([run.prediction for run in side]) for side in sides)
+    given: dict[str, Any] = {"samples": samples, "seed": seed, "groups": groups, "paired": paired}
+    found = [compare(m, runs[0].target, first, second, **given) for m in metrics]
+    family = family_of(name)
+    drawn = family.compared(name) if found[0].units == found[0].n else family.grouped(name)
+    rows = [asdict(row) | {"verdict": row.verdict(bound)} for row in found]
+    return {
+        "task": name,
+        "a": _describe(sides[0]),
+        "b": _describe(sides[1]),
+        **{key: getattr(found[0], key) for key in _SHARED},
+        "drawn": drawn,
+        "seed": seed,
+        "bound": bound,
+        "differing": _differing(sides),
+        "metrics": {row.pop("metric"): {k: v for k, v in row.items() if k not in _SHARED} for row in rows},
+        "signature": [m.signature for m in metrics],
+    }
+
+
+def _files(side: Side) -> list[Path]:
+    """The predictions files that a side names."""
+    if not isinstance(side, str):
+        given = [side] if isinstance(side, os.PathLike) else side
+        return [path for one in given for path in _files_of([os.fspath(one)])]
+    return _files_of(_texts(side))
+
+
+def _texts(side: str) -> list[str]:
+    return [side] if Path(side).exists() else [text.strip() for text in side.split(",")]
+
+
+def _files_of(texts: Sequence[str]) -> list[Path]:
+    paths: list[Path] = []
+    for text in texts:
+        found = [text] if text and Path(text).exists() else sorted(glob.glob(text))
+        if not found:
+            kind = "nothing matches" if glob.has_magic(text) else "no folder or file"
+            raise ValueError(f"{kind} {text!r}")
+        paths += map(Path, found)
+    return [_predictions_in(path) if path.is_dir() else path for path in paths]
+
+
+def _predictions_in(folder: Path) -> Path:
+    path = folder / PREDICTIONS
+    if not path.exists():
+        raise ValueError(f"{folder}: no {PREDICTIONS}; the run is not finished")
+    return path
+
+
+def _read(path: Path) -> Run:
+    predictions = read_predictions(path)
+    beside = path.with_name("result.json")
+    if not beside.exists():
+        return Run(path, predictions, None, None, None)
+    try:
+        result = json.loads(beside.read_text(encoding="utf-8"))
+        names, settings = (str(result["task"]), str(result["model"])), [result["config"], result["own_edges"]]
+        run = Run(path, predictions, *names, int(result["seed"]), json.dumps(settings, sort_keys=True))
+        compared, examples = result["compared"], result["predictions"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{beside}: damaged, or not the result of a run ({error!r})") from None
+    if examples != len(run.target):
+        raise ValueError(
+            f"{path} has {len(run.target)} examples, but the {compared} split of {beside} has {examples}"
+        )
+    return run
+
+
+def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
+    """The runs of both sides in the order of their seeds, and whether they are paired; where seeds are not
+    known, as they are and :obj:`None`.
+    """
+    seeds = [[run.seed for run in side] for side in sides]
+    if None in seeds[0] + seeds[1]:
+        return sides, None
+    ordered = [sorted(side, key=lambda run: run.seed or 0) for side in sides]
+    same = sorted(map(str, seeds[0])) == sorted(map(str, seeds[1]))
+    return ordered, same and len(set(seeds[0])) == len(seeds[0])
+
+
+def _check_once(runs: list[Run]) -> None:
+    seen: dict[Path | str, Path] = {}
+    for run in runs:
+        path = run.path.resolve()
+        if path in seen:
+            raise ValueError(f"{run.path} is given twice")
+        if run.settings is not None and run.settings in seen:
+            raise ValueError(
+                f"{run.path} and {seen[run.settings]} are one run: the same settings and the same seed "
+                f"({run.seed})"
+            )
+        seen[path] = run.path
+        if run.settings is not None:
+            seen[run.settings] = run.path
+
+
+def _check_one_system(side: list[Run]) -> None:
+    """Raises :class:`ValueError` where runs of one seed have other settings: these are no seeds."""
+    seen: dict[int, Run] = {}
+    for run in side:
+        if run.settings is None or run.seed is None:
+            continue
+        if (other := seen.setdefault(run.seed, run)) is not run:
+            names = ", ".join(_differing([[other], [run]])) or "edges of one's own"
+            raise ValueError(
+                f"{run.path} and {other.path} have one seed ({run.seed}) and other settings ({names}): they "
+                "are not runs of one system"
+            )
+
+
+def _task_of(runs: list[Run], given: str | None) -> str:
+    """The one task of all runs."""
+    name, source = given, "--task"
+    for run in runs:
+        if run.task is not None and name is not None and run.task != name:
+            raise ValueError(f"different tasks: {name!r} ({source}) and {run.task!r} ({run.path})")
+        if name is None and run.task is not None:
+            name, source = run.task, str(run.path)
+    unknown = [run.path for run in runs if run.task is None]
+    if unknown and given is None:
+        raise ValueError(f"{unknown[0]}: no result.json beside it; name the task with --task")
+    assert name is not None
+    return name
+
+
+def _choose(metrics: tuple[Metric, ...], name: str | None, task: str) -> list[Metric]:
+    chosen = [metric for metric in metrics if name in (None, metric.name)]
+    if not chosen:
+        names = ", ".join(metric.name for metric in metrics)
+        raise ValueError(f"no metric {name!r} of {task}; choose one of {names}")
+    return chosen
+
+
+def _check_same_examples(runs: list[Run]) -> None:
+    first = runs[0]
+    for run in runs[1:]:
+        sizes = len(run.target), len(first.target)
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"{run.path} has {sizes[0]} examples, but {first.path} has {sizes[1]}")
+        (different,) = np.nonzero(run.target != first.target)
+        if different.size:
+            i = different[0]
+            raise ValueError(
+                f"{run.path}: example {i} has the target {run.target[i]}, but in {first.path} it is "
+                f"{first.target[i]}: these are not the same examples"
+            )
+
+
+def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
+    """Finds what scikit-learn would refuse without the name of the file."""
+    columns = [(run.path, name, getattr(run, name)) for run in runs for name in ("target", "prediction")]
+    for metric in (metric for metric in metrics if metric.compute in _LABELS):
+        labels, allowed = _LABELS[metric.compute]
+        for path, name, values in columns:
+            (wrong,) = np.nonzero(~allowed(values))
+            if wrong.size:
+                raise ValueError(
+                    f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric.name} is for "
+                    f"the labels {labels}"
+                )
+
+
+def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
+    """The settings that the two sides, or the runs of one, do not share, by name: the values of each. Runs
+    that do not say theirs are passed over.
+    """
+    configs = [[json.loads(run.settings)[0] for run in side if run.settings] for side in sides]
+    if not all(configs):
+        return {}
+    found = {}
+    for name in dict.fromkeys(name for side in configs for config in side for name in config):
+        values = [_unique([config.get(name) for config in side]) for side in configs]
+        if name != "seed" and (values[0] != values[1] or len(values[0]) > 1):
+            found[name] = values
+    return found
+
+
+def _unique(values: list[Any]) -> list[Any]:
+    """Each once, in their order; they need no hash."""
+    return [value for place, value in enumerate(values) if value not in values[:place]]
+
+
+def _describe(side: list[Run]) -> dict[str, Any]:
+    models = sorted({run.model for run in side if run.model is not None})
+    return {"models": models, "runs": [str(run.path) for run in side]}

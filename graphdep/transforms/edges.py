@@ -1,0 +1,579 @@
+"""Edges of words: along the tree, by depth and distance, complete, marked, and through relation nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import cumsum
+
+from graphdep.data.node_table import NodeType
+from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet, euler_tour, near_pairs
+from graphdep.transforms.nodes import Nodes, check_pieces, contains, expand_ranges, insert_nodes, write_edges
+from graphdep.transforms.presets import choice, constructor_repr, count, node_type_names, refuse_keys
+
+
+class AncestorEdges(EdgeConstructor):
+    r"""Each word attends to its ancestors: the intra-sentence mask of `"Improving Retrieval-based Dialogue
+    System via Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_ (Eq. 3).
+
+    .. math::
+        \mathcal{E} = \{(j, i) : j \in A_i\} \quad (\texttt{towards="descendant"})
+
+    The paper's abstract says "between tokens and corresponding dependents" instead: the other direction, and
+    both together, are options.
+
+    ROOT, where there is one, is an ancestor of all words of its utterance. A word is no ancestor of
+    itself: Eq. 3's :math:`i = j` is :class:`SelfLoops`.
+
+    Args:
+        towards: Where information flows: ``"descendant"`` gives ancestor -> word (the word attends to its
+            ancestors), ``"ancestor"`` gives word -> ancestor (it attends to its descendants), ``"both"``
+            both. (default: ``"descendant"``)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is none of those, or the governors of the data form a cycle.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import AncestorEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> AncestorEdges()(to_data([sentence], root=False)).edge_index
+        tensor([[1, 1, 3, 1],
+                [0, 2, 2, 3]])
+    """
+
+    def __init__(self, towards: str = "descendant", *, pieces: str = "all") -> None:
+        self.towards = choice("towards", towards, ("descendant", "ancestor", "both"))
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        enter, leave, order = euler_tour(nodes)
+        # The descendants of a node are those entered after it and before it is left.
+        ancestor, place = expand_ranges(enter + 1, leave - enter - 1)
+        ancestor, word, _ = nodes.spread(ancestor, order[place], self.pieces)
+        if self.towards == "descendant":
+            return EdgeSet(nodes, ancestor, word)
+        if self.towards == "ancestor":
+            return EdgeSet(nodes, word, ancestor)
+        return EdgeSet(nodes, torch.cat([ancestor, word]), torch.cat([word, ancestor]))
+
+
+class CompleteEdges(EdgeConstructor):
+    r"""All nodes of an utterance or of an example attend to one another, as in `"Attention Is All You Need"
+    <https://arxiv.org/abs/1706.03762>`_.
+
+    The pairs are written out, so that any layer can read them. With ``implicit=True`` the data has the node
+    key :obj:`clique` in their place, which takes memory for the nodes alone; see :class:`EdgeConstructor`.
+    Attention gives the same result over both.
+
+    Args:
+        scope: ``"utterance"`` or ``"example"``. (default: ``"example"``)
+        node_types: Types of the nodes that take part, as :class:`~graphdep.NodeType` or by name.
+            (default: all)
+        implicit: Write :obj:`clique` and no :obj:`edge_index`. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import CompleteEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> CompleteEdges()(to_data([sentence])).edge_index.shape
+        torch.Size([2, 25])
+        >>> CompleteEdges(implicit=True)(to_data([sentence])).clique
+        tensor([0, 0, 0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        scope: str = "example",
+        *,
+        node_types: Iterable[NodeType | str] = tuple(NodeType),
+        implicit: bool = False,
+    ) -> None:
+        self.scope = choice("scope", scope, ("utterance", "example"))
+        self.node_types = node_type_names(node_types)
+        self.implicit = bool(implicit)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        number = nodes["utterance"] if self.scope == "utterance" else torch.zeros_like(nodes.index)
+        if len(self.node_types) < len(NodeType):
+            number = torch.where(nodes.is_type(self.node_types), number, -1)
+        edges = EdgeSet(nodes, nodes.index[:0], nodes.index[:0], number)
+        return edges if self.implicit else edges.materialize()
+
+
+class DependencyEdges(EdgeConstructor):
+    r"""Edges along dependency arcs, as in `"Modeling Compositionality with Dependency Graph for Dialogue
+    Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2, second line).
+
+    .. math::
+        \mathcal{E} = \{(d, g) : g \text{ governs } d\} \quad (\texttt{towards="governor"})
+
+    A root word that is its own governor has no arc.
+
+    Args:
+        towards: Where information flows: ``"governor"`` gives dependent -> governor (the governor attends
+            to its dependents, as in DRA), ``"dependent"`` gives governor -> dependent (as in LISA),
+            ``"both"`` both. (default: ``"governor"``)
+        arcs: ``"basic"`` takes the tree (:obj:`governor_index`), ``"all"`` every arc of :obj:`arc_index`,
+            which holds the enhanced graph where that was read. (default: ``"basic"``)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import DependencyEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> DependencyEdges("governor")(to_data([sentence], root=False)).edge_index
+        tensor([[0, 3, 2],
+                [1, 1, 3]])
+    """
+
+    def __init__(self, towards: str = "governor", *, arcs: str = "basic", pieces: str = "all") -> None:
+        self.towards = choice("towards", towards, ("governor", "dependent", "both"))
+        self.arcs = choice("arcs", arcs, ("basic", "all"))
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        governor, dependent = self._arcs(nodes)
+        governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
+        if self.towards == "governor":
+            return EdgeSet(nodes, dependent, governor)
+        if self.towards == "dependent":
+            return EdgeSet(nodes, governor, dependent)
+        return EdgeSet(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
+
+    def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        if self.arcs == "all":
+            governor, dependent = nodes.first[nodes["arc_index"]]
+            return governor, dependent
+        dependent = (nodes.parent >= 0).nonzero().view(-1)
+        return nodes.parent[dependent], dependent
+
+
+class DepthEdges(EdgeConstructor):
+    r"""Nodes high up in their trees attend to one another, across the utterances of an example: the
+    inter-sentence mask of `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ (Eq. 4).
+
+    .. math::
+        \mathcal{E} = \{(j, i) : d_i + d_j \leq \texttt{max\_sum}\}
+
+    Both nodes may be of one utterance, and may be the same. Depth is 1 for a root word and 0 for ROOT,
+    which takes part where it exists; nodes outside the trees (depth -1) never do.
+
+    Args:
+        max_sum: The largest sum of depths, :math:`m` in the paper.
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If :obj:`max_sum` is no whole number >= 0 or :obj:`pieces` is unknown.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import DepthEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> DepthEdges(max_sum=2)(to_data([sentence], root=False)).edge_index
+        tensor([[1],
+                [1]])
+    """
+
+    def __init__(self, max_sum: int, *, pieces: str = "all") -> None:
+        self.max_sum = count("max_sum", max_sum)
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        depth = nodes["depth"]
+        member = depth >= 0 if self.pieces == "all" else nodes.in_tree
+        target = (member & (depth <= self.max_sum)).nonzero().view(-1)
+        example, depth = nodes.example[target], depth[target]
+        # Sorted by example and depth, the partners of a node are a prefix of its example.
+        key = example * (self.max_sum + 1) + depth
+        key, order = key.sort(stable=True)
+        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))[example]
+        end = torch.searchsorted(key, example * (self.max_sum + 1) + (self.max_sum - depth), right=True)
+        owner, place = expand_ranges(start, end - start)
+        return EdgeSet(nodes, target[order[place]], target[owner])
+
+
+class RootEdges(EdgeConstructor):
+    r"""ROOT attends to every node, itself included, as in `"Modeling Compositionality with Dependency Graph
+    for Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2, :math:`u = 0`).
+
+    Without ROOT nodes the set is empty.
+
+    Args:
+        scope: ``"utterance"``: every node -> the ROOT of its utterance; ``"example"``: every node -> every
+            ROOT of its example. (default: ``"utterance"``)
+
+    Raises:
+        ValueError: If :obj:`scope` is neither.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RootEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> RootEdges()(to_data([sentence])).edge_index
+        tensor([[0, 1, 2, 3, 4],
+                [0, 0, 0, 0, 0]])
+    """
+
+    def __init__(self, scope: str = "utterance") -> None:
+        self.scope = choice("scope", scope, ("utterance", "example"))
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        group = nodes.block if self.scope == "utterance" else nodes.example
+        roots = nodes.is_type(("ROOT",)).nonzero().view(-1)
+        order = group.argsort(stable=True)
+        count = group.bincount()
+        owner, member = expand_ranges(cumsum(count)[group[roots]], count[group[roots]])
+        return EdgeSet(nodes, order[member], roots[owner])
+
+
+class SelfLoops(EdgeConstructor):
+    r"""Every node attends to itself: :math:`\{(i, i)\}`.
+
+    A word that sees itself sees all of its pieces, so with ``pieces="all"`` the pieces of one word see one
+    another. With ``pieces="first"`` every piece sees itself alone, so that none is left without an edge.
+
+    Args:
+        only: ``"all"`` nodes, or ``"tops"``: those that are their own governor (ROOT, a root word without
+            ROOT, nodes outside the trees), whose row would otherwise be empty in
+            ``DependencyEdges("dependent")``. (default: ``"all"``)
+        pieces: See above. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import SelfLoops
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> SelfLoops("tops")(to_data([sentence], root=False)).edge_index
+        tensor([[1],
+                [1]])
+    """
+
+    def __init__(self, only: str = "all", *, pieces: str = "all") -> None:
+        self.only = choice("only", only, ("all", "tops"))
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        loops = nodes.index
+        if self.pieces == "all":
+            loops = loops[nodes.first == loops]
+        if self.only == "tops":
+            loops = loops[nodes.parent[nodes.first[loops]] < 0]
+        source, target, _ = nodes.spread(loops, loops, self.pieces)
+        return EdgeSet(nodes, source, target)
+
+
+class SpecialEdges(EdgeConstructor):
+    r"""Special nodes attend to the nodes of their example, and these to them, each to itself included.
+
+    Without it [CLS] would see nothing but itself in `"Improving Retrieval-based Dialogue System via
+    Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_, which does not say how special tokens are
+    treated; in "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New
+    Words" by Chen, Li and Huang (Eq. 1) it is :math:`i = 0 \vee j = 0`.
+
+    Args:
+        node_types: Types of the special nodes, as :class:`~graphdep.NodeType` or by name.
+            (default: CLS, SEP and EOU)
+        others: Types of the nodes that they are joined with. (default: all)
+
+    Raises:
+        ValueError: If there is no such node type.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import SpecialEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> SpecialEdges(["ROOT"], others=["WORD"])(to_data([sentence])).edge_index
+        tensor([[1, 2, 3, 4, 0, 0, 0, 0],
+                [0, 0, 0, 0, 1, 2, 3, 4]])
+    """
+
+    def __init__(
+        self,
+        node_types: Iterable[NodeType | str] = (NodeType.CLS, NodeType.SEP, NodeType.EOU),
+        *,
+        others: Iterable[NodeType | str] = tuple(NodeType),
+    ) -> None:
+        self.node_types = node_type_names(node_types)
+        self.others = node_type_names(others)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        special = nodes.is_type(self.node_types).nonzero().view(-1)
+        start = nodes.ptr[nodes.example[special]]
+        owner, other = expand_ranges(start, nodes.ptr[nodes.example[special] + 1] - start)
+        wanted = nodes.is_type(self.others)[other]
+        special, other = special[owner[wanted]], other[wanted]
+        return EdgeSet(nodes, torch.cat([special, other]), torch.cat([other, special]))
+
+
+class TreeDistanceEdges(EdgeConstructor):
+    r"""Words attend to words at most :obj:`max_distance` arcs away, as in `"GATE: Graph Attention Transformer
+    Encoder for Cross-lingual Relation and Event Extraction" <https://arxiv.org/abs/2010.03009>`_ and in
+    `"Improving BERT with Syntax-aware Local Attention" <https://arxiv.org/abs/2012.15150>`_.
+
+    .. math::
+        \mathcal{E} = \{(j, i) : \text{dist}(i, j) \leq \texttt{max\_distance}\}
+
+    Every node, also one outside the trees, is at distance 0 from itself; a path may lead through ROOT;
+    nodes of different trees are infinitely far apart.
+
+    Args:
+        max_distance: The largest number of arcs between two words, :math:`\delta` in GATE.
+        pieces: See :class:`EdgeConstructor`; pieces of one word are at distance 0, and with ``"first"``
+            other pieces see themselves alone. (default: ``"all"``)
+
+    Raises:
+        ValueError: If :obj:`max_distance` is no whole number >= 0 or :obj:`pieces` is unknown.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import TreeDistanceEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> TreeDistanceEdges(1)(to_data([sentence], root=False)).edge_index
+        tensor([[0, 1, 0, 1, 3, 2, 3, 1, 2, 3],
+                [0, 0, 1, 1, 1, 2, 2, 3, 3, 3]])
+    """
+
+    def __init__(self, max_distance: int, *, pieces: str = "all") -> None:
+        self.max_distance = count("max_distance", max_distance)
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        loops = nodes.index if self.pieces == "first" else nodes.index[nodes.first == nodes.index]
+        pairs = [(loops, loops), *(pair[2:] for pair in near_pairs(nodes, self.max_distance))]
+        target, source = (torch.cat(column) for column in zip(*pairs))
+        source, target, _ = nodes.spread(source, target, self.pieces)
+        return EdgeSet(nodes, source, target)
+
+
+class MarkedEdges(BaseTransform):
+    r"""All pairs of one constructor, those of another written out among them.
+
+    The set of pairs is ``edges | among``, and :obj:`edge_mark` tells those of :obj:`edges`, so that a layer
+    can treat them in another way than the rest, as :class:`~graphdep.nn.conv.LISAConv` does. Where
+    :obj:`among` is implicit, so is the data: :obj:`edge_index_explicit` then has all pairs of :obj:`edges`
+    and no others. A set does not know which of its pairs are marked, so this is no :class:`EdgeConstructor`
+    and part of no union.
+
+    Args:
+        edges: The pairs to mark.
+        among: The other pairs. If it is implicit, it must give cliques and no pairs beside them.
+
+    Shapes:
+        - ``edge_mark``: :math:`(|\mathcal{E}|)`, bool
+
+    Raises:
+        ValueError: If one of them is no edge constructor, or :obj:`among` gives cliques and other pairs.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import CompleteEdges, DependencyEdges, MarkedEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> edges = MarkedEdges(DependencyEdges("dependent"), CompleteEdges())
+        >>> edges(to_data([sentence], root=False)).edge_mark.view(4, 4).int()
+        tensor([[0, 1, 0, 0],
+                [0, 0, 0, 0],
+                [0, 0, 0, 1],
+                [0, 1, 0, 0]], dtype=torch.int32)
+    """
+
+    def __init__(self, edges: EdgeConstructor, among: EdgeConstructor) -> None:
+        for name, constructor in (("edges", edges), ("among", among)):
+            if not isinstance(constructor, EdgeConstructor):
+                raise ValueError(f"'{name}' must be an edge constructor (got {constructor!r})")
+        self.edges, self.among = edges, among
+
+    def forward(self, data: Data) -> Data:
+        nodes = Nodes(data)
+        marked, among = self.edges.build(nodes).materialize(), self.among.build(nodes)
+        if among.clique is None:
+            every = marked | among
+            return write_edges(nodes, every.edge_index, None, edge_mark=contains(marked.keys, every.keys))
+        if among.edge_index.size(1):
+            raise ValueError(
+                f"'among' must give cliques and nothing else where it is implicit (got {self.among!r})"
+            )
+        mark = torch.ones_like(marked.keys, dtype=torch.bool)
+        return write_edges(nodes, marked.edge_index, among.clique, edge_mark=mark)
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+class RelationNodes(BaseTransform):
+    r"""Appends a RELATION node for every arc after the nodes of its example: the input of "Augmenting
+    Transformers with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and
+    Huang.
+
+    A relation node has the arc's label as :obj:`deprel` and, where the data has it, as :obj:`input_ids`;
+    :obj:`utterance` and :obj:`segment` of the dependent; depth and :obj:`word` -1; and is its own governor.
+    Arcs are those of :obj:`arc_index`, so an enhanced graph gives a node to each of its arcs. Keys whose
+    name contains ``index`` keep pointing to the same nodes.
+
+    Args:
+        position: Position of the relation nodes: ``"sequence"`` counts on from the largest position of the
+            example, ``"dependent"`` takes that of the dependent, ``"zero"`` gives all 0, and ``"none"`` gives
+            all -1, for which a :class:`~graphdep.nn.pretrained.PretrainedEncoder` adds neither a position nor
+            a segment: section 3.3 of the paper gives relations a label and a type embedding and speaks of no
+            other. Encoders expect places of all that they read, and a program that appends tokens gives them
+            some unless it takes care not to; what the authors' has is not known. ``"sequence"``, which the
+            results in examples/ have, is the default. (default: ``"sequence"``)
+
+    Shapes:
+        - every key of the node table: :math:`(|\mathcal{V}| + |\mathcal{A}|)`
+        - ``arc_node_index``: :math:`(|\mathcal{A}|)`, the relation node of each arc
+
+    Raises:
+        ValueError: If :obj:`position` is unknown, if the data has relation nodes already, or if it has node
+            features :obj:`x`, which relation nodes would lack.
+
+    Example:
+        >>> from graphdep import NodeType, Sentence, to_data
+        >>> from graphdep.transforms import RelationNodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = RelationNodes()(to_data([sentence], root=False))
+        >>> [NodeType(t).name for t in data.node_type.tolist()]
+        ['WORD', 'WORD', 'WORD', 'WORD', 'RELATION', 'RELATION', 'RELATION']
+    """
+
+    def __init__(self, position: str = "sequence") -> None:
+        self.position = choice("position", position, ("sequence", "dependent", "zero", "none"))
+
+    def forward(self, data: Data) -> Data:
+        refuse_keys(data, self, ("arc_node_index", "x"))
+        nodes = Nodes(data)
+        dependent = nodes["arc_index"][1]
+        example = nodes.example[dependent]
+        order = example.argsort(stable=True)
+        rank = torch.empty_like(order)
+        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
+        rank[order] = torch.arange(order.numel(), device=order.device) - start[example[order]]
+        columns = self._columns(nodes, dependent, rank)
+        return insert_nodes(nodes, example, rank, columns, index_key="arc_node_index")
+
+    def _columns(self, nodes: Nodes, dependent: Tensor, rank: Tensor) -> dict[str, Tensor]:
+        minus, label = torch.full_like(dependent, -1), nodes["arc_type"]
+        columns = {
+            "node_type": torch.full_like(dependent, NodeType.RELATION),
+            "deprel": label,
+            "depth": minus,
+            "word": minus,
+            "clique": minus,
+            "mark": torch.zeros_like(dependent),
+            "input_ids": label,
+            "utterance": nodes["utterance"][dependent],
+        }
+        if "segment" in nodes.data:
+            columns["segment"] = nodes["segment"][dependent]
+        if "position" in nodes.data:
+            columns["position"] = self._positions(nodes, dependent, rank)
+        return columns
+
+    def _positions(self, nodes: Nodes, dependent: Tensor, rank: Tensor) -> Tensor:
+        position = nodes["position"]
+        if self.position == "zero":
+            return torch.zeros_like(dependent)
+        if self.position == "none":
+            return torch.full_like(dependent, -1)
+        if self.position == "dependent":
+            return position[dependent]
+        last = position.new_zeros(nodes.ptr.numel() - 1)
+        last = last.scatter_reduce(0, nodes.example, position, "amax")
+        return last[nodes.example[dependent]] + 1 + rank
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+class RelationEdges(EdgeConstructor):
+    r"""A relation node and the two words of its arc attend to each other, and each relation node to itself:
+    :math:`E'` of "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New
+    Words" by Chen, Li and Huang (Eq. 1).
+
+    The third row of Eq. 1, read literally, lets words attend to relations only: that is ``"to_word"``. Its
+    text and Figure 1 argue for both ways.
+
+    Args:
+        direction: ``"to_relation"``: word -> relation node (which attends to the words), ``"to_word"``:
+            relation node -> word, ``"both"``, or ``"none"``, which leaves relation nodes to themselves.
+            (default: ``"both"``)
+        pieces: See :class:`EdgeConstructor`; the paper takes ``"first"``. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is unknown or the data has no relation nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RelationEdges, RelationNodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = RelationNodes()(to_data([sentence], root=False))
+        >>> RelationEdges("to_word")(data).edge_index
+        tensor([[4, 4, 6, 5, 5, 6, 4, 5, 6],
+                [0, 1, 1, 2, 3, 3, 4, 5, 6]])
+    """
+
+    def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
+        self.direction = choice("direction", direction, ("both", "to_relation", "to_word", "none"))
+        self.pieces = check_pieces(pieces)
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        if "arc_node_index" not in nodes.data:
+            raise ValueError("RelationEdges joins words and relation nodes: put RelationNodes() before it")
+        relation = nodes["arc_node_index"]
+        word, arc, _ = nodes.spread(
+            nodes.first[nodes["arc_index"]].flatten(), relation.repeat(2), self.pieces
+        )
+        source, target = [relation], [relation]
+        if self.direction in ("both", "to_relation"):
+            source, target = [*source, word], [*target, arc]
+        if self.direction in ("both", "to_word"):
+            source, target = [*source, arc], [*target, word]
+        return EdgeSet(nodes, torch.cat(source), torch.cat(target))
+
+
+class RelationLinks(EdgeConstructor):
+    r"""Relation nodes whose arcs share a word attend to each other, each to itself included.
+
+    .. math::
+        \mathcal{E} = \{(k, l) : \{g_k, d_k\} \cap \{g_l, d_l\} \neq \emptyset\}
+
+    where arc :math:`k` goes from governor :math:`g_k` to dependent :math:`d_k`. In "Augmenting Transformers
+    with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang a relation
+    sees no other relation; this is the variant in which they exchange information along the tree.
+
+    Raises:
+        ValueError: If the data has no relation nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RelationLinks, RelationNodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = RelationNodes()(to_data([sentence], root=False))
+        >>> RelationLinks()(data).edge_index
+        tensor([[4, 6, 5, 6, 4, 5, 6],
+                [4, 4, 5, 5, 6, 6, 6]])
+    """
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        if "arc_node_index" not in nodes.data:
+            raise ValueError("RelationLinks joins relation nodes: put RelationNodes() before it")
+        word = nodes.first[nodes["arc_index"]].flatten()
+        order = word.argsort(stable=True)
+        relation = nodes["arc_node_index"].repeat(2)[order]  # those of each word in a row
+        count = word.bincount(minlength=nodes.num_nodes)
+        end, other = expand_ranges(cumsum(count)[:-1][word[order]], count[word[order]])
+        return EdgeSet(nodes, relation[other], relation[end])

@@ -1,0 +1,381 @@
+"""What a transform does, as a text that is equal in every process."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dis
+import functools
+import hashlib
+import inspect
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data.node_table import to_data
+from graphdep.sentence.sentence import Sentence
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Vocab
+
+
+def identity(edges: BaseTransform) -> str:
+    """How a transform prints, and eight digits of its code, its options and of what it does to short and long
+    examples of one utterance and of several: ``"Window(2) [5a0b1c2d]"``.
+
+    Many classes print without their options, and none prints its code, so that a name alone would take two
+    transforms for one. Code is that of its classes and of what they use outside of graphdep and of installed
+    packages, those of the classes aside; comments and docstrings are no part of it.
+
+    Raises:
+        ValueError: If it does not print, or fails on the short examples.
+    """
+    sha = hashlib.sha256(json.dumps(_Code(edges).parts()).encode())
+    for each in (_short, _long):
+        sha.update(_behaviour(edges, each))
+    return f"{printed(edges)} [{sha.hexdigest()[:8]}]"
+
+
+def same_edges(mine: str, other: str) -> bool:
+    """Whether two identities are of the same transform, however it prints."""
+    return mine.rpartition(" ")[2] == other.rpartition(" ")[2]
+
+
+def printed(edges: BaseTransform) -> str:
+    """The transform's ``repr`` in one line, without addresses in memory.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    try:
+        text = repr(edges)
+    except AttributeError as error:  # that of our bases prints each argument
+        raise ValueError(
+            f"{type(edges).__name__} does not print ({error}): keep each argument of its __init__ as an "
+            "attribute of that name, or define __repr__"
+        ) from None
+    return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
+
+
+def _behaviour(edges: BaseTransform, examples: Callable[[], list[list[Sentence]]]) -> bytes:
+    """A digest of what a transform does to examples."""
+    sha = hashlib.sha256()
+    try:
+        before, after = _tried(edges, examples)
+    except ValueError as error:
+        if examples is _short:
+            raise
+        return type(error.__cause__).__name__.encode()  # edges may have a longest sentence
+    for key, value in sorted(after.items()):
+        # What it leaves alone is no part of it.
+        if not isinstance(value, torch.Tensor) or (key in before and _equal(value, before[key])):
+            continue
+        # The last digits of a float are the machine's.
+        value = value.double().mul(1e4).round() if value.is_floating_point() else value.long()
+        sha.update(f"{key} {[*value.shape]} ".encode() + value.contiguous().numpy().tobytes())
+    return sha.digest()
+
+
+def _tried(
+    edges: BaseTransform, examples: Callable[[], list[list[Sentence]]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a transform is given and what it gives: examples, or with marks what reads them."""
+    errors = []
+    # Marks on all of them would change the identity of whatever hands them on.
+    for make in (_batch, _marked, _marked_phrases):
+        try:
+            batch = make(examples)
+            return dict(batch.to_dict()), _applied(edges, batch)
+        except Exception as error:  # of code that is not ours
+            errors.append(error)
+    first, *_ = errors
+    raise ValueError(
+        f"{printed(edges)} fails on a batch of two examples: {type(first).__name__}: {first}"
+    ) from first
+
+
+def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
+    # Neither to draw from the run's random numbers nor to depend on them.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return edges(batch.clone()).to_dict()
+
+
+def with_marks(data: Data) -> Data:
+    """A copy in which the first word of each utterance is one span, and words from the sixth on are another;
+    where an utterance has no sixth, the second one is.
+    """
+    data, word = data.clone(), data.word
+    second = word >= (5 if int(word.max()) >= 5 else 1)
+    data.mark = (word == 0).long() + 2 * second.long()
+    return data
+
+
+def _equal(value: torch.Tensor, other: object) -> bool:
+    return isinstance(other, torch.Tensor) and torch.equal(value, other)
+
+
+def phrase_probe() -> Batch:
+    """A batch of short examples with constituents, for what reads them: each utterance is one, and so are the
+    words up to the middle and those after it.
+    """
+    return _phrases(_short)
+
+
+@functools.cache
+def _phrases(examples: Callable[[], list[list[Sentence]]]) -> Batch:
+    made = []
+    for data in _batch(examples).to_data_list():
+        spans = []
+        for utterance in data.utterance.unique():
+            words = ((data.utterance == utterance) & (data.word >= 0)).nonzero().view(-1).tolist()
+            middle = len(words) // 2
+            spans += [
+                (words[0], words[-1], 20),
+                (words[0], words[middle], 13),
+                (words[middle + 1], words[-1], 26),
+            ]
+        table = torch.tensor(spans)
+        data.phrase_index, data.phrase_type = table[:, :2].t().contiguous(), table[:, 2].contiguous()
+        made.append(data)
+    return Batch.from_data_list(made)
+
+
+def _marked(examples: Callable[[], list[list[Sentence]]]) -> Batch:
+    return with_marks(_batch(examples))
+
+
+def _marked_phrases(examples: Callable[[], list[list[Sentence]]]) -> Batch:
+    return with_marks(_phrases(examples))
+
+
+@functools.cache
+def _batch(examples: Callable[[], list[list[Sentence]]]) -> Batch:
+    words = Vocab.build(sentence.form for example in examples() for sentence in example)
+    made = [to_data(example, vocab=words, relations=RelationVocab()) for example in examples()]
+    return Batch.from_data_list(made)
+
+
+def _short() -> list[list[Sentence]]:
+    """Three utterances whose words differ in depth, place and relation. Others would give each run on edges
+    of one's own another digest.
+    """
+    first = Sentence(
+        ["I", "'d", "like", "to", "reserve", "a", "hotel", "room", "by", "the", "sea", "."],
+        [3, 3, 0, 5, 3, 8, 8, 5, 11, 11, 8, 3],
+        "nsubj aux root mark xcomp det compound obj case det nmod punct".split(),
+    )
+    second = Sentence(["Which", "one", "?"], [2, 0, 2], ["det", "root", "punct"])
+    third = Sentence(["The", "last", "one"], [3, 3, 0], ["det", "amod", "root"])
+    return [[first, second], [third]]
+
+
+def _long() -> list[list[Sentence]]:
+    """A sentence of 60 words, up to 40 arcs deep, and an example of three utterances."""
+    return [[_sentence(60)], [_sentence(18), _sentence(9), _sentence(25)]]
+
+
+def _sentence(size: int) -> Sentence:
+    """Words before the seventh, the top, are a chain, those after it bushy, and from the 30th on a chain."""
+    back = [1 + (i * i % 5 if i < 30 else 0) for i in range(size + 1)]
+    head = [0 if i == 7 else i + 1 if i < 7 else i - back[i] for i in range(1, size + 1)]
+    label = ["root" if not h else _LABELS[i % len(_LABELS)] for i, h in enumerate(head)]
+    return Sentence([f"w{i % 23}" for i in range(size)], head, label)
+
+
+_LABELS = "nsubj det amod obj case nmod punct conj cc advmod aux".split()
+
+
+_LIBRARIES = {"graphdep", "torch", "torch_geometric", *sys.stdlib_module_names}
+_INSTALLED = {"site-packages", "dist-packages"}
+_NOT_HELD: Any = object()
+_first_seen: dict[int, tuple[object, Any]] = {}
+"""Code and its source, and tables of modules, which may be caches, and copies of them: as they were at first,
+by their places in memory, which no others have as long as they are kept.
+"""
+
+
+class _Code:
+    """Code and options of a transform: those of all transforms that it is made of, in any order."""
+
+    def __init__(self, edges: BaseTransform) -> None:
+        self.found: set[str] = set()
+        self.seen: dict[int, object] = {}
+        self.packages = {_package(kind.__module__) for kind in _kinds(edges)} - _LIBRARIES
+        self.of(edges)
+
+    def parts(self) -> list[str]:
+        return sorted(self.found)
+
+    def of(self, value: object) -> Any:
+        """A value, in texts and lists; adds the code that it needs."""
+        if value is None or isinstance(value, (bool, int, float, complex, str, bytes, Enum)):
+            return repr(value)
+        if isinstance(value, (torch.Tensor, np.ndarray)):
+            table = torch.as_tensor(value).detach().cpu().to_dense()
+            content = (table.double() if table.is_floating_point() else table).numpy().tobytes()
+            return [repr(table.dtype), [*table.shape], hashlib.sha256(content).hexdigest()]
+        if isinstance(value, Mapping):
+            return sorted((self.of([*item]) for item in value.items()), key=json.dumps)
+        if isinstance(value, (set, frozenset)):
+            return sorted(map(self.of, value), key=json.dumps)
+        if isinstance(value, (list, tuple)):
+            return [self.of(item) for item in value]
+        if isinstance(value, functools.partial):
+            return self.of([value.func, value.args, value.keywords])
+        if isinstance(value, MethodType):
+            return self.of([value.__func__, value.__self__])
+        if id(value) not in self.seen:
+            self.seen[id(value)] = value
+            self._add(value)
+        return getattr(value if isinstance(value, (type, FunctionType)) else type(value), "__name__", "")
+
+    def _add(self, value: object) -> None:
+        if isinstance(value, FunctionType):
+            if self._is_own(value.__module__):
+                self._function(value)
+        elif isinstance(value, type):
+            for kind in value.__mro__:
+                if self._is_own(kind.__module__):
+                    self._class(kind)
+        elif isinstance(value, property):
+            self.of([value.fget, value.fset])
+        elif isinstance(value, BaseTransform) or self._is_own(type(value).__module__):
+            self.of(type(value))
+            self._options(value)
+        else:  # what functools and decorators make of functions
+            self.of([getattr(value, "__wrapped__", None), getattr(value, "func", None)])
+
+    def _options(self, value: object) -> None:
+        """The arguments of an object; all that it shows, if it does not keep them by their names."""
+        own = self._is_own(type(value).__module__)
+        parameters = [*inspect.signature(type(value)).parameters.values()]
+        held = {p.name: getattr(value, p.name, getattr(value, f"_{p.name}", _NOT_HELD)) for p in parameters}
+        usual = {p.name: p.default for p in parameters}
+        if own and _NOT_HELD in held.values():
+            held = {name: item for name, item in vars(value).items() if not name.startswith("_")}
+        for name, item in held.items():
+            said = self.of(item)
+            # A usual value stands in the code, and an option that is added to graphdep changes nothing; what
+            # joins transforms, without a word of its own, is none.
+            if said != self.of(usual.get(name)) and (own or not any(_kinds(item))):
+                self.found.add(json.dumps([name, said]))
+
+    def _class(self, kind: type) -> None:
+        for name, member in vars(kind).items():
+            if name == "__repr__":  # how it prints is not what it is
+                continue
+            written = isinstance(member, FunctionType) and self._is_own(member.__module__)
+            if hasattr(kind, "__dataclass_fields__") and written:
+                written = member.__code__.co_filename != "<string>"
+            if written or not (name.startswith("__") or name == "_abc_impl"):  # others are Python's
+                self.found.add(json.dumps([name, self._at_first(member)]))
+
+    def _function(self, function: FunctionType) -> None:
+        self.found.add(_source(function.__code__))
+        self.found.add(json.dumps(self.of([function.__defaults__, function.__kwdefaults__])))
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # an empty one
+                self.found.add(json.dumps(self._at_first(cell.cell_contents)))
+        for name, *attributes in _globals(function.__code__):
+            value = function.__globals__.get(name)
+            while isinstance(value, ModuleType) and self._is_own(value.__name__) and attributes:
+                value = getattr(value, attributes.pop(0), None)
+            if not (value is None or isinstance(value, ModuleType) or self._is_library(value)):
+                self.found.add(json.dumps([name, self._at_first(value)]))
+
+    def _is_library(self, value: object) -> bool:
+        """Whether it is a function or class of a library, which its name in the code says."""
+        named = callable(value) and not isinstance(value, (BaseTransform, functools.partial))
+        return named and not self._is_own(getattr(value, "__module__", None))
+
+    def _at_first(self, value: object) -> Any:
+        if isinstance(value, (dict, list, set)):
+            _, value = _first_seen.setdefault(id(value), (value, copy.copy(value)))
+        return self.of(value)
+
+    def _is_own(self, module: str | None) -> bool:
+        package = _package(module or "")
+        if package in self.packages or package in _LIBRARIES:
+            return package in self.packages
+        path = getattr(sys.modules.get(module or ""), "__file__", None) or ""
+        return not _INSTALLED & {*Path(path).parts}
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _kinds(value: object) -> Iterator[type]:
+    """The classes of a transform and of those that it is made of."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _kinds(item)
+    elif isinstance(value, BaseTransform):
+        yield type(value)
+        for item in vars(value).values():
+            yield from _kinds(item)
+
+
+@functools.cache
+def _globals(code: CodeType) -> set[tuple[str, ...]]:
+    """The global names that code reads and does not write, each with the attributes that it asks them for."""
+    found: list[tuple[str, ...]] = []
+    written, asked = set(), False
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and asked:
+            found[-1] += (step.argval,)
+            continue
+        asked = step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        if asked:
+            found.append((step.argval,))
+        elif step.opname == "STORE_GLOBAL":
+            written.add(step.argval)
+    inner = [_globals(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return {path for path in {*found}.union(*inner) if path[0] not in written}
+
+
+def _source(code: CodeType) -> str:
+    """The source of a function, without comments and docstrings; without source, what it is compiled to."""
+    # As it is at first: a file may be edited while its code runs. Equal code may have other decorators.
+    if id(code) not in _first_seen:
+        _first_seen[id(code)] = code, _read(code)
+    return str(_first_seen[id(code)][1])
+
+
+def _read(code: CodeType) -> str:
+    try:
+        text = textwrap.dedent(inspect.getsource(code))
+    except (OSError, TypeError):
+        return _compiled(code)
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a part of an expression
+        return " ".join(text.split())
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(
+            node
+        ):
+            node.body = node.body[1:] or [ast.Pass()]
+    if code.co_name == "<lambda>":  # with what else is in its line
+        return " ".join(ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Lambda))
+    return ast.unparse(tree)
+
+
+def _compiled(code: CodeType) -> str:
+    said = [f"{code.co_code.hex()} {code.co_names}"]
+    for part in code.co_consts:
+        part = sorted(map(repr, part)) if isinstance(part, frozenset) else part
+        said.append(_compiled(part) if isinstance(part, CodeType) else repr(part))
+    return " ".join(said)

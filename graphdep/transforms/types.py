@@ -1,0 +1,340 @@
+"""Types of edges: arc labels, and codes of short paths through the tree."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform, Compose
+
+from graphdep.transforms.controls import RewiredEdges
+from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet, _Combined, lowest_common, near_pairs
+from graphdep.transforms.edges import MarkedEdges
+from graphdep.transforms.nodes import (
+    Nodes,
+    check_pieces,
+    contains,
+    pair_keys,
+    pairs_of,
+    sorted_unique,
+    write_edges,
+)
+from graphdep.transforms.presets import constructor_repr, count
+from graphdep.vocab.relations import RelationVocab
+
+
+def _code_table() -> Tensor:
+    size = RelationVocab.max_path + 1
+    paths = [
+        [RelationVocab.path(a, b) if a + b < size else RelationVocab.NONE for b in range(size)]
+        for a in range(size)
+    ]
+    return torch.nn.functional.pad(torch.tensor(paths), (0, 1, 0, 1), value=RelationVocab.NONE)
+
+
+_CODES = _code_table()  # [a, b] -> id; index -1 is "too far"
+
+
+class TreePathTypes(BaseTransform):
+    r"""Gives every edge the relation of its target to its source: the relation matrix with infilling of
+    `"Integrating Dependency Tree into Self-attention for Sentence Representation"
+    <https://arxiv.org/abs/2203.05918>`_.
+
+    The type of the pair in which :math:`i` (target) attends to :math:`j` (source) is
+
+    .. math::
+        r_{ij} = \begin{cases}
+            \text{deprel}_i & j \text{ governs } i \\
+            \text{deprel}_j^{-1} & i \text{ governs } j \\
+            (a, b) & a + b \leq \texttt{max\_distance} \\
+            \text{NONE} & \text{otherwise}
+        \end{cases}
+
+    where :math:`a` and :math:`b` are the arcs from :math:`i` and from :math:`j` to their lowest common
+    ancestor, and :math:`(0, 0)` is SELF. Ids are those of :class:`~graphdep.RelationVocab`. Nodes of
+    different trees and nodes outside the trees have NONE (and SELF with themselves). The paper says "less
+    than a threshold, 2 in the example", which would add nothing to the arcs: at most 2 is meant.
+
+    Edges keep their pairs, sorted by target. Of the pairs of a :obj:`clique` (implicit data), those with
+    another type than NONE are written out beside it; the others stay implicit and have no relation. Other
+    ``edge_*`` keys are dropped, since their rows no longer fit. Pieces: all pairs of pieces of two words
+    have the type of the words, pieces of one word SELF; with ``pieces="first"`` only first pieces have
+    relations, and every node SELF with itself.
+
+    Args:
+        max_distance: Longest path that gets a code; 1 leaves the arcs alone. (default: :obj:`2`)
+        self_type: Type self pairs SELF; else NONE. (default: :obj:`True`)
+        pieces: See above. (default: ``"all"``)
+
+    Shapes:
+        - ``edge_type``: :math:`(|\mathcal{E}|)`, long
+
+    Raises:
+        ValueError: If :obj:`max_distance` is negative or larger than the longest path that has an id, or
+            if the data has no edges.
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.transforms import CompleteEdges, TreePathTypes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = TreePathTypes()(CompleteEdges()(to_data([sentence], root=False)))
+        >>> [RelationVocab().label(int(r)) for r in data.edge_type[:4]]  # what "I" is to each word
+        ['[SELF]', 'nsubj', '[NONE]', 'path(1,1)']
+    """
+
+    def __init__(self, max_distance: int = 2, *, self_type: bool = True, pieces: str = "all") -> None:
+        self.max_distance = count("max_distance", max_distance)
+        if max_distance > RelationVocab.max_path:
+            raise ValueError(f"'max_distance' must be at most {RelationVocab.max_path} (got {max_distance})")
+        self.self_type = bool(self_type)
+        self.pieces = check_pieces(pieces)
+
+    def forward(self, data: Data) -> Data:
+        nodes = Nodes(data)
+        clique = data.get("clique", None)
+        edge_index = data.get("edge_index" if clique is None else "edge_index_explicit", None)
+        if edge_index is None:
+            raise ValueError("TreePathTypes types edges: put a transform that builds them before it")
+        explicit = EdgeSet(nodes, edge_index[0], edge_index[1])
+        edge_type = self._type_of(nodes, explicit.edge_index)
+        if clique is None:
+            return write_edges(nodes, explicit.edge_index, None, edge_type=edge_type)
+        source, target, kind = self._related_pairs(nodes)
+        inside = (clique[source] == clique[target]) & (clique[source] >= 0)
+        keys = torch.cat([explicit.keys, pair_keys(source[inside], target[inside])])
+        keys, edge_type = _sorted(keys, torch.cat([edge_type, kind[inside]]))
+        return write_edges(nodes, pairs_of(keys), clique, edge_type=edge_type)
+
+    def _type_of(self, nodes: Nodes, edge_index: Tensor) -> Tensor:
+        """The type of each of the given pairs."""
+        source, target = nodes.first[edge_index]
+        kind = torch.full_like(source, RelationVocab.NONE)
+        if kind.numel() == 0:
+            return kind
+        a, b = lowest_common(nodes, target, source, self.max_distance)
+        kind = _CODES.to(kind.device)[a, b]
+        deprel = nodes["deprel"]
+        kind = torch.where((a == 1) & (b == 0), deprel[target], kind)
+        kind = torch.where((a == 0) & (b == 1), RelationVocab.inverse(deprel[source]), kind)
+        if self.pieces == "first":
+            kind = torch.where((edge_index == nodes.first[edge_index]).all(0), kind, RelationVocab.NONE)
+            source, target = edge_index
+        return torch.where(
+            source == target, RelationVocab.SELF if self.self_type else RelationVocab.NONE, kind
+        )
+
+    def _related_pairs(self, nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:
+        """All pairs with a type other than NONE: source, target, type."""
+        deprel, parts = nodes["deprel"], [self._loops(nodes)]
+        for a, b, target, source in near_pairs(nodes, self.max_distance):
+            if (a, b) == (1, 0):
+                kind = deprel[target]
+            elif (a, b) == (0, 1):
+                kind = RelationVocab.inverse(deprel[source])
+            else:
+                kind = torch.full_like(target, RelationVocab.path(a, b))
+            parts.append((source, target, kind))
+        source, target, kind = (torch.cat(column) for column in zip(*parts))
+        source, target, pair = nodes.spread(source, target, self.pieces)
+        return source, target, kind if pair is None else kind[pair]
+
+    def _loops(self, nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:
+        loops = nodes.index if self.pieces == "first" else nodes.index[nodes.first == nodes.index]
+        loops = loops if self.self_type else loops[:0]
+        return loops, loops, torch.full_like(loops, RelationVocab.SELF)
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+def _sorted(keys: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor]:
+    keys, order = keys.sort()
+    fresh = torch.ones_like(keys, dtype=torch.bool)
+    torch.ne(keys[1:], keys[:-1], out=fresh[1:])
+    return keys[fresh], edge_type[order[fresh]]
+
+
+class MergeTypes(BaseTransform):
+    r"""Makes one type of several, to see what the difference between them is good for.
+
+    It stands after :class:`TreePathTypes`. Without :obj:`labels` every arc has the label ``dep``, so that
+    only its direction and the path codes are told apart. Without :obj:`directions` an arc has the same type
+    from both of its ends, and the path codes :math:`(a, b)` and :math:`(b, a)` are one.
+
+    Args:
+        labels: Tell labels apart. (default: :obj:`False`)
+        directions: Tell directions apart. (default: :obj:`True`)
+
+    Shapes:
+        - ``edge_type``: :math:`(|\mathcal{E}|)`, long
+
+    Raises:
+        ValueError: If an argument is no bool, or the data has no ``edge_type``.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import MergeTypes, resolve
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = resolve("dt")(to_data([sentence]))
+        >>> len(data.edge_type.unique()), len(MergeTypes()(data).edge_type.unique())
+        (13, 7)
+    """
+
+    def __init__(self, *, labels: bool = False, directions: bool = True) -> None:
+        for name, value in (("labels", labels), ("directions", directions)):
+            if not isinstance(value, bool):
+                raise ValueError(f"'{name}' must be True or False (got {value!r})")
+        self.labels, self.directions = labels, directions
+
+    def forward(self, data: Data) -> Data:
+        if "edge_type" not in data:
+            raise ValueError("MergeTypes merges types of edges: put TreePathTypes() before it")
+        out = copy.copy(data)  # also for who calls forward() itself
+        out.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
+        return out
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+_Part = tuple[BaseTransform, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeOrigins:
+    r"""Which parts of a transform have made each of its edges.
+
+    Parts are the constructors that are written in it, each time that one is. An edge of ``a | b`` is made by
+    those of the two that have it, one of ``a & b`` by both, one of ``a - b`` by ``a``:
+
+    .. math::
+        o_p(a \cup b) = o_p(a) \cup o_p(b), \quad
+        o_p(a \cap b) = (o_p(a) \cup o_p(b)) \cap (a \cap b), \quad
+        o_p(a \setminus b) = o_p(a) \cap (a \setminus b)
+
+    Of :class:`RewiredEdges` the right edges are made by its parts and the wrong ones by itself; a transform
+    that is not known is one part. What is made of a batch is what is made of its examples, one after the
+    other.
+
+    Args:
+        data: The data with its edges written out.
+        parts: The parts, in the order in which they are written.
+        made_by: Which part has made which edge; each edge has at least one.
+
+    Shapes:
+        - made_by: :math:`(|\mathcal{E}|, P)`, bool, rows as in ``data.edge_index``
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import EdgeOrigins, resolve
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> origins = EdgeOrigins.of(resolve("lisa"), to_data([sentence], root=False))
+        >>> [type(part).__name__ for part in origins.parts], origins.edge_index.tolist()
+        (['DependencyEdges', 'SelfLoops'], [[1, 1, 3, 1], [0, 1, 2, 3]])
+        >>> origins.made_by.int().tolist()
+        [[1, 0], [0, 1], [1, 0], [1, 0]]
+    """
+
+    data: Data
+    parts: tuple[BaseTransform, ...]
+    made_by: Tensor
+
+    @property
+    def edge_index(self) -> Tensor:
+        """The edges, row 0 the source, row 1 the target: ``[2, E]``."""
+        return self.data.edge_index
+
+    @classmethod
+    def of(cls, edges: BaseTransform, data: Data) -> EdgeOrigins:
+        """The edges that a transform gives data, with their parts.
+
+        Args:
+            edges: A constructor, a preset's transform, or any other that writes edges.
+            data: One example or a batch, without edges.
+
+        Raises:
+            ValueError: If the transform writes no edges.
+        """
+        parts: list[_Part] = []
+        for step in _steps(edges):
+            made = step(data)
+            before, now = _keys(data), _keys(made)
+            if now is not None and (before is None or not torch.equal(before, now)):
+                parts = _parts_of(step, data, now)
+            data = made
+        keys = _keys(data)
+        if keys is None:
+            raise ValueError(f"{edges!r} writes no edges")
+        columns = [contains(part, keys) for _, part in parts]
+        made_by = torch.stack(columns, dim=1) if columns else keys.new_zeros(keys.numel(), 0).bool()
+        return cls(_written_out(data, keys), tuple(part for part, _ in parts), made_by)
+
+
+def _steps(edges: BaseTransform) -> Iterator[BaseTransform]:
+    if isinstance(edges, Compose):
+        for step in edges.transforms:
+            yield from _steps(step)
+    else:
+        yield edges
+
+
+def _parts_of(step: BaseTransform, data: Data, keys: Tensor) -> list[_Part]:
+    if isinstance(step, MarkedEdges):
+        nodes = Nodes(data)
+        return [*_parts(step.edges, nodes), *_parts(step.among, nodes)]
+    if isinstance(step, EdgeConstructor):
+        return _parts(step, Nodes(data))
+    return [(step, keys)]
+
+
+def _parts(edges: EdgeConstructor, nodes: Nodes) -> list[_Part]:
+    """The parts of a constructor, each with the keys of those of its pairs that are in the whole."""
+    if isinstance(edges, _Combined):
+        found = _parts(edges.left, nodes)
+        if edges.symbol != "-":
+            found += _parts(edges.right, nodes)
+        return found if edges.symbol == "|" else _within(found, _built(edges, nodes))
+    if isinstance(edges, RewiredEdges):
+        keys, right = _built(edges, nodes), _built(edges.edges, nodes)
+        return [*_within(_parts(edges.edges, nodes), keys), (edges, keys[~contains(right, keys)])]
+    return [(edges, _built(edges, nodes))]
+
+
+def _built(edges: EdgeConstructor, nodes: Nodes) -> Tensor:
+    built: EdgeSet = edges.build(nodes)
+    return built.materialize().keys
+
+
+def _within(parts: list[_Part], keys: Tensor) -> list[_Part]:
+    return [(part, own[contains(keys, own)]) for part, own in parts]
+
+
+def _keys(data: Data) -> Tensor | None:
+    """The keys of all edges, those of cliques too; :obj:`None` without edges."""
+    clique: Any = data.get("clique")
+    edge_index = data.get("edge_index" if clique is None else "edge_index_explicit")
+    if edge_index is None:
+        return None
+    if clique is None:
+        return sorted_unique(pair_keys(edge_index[0], edge_index[1]))
+    return EdgeSet(Nodes(data), edge_index[0], edge_index[1], clique).materialize().keys
+
+
+def _written_out(data: Data, keys: Tensor) -> Data:
+    """The data with every pair in ``edge_index``, and their types and marks where it has those."""
+    from graphdep.transforms.nodes import write_edges
+    from graphdep.vocab.relations import RelationVocab
+
+    clique = data.get("clique")
+    given = data.get("edge_index" if clique is None else "edge_index_explicit")
+    place = torch.searchsorted(keys, pair_keys(given[0], given[1]))
+    columns = {}
+    for key, rest in (("edge_type", RelationVocab.NONE), ("edge_mark", 0)):
+        if key in data:
+            columns[key] = data[key].new_full((keys.numel(),), rest).index_copy(0, place, data[key])
+    return write_edges(Nodes(data), pairs_of(keys), None, **columns)

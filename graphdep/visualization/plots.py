@@ -1,0 +1,629 @@
+"""Pictures of trees, edges, attention and results, with matplotlib alone."""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import matplotlib
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+from torch_geometric.data import Data
+from torch_geometric.utils import to_dense_adj
+
+from graphdep.io.limits import plural
+from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.conv.constituent_conv import ConstituentConv
+from graphdep.nn.pretrained.encoder import PretrainedEncoder
+from graphdep.sentence.sentence import Sentence
+from graphdep.visualization.rows import row_scene, sentence_row
+from graphdep.visualization.scene import COLOURS, INK, PALE, STYLES, Lane, Scene, Shape
+from graphdep.vocab.relations import RelationVocab
+
+
+def label_matrix(axes: Axes, labels: Sequence[str], title: str) -> None:
+    """Words at both sides of a matrix: rows are targets, columns sources."""
+    places = range(len(labels))
+    axes.set_xticks(places, labels, rotation=60, ha="left", rotation_mode="anchor", fontsize=9)
+    axes.set_yticks(places, labels, fontsize=9)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.set_xticks([place - 0.5 for place in places], minor=True)
+    axes.set_yticks([place - 0.5 for place in places], minor=True)
+    axes.grid(which="minor", color="white", linewidth=1)
+    axes.tick_params(which="minor", length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xlabel(title, fontsize=10)
+
+
+def check_labels(labels: Sequence[str], size: int) -> None:
+    """Raises :class:`ValueError` unless there is one label a node."""
+    if len(labels) != size:
+        raise ValueError(f"'labels' has {len(labels)} entries for {size} nodes")
+
+
+logger = logging.getLogger("graphdep.visualization")
+
+# Fonts that have what Matplotlib's own lacks, the first of a script that is installed.
+_FONTS = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei"),
+    *("WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "SimHei", "Yu Gothic"),
+    *("Malgun Gothic", "Droid Sans Fallback", "Arial Unicode MS", "Noto Sans Arabic", "Noto Sans Hebrew"),
+    *("Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Segoe UI Symbol"),
+)
+
+
+class Picture(Figure):
+    """A figure of Matplotlib's that is shown as the last line of a notebook's cell, without pyplot.
+
+    Words are drawn with the fonts of this machine that have their characters. In ``.svg`` they stay texts,
+    for which the viewer, such as a browser, finds fonts.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.visualization import plot_tree
+        >>> picture = plot_tree(Sentence(["It", "rains"], [2, 0], ["expl", "root"]))
+        >>> picture._repr_png_()[1:4], "rains</text>" in picture._repr_svg_()
+        (b'PNG', True)
+    """
+
+    def draw(self, renderer: Any) -> None:
+        """Draws it, with fonts for all scripts."""
+        for text in self.findobj(Text):
+            text.set_fontfamily(_families())
+        super().draw(renderer)
+
+    def savefig(self, fname: Any, **kwargs: Any) -> None:
+        """Saves it; characters that no font has are told of once, not one by one."""
+        with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context({"svg.fonttype": "none"}):
+            warnings.simplefilter("always")
+            super().savefig(fname, **kwargs)
+        missing = [warning for warning in caught if str(warning.message).startswith("Glyph ")]
+        for warning in caught:
+            if warning not in missing:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        kind = str(kwargs.get("format") or fname).rpartition(".")[2].lower()
+        if missing and kind != "svg":
+            logger.warning(
+                "no font of this machine has some characters of the picture, which are boxes: an .svg file "
+                "is shown with the fonts of its viewer"
+            )
+
+    def _repr_png_(self) -> bytes:
+        return self._saved("png")
+
+    def _repr_svg_(self) -> str:
+        return self._saved("svg").decode()
+
+    def _saved(self, kind: str) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format=kind, dpi=100)
+        return file.getvalue()
+
+
+@cache
+def _families() -> list[str]:
+    """Matplotlib's own font, and what is installed for the scripts that it lacks."""
+    known = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _FONTS if name in known)]
+
+
+Layer = tuple[nn.Module, tuple[Tensor, Tensor]]
+ATTENTION = (AttentionConv, ConstituentConv, PretrainedEncoder)
+"""What has weights to show."""
+
+
+def attention_weights(model: nn.Module, data: Data) -> list[tuple[Tensor, Tensor]]:
+    r"""Weights of every attention layer of a model on an example or a batch, in evaluation mode: those of
+    this library's convs and those of a pretrained encoder, in the order in which they are computed.
+
+    Returns:
+        Per layer the pairs ``[2, num_pairs]``, source -> target, and their weights ``[num_pairs, heads]``.
+
+    Raises:
+        ValueError: If the model has no attention layer.
+    """
+    return [weights for _, weights in attention_layers(model, data)]
+
+
+@torch.no_grad()
+def attention_layers(model: nn.Module, data: Data) -> list[Layer]:
+    """As :func:`attention_weights`, each with its conv or with the pretrained encoder that the layer is of.
+
+    Raises:
+        ValueError: As :func:`attention_weights`.
+    """
+    modules = [module for module in model.modules() if isinstance(module, ATTENTION)]
+    if not modules:
+        raise ValueError(f"{type(model).__name__} has no attention layer")
+    calls: list[tuple[nn.Module, tuple, dict[str, Any]]] = []
+
+    def remember(module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
+        calls.append((module, args, kwargs))
+
+    handles = [module.register_forward_pre_hook(remember, with_kwargs=True) for module in modules]
+    training = model.training
+    try:
+        model.eval()
+        model(data)
+        for handle in handles:
+            handle.remove()
+        return [
+            (module, weights) for module, args, given in calls for weights in _weights(module, args, given)
+        ]
+    finally:
+        for handle in handles:
+            handle.remove()
+        model.train(training)
+
+
+def _weights(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[tuple[Tensor, Tensor]]:
+    if isinstance(module, PretrainedEncoder):
+        return module.attention(args[0] if args else kwargs["data"])
+    return [module(*args, **kwargs, return_attention_weights=True)[1]]
+
+
+def plot_attention(
+    alpha: Tensor,
+    labels: Sequence[str],
+    *,
+    edge_index: Tensor | None = None,
+    titles: Sequence[str] | None = None,
+    title: str = "",
+) -> Figure:
+    r"""Heat maps of attention weights, one a head: row :math:`i` shows where word :math:`i` looks.
+
+    Args:
+        alpha: Weights; with :obj:`edge_index` those of its edges, else matrices.
+        labels: A word a node.
+        edge_index: Edges, source -> target, that the weights belong to. (default: :obj:`None`)
+        titles: Title of each map. (default: ``head 1``, ``head 2``, ...)
+        title: Title of the whole. (default: none)
+
+    Shapes:
+        - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`,
+        [target,
+          source]
+
+    Raises:
+        ValueError: If the sizes do not fit together.
+    """
+    maps = _dense(alpha.detach().float().cpu(), edge_index, len(labels))
+    check_labels(labels, maps.size(-1))
+    titles = titles or [f"head {head + 1}" for head in range(len(maps))]
+    if len(titles) != len(maps):
+        raise ValueError(f"'titles' has {len(titles)} entries for {len(maps)} maps")
+    columns = 2 if len(maps) == 4 else min(3, len(maps))
+    rows = math.ceil(len(maps) / columns)
+    side = 1.4 + 0.32 * len(labels)
+    figure = Picture(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).flat
+    cells = list(grid)
+    for axes, weights, name in zip(cells, maps, titles):
+        image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=max(float(maps.max()), 1e-6))
+        label_matrix(axes, labels, name)
+    for axes in cells[len(maps) :]:
+        axes.set_visible(False)
+    figure.colorbar(image, ax=cells, shrink=0.5, aspect=30, label="weight (a row sums to 1)")
+    figure.suptitle(title, fontsize=12)
+    return figure
+
+
+def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
+    if edge_index is not None:
+        if alpha.dim() != 2 or alpha.size(0) != edge_index.size(1):
+            shapes = f"{[*alpha.shape]} and {[*edge_index.shape]}"
+            raise ValueError(f"'alpha' must hold a row an edge of 'edge_index' (got shapes {shapes})")
+        edge_index = edge_index.cpu()
+        maps = [to_dense_adj(edge_index, edge_attr=head, max_num_nodes=num_nodes)[0].T for head in alpha.T]
+        return torch.stack(maps)
+    if alpha.dim() not in (2, 3) or alpha.size(-1) != alpha.size(-2):
+        raise ValueError(f"'alpha' must be of shape [N, N] or [heads, N, N] (got {[*alpha.shape]})")
+    return alpha.view(-1, *alpha.shape[-2:])
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    r"""What each word attends to, layer by layer and head by head.
+
+    Special nodes are entries beside the words, with names in brackets: ``[ROOT]``, ``[CLS]``, ``[SEP]``,
+    ``[EOU]``, for a relation node its label, such as ``[nsubj]``, and ``[EMPTY]`` for a node of an enhanced
+    graph that is no word.
+
+    Args:
+        words: The words, and the names of special nodes, in the order of the nodes.
+        special: Which of them are special nodes.
+        layers: Names of the layers.
+        alpha: The weights. A row sums to 1, except for a node that attends to nothing, and for
+            :class:`~graphdep.nn.conv.ConstituentConv`, whose published weights sum to less.
+
+    Shapes:
+        - alpha: :math:`(L, H, W, W)`, [layer, head, who attends, to whom]
+
+    Example:
+        >>> import torch
+        >>> from graphdep.visualization import AttentionMap
+        >>> alpha = torch.tensor([[[[0.5, 0.5, 0.0], [0.2, 0.6, 0.2], [0.5, 0.0, 0.5]]]])  # a layer, a head
+        >>> shown = AttentionMap(["[CLS]", "It", "rains"], [True, False, False], ["layer 1"], alpha)
+        >>> shown.without_special().words, shown.without_special().alpha[0, 0]
+        (['It', 'rains'], tensor([[0.7500, 0.2500],
+                [0.0000, 1.0000]]))
+    """
+
+    words: list[str]
+    special: list[bool]
+    layers: list[str]
+    alpha: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        words: Sequence[str],
+        special: Sequence[bool],
+        word: Tensor,
+        layers: Sequence[tuple[str, Tensor, Tensor]],
+    ) -> AttentionMap:
+        r"""Joins nodes to words.
+
+        A word of several pieces attends to what they attend to on average, and is attended to as much as all
+        of them together:
+
+        .. math::
+            \bar{\alpha}_{uv} = \frac{1}{|u|} \sum_{i \in u} \sum_{j \in v} \alpha_{ij}
+
+        Args:
+            words, special: As in the class.
+            word: The entry of each node ``[num_nodes]``.
+            layers: Name, pairs ``[2, num_pairs]`` (source -> target) and weights ``[num_pairs, heads]`` of
+                each.
+
+        Raises:
+            ValueError: If the layers have different numbers of heads.
+        """
+        heads = sorted({alpha.size(1) for _, _, alpha in layers})
+        if len(heads) != 1:
+            raise ValueError(f"the layers have different numbers of heads: {heads}")
+        member = one_hot(word.cpu(), len(words)).float()
+        mean = member / member.sum(dim=0)
+        matrices = []
+        every = torch.arange(heads[0])[:, None]
+        for _, pairs, alpha in layers:
+            source, target = pairs.cpu()
+            nodes = torch.zeros(heads[0], len(member), len(member))
+            nodes.index_put_((every, target, source), alpha.T.float().cpu(), accumulate=True)
+            matrices.append(mean.T @ nodes @ member)
+        return cls([*words], [*special], [name for name, *_ in layers], torch.stack(matrices))
+
+    @property
+    def heads(self) -> int:
+        return self.alpha.size(1)
+
+    def without_special(self) -> AttentionMap:
+        """The words alone. What goes to special nodes is left out, of a pretrained encoder the most of it,
+        and each row is scaled to sum to 1, where anything is left of it.
+        """
+        kept = torch.tensor([place for place, special in enumerate(self.special) if not special])
+        alpha = self.alpha[..., kept[:, None], kept]
+        total = alpha.sum(dim=-1, keepdim=True)
+        words = [self.words[place] for place in kept.tolist()]
+        alpha = alpha / total.where(total > 0, 1.0)
+        return AttentionMap(words, [False] * len(words), self.layers, alpha)
+
+    def plot(self, layer: int | None = None, *, title: str = "") -> Figure:
+        """Heat maps: the mean over the heads of each layer, or all heads of one layer.
+
+        Args:
+            layer: Number of the layer, from 0, or from the last with -1. (default: all)
+            title: Title. (default: none)
+
+        Raises:
+            ValueError: If there is no such layer.
+        """
+        if layer is None:
+            return plot_attention(self.alpha.mean(dim=1), self.words, titles=self.layers, title=title)
+        if not -len(self.layers) <= layer < len(self.layers):
+            raise ValueError(f"'layer' must be below {len(self.layers)}, the layers there are (got {layer})")
+        titles = [f"{self.layers[layer]}, head {head + 1}" for head in range(self.heads)]
+        return plot_attention(self.alpha[layer], self.words, titles=titles, title=title)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.words)} words, {len(self.layers)} layers, {self.heads} heads"
+        return f"{type(self).__name__}({sizes})"
+
+
+def plot_edge_matrix(
+    data: Data, labels: Sequence[str], *, relations: RelationVocab | None = None, title: str = ""
+) -> Figure:
+    """The edges of one example: row :math:`i` has a coloured cell where word :math:`i` attends.
+
+    Where the edges have types, pairs without a relation are pale. With :obj:`relations`, cells show the
+    edge's relation.
+
+    Args:
+        data: One example with edges.
+        labels: A word a node.
+        relations: Names of ``edge_type``, if the data has that. (default: :obj:`None`)
+        title: Title. (default: none)
+
+    Raises:
+        ValueError: If the example has no edges or a wrong number of labels.
+    """
+    layout = AttentionLayout.of(data).materialize()
+    check_labels(labels, data.num_nodes)
+    source, target = layout.edge_index.cpu()
+    types = torch.ones_like(source) if layout.edge_type is None else layout.edge_type.cpu()
+    related = types != RelationVocab.NONE
+    mask = torch.zeros(data.num_nodes, data.num_nodes)
+    mask[target, source] = torch.where(related, 1.0 if bool(related.all()) else 2.0, 1.0)
+    names = relations if layout.edge_type is not None else None
+    side = 1.6 + (0.62 if names is not None else 0.34) * len(labels)
+    figure = Picture(figsize=(side, side), layout="constrained")
+    axes = figure.subplots()
+    axes.imshow(
+        mask.numpy(),
+        cmap=ListedColormap(["#f4f4f4", COLOURS[0] if mask.max() < 2 else PALE, "#9ecae9"]),
+        vmin=0,
+        vmax=2,
+    )
+    if names is not None:
+        pairs = torch.stack([source, target, types])[:, related]
+        for s, t, kind in pairs.t().tolist():
+            axes.text(s, t, names.label(kind), ha="center", va="center", fontsize=7)
+    label_matrix(axes, labels, f"{title}\nrow: the word that attends; column: the word it sees")
+    return figure
+
+
+_CODES = {"M": Path.MOVETO, "L": Path.LINETO, "Q": Path.CURVE3, "C": Path.CURVE4, "Z": Path.CLOSEPOLY}
+_ALIGNED = {"start": "left", "middle": "center", "end": "right"}
+_ALIGNED_RTL = {"start": "right", "middle": "center", "end": "left"}
+_PIXELS = 100.0  # an inch
+
+
+def scene_figure(scene: Scene) -> Picture:
+    """The drawing in its size, for ``.png`` and ``.pdf``, and where a figure of Matplotlib's is needed.
+
+    Args:
+        scene: The drawing.
+
+    Example:
+        >>> from graphdep.visualization import Row, row_scene
+        >>> from graphdep.visualization import scene_figure
+        >>> scene_figure(row_scene(Row(("It", "rains"), arcs=((1, 0, "expl"),))))._repr_png_()[1:4]
+        b'PNG'
+    """
+    figure = Picture(figsize=(scene.width / _PIXELS, scene.height / _PIXELS))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, scene.width)
+    axes.set_ylim(scene.height, 0)
+    axes.axis("off")
+    for layer, shape in enumerate(scene.shapes):
+        colour = INK if STYLES[shape.style] == "currentColor" else STYLES[shape.style]
+        if shape.text:
+            align = (_ALIGNED_RTL if scene.rtl else _ALIGNED)[shape.anchor]
+            points = shape.size * 72 / _PIXELS * 0.94  # Matplotlib's own font is a wide one
+            text = _plain(shape.text)
+            axes.text(*shape.at, text, ha=align, va="baseline", fontsize=points, color=colour, zorder=layer)
+        else:
+            axes.add_patch(_patch(shape, colour, layer))
+    return figure
+
+
+def _patch(shape: Shape, colour: str, layer: int) -> PathPatch:
+    points: list[tuple[float, float]] = []
+    codes: list[int] = []
+    for command, numbers in shape.steps:
+        pairs = list(zip(numbers[::2], numbers[1::2])) or [points[0]]
+        points += pairs
+        codes += [int(_CODES[command])] * len(pairs)
+    fill = {"facecolor": colour, "linewidth": 0.0} if shape.filled else {"fill": False, "linewidth": 1.0}
+    return PathPatch(Path(points, codes), edgecolor=colour, zorder=layer, **fill)
+
+
+def _plain(text: str) -> str:
+    """The text as it stands: between two dollar signs would be a formula."""
+    return text.replace("$", r"\$")
+
+
+def plot_tree(
+    sentence: Sentence, edges: Mapping[str, Tensor] | None = None, *, root: bool = True, title: str = ""
+) -> Figure:
+    """Arcs from governor to dependent above the words; below them edges from source to target, a colour a
+    set. :func:`graphdep.draw` makes a page of them.
+
+    Args:
+        sentence: The tree.
+        edges: Names of edge sets and their ``edge_index`` ``[2, num_edges]`` over the nodes of
+            ``to_data([sentence], root=root)``; self loops are small circles. (default: none)
+        root: Show the artificial ROOT as the first node. (default: :obj:`True`)
+        title: Title. (default: none)
+
+    Raises:
+        ValueError: If an edge names a node that is not there.
+    """
+    size = len(sentence) + root
+    lanes = []
+    for number, (name, edge_index) in enumerate((edges or {}).items()):
+        if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < size:
+            raise ValueError(f"edges {name!r} name nodes outside 0..{size - 1}")
+        pairs = tuple((int(source), int(target)) for source, target in edge_index.t())
+        lanes.append(Lane(f"{name}: {plural(len(pairs), 'edge')}", pairs, number))
+    return scene_figure(row_scene(sentence_row(sentence, tuple(lanes), root=root, title=title)))
+
+
+def plot_curves(
+    rows: Sequence[Mapping[str, Any]], *, metric: str, best_epoch: int | None = None, title: str = ""
+) -> Figure:
+    """The losses of a run by epoch, and beside them its metric on the validation split.
+
+    Args:
+        rows: Its epochs, as ``metrics.csv`` has them: ``"epoch"``, ``"train_loss"``, ``"val_loss"`` and
+            ``"val_..."``; what is missing or :obj:`None` is left out.
+        metric: Name of the metric, without ``val_``.
+        best_epoch: The epoch that the model is of: a dotted line. (default: :obj:`None`)
+        title: Title. (default: none)
+
+    Raises:
+        ValueError: If there is no epoch.
+
+    Example:
+        >>> from graphdep.visualization import plot_curves
+        >>> rows = [{"epoch": 1, "train_loss": 0.7}, {"epoch": 2, "train_loss": 0.5, "val_f1": 0.6}]
+        >>> len(plot_curves(rows, metric="f1", best_epoch=2).axes)
+        2
+    """
+    if not rows:
+        raise ValueError("'rows' has no epoch to show")
+    shown = {"loss": ["train_loss", "val_loss"]}
+    if metric != "loss":
+        shown[metric] = [f"val_{metric}"]
+    figure = Picture(figsize=(3.6 * len(shown), 2.7), layout="constrained")
+    for axes, (name, columns) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown.items()):
+        _draw(axes, rows, columns, best_epoch)
+        axes.set_ylabel(name.replace("_", " "))
+    if title:
+        figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def _draw(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], best: int | None) -> None:
+    for colour, column in zip(COLOURS, columns):
+        points = [(row["epoch"], row[column]) for row in rows if row.get(column) is not None]
+        if points:
+            axes.plot(*zip(*points), marker="o", markersize=3, color=colour, label=column.replace("_", " "))
+    if best is not None:
+        axes.axvline(best, color=INK, linestyle=":", linewidth=1.2, label=f"best epoch ({best})")
+    axes.set_xlabel("epoch")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(color=PALE, linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def plot_differences(
+    differences: Mapping[str, tuple[float, float, float]],
+    *,
+    metric: str,
+    reference: str,
+    bound: float | None = None,
+    title: str = "",
+) -> Figure:
+    """A row a model: its difference to the reference as a dot, the 95% interval as a line.
+
+    Args:
+        differences: Per model the difference and the ends of its interval.
+        metric: Name of the score.
+        reference: What they are differences to.
+        bound: The smallest effect of interest: a band around 0. (default: :obj:`None`)
+        title: Title. (default: none)
+
+    Raises:
+        ValueError: If there is no row.
+    """
+    if not differences:
+        raise ValueError("'differences' has no row to show")
+    figure = Picture(figsize=(7.2, 1.5 + 0.45 * len(differences)), layout="constrained")
+    axes = figure.subplots()
+    if bound is not None:
+        axes.axvspan(-bound, bound, color=PALE, alpha=0.6, label=f"no effect larger than {bound:g}")
+        figure.legend(loc="outside lower center", frameon=False, fontsize=9)
+    axes.axvline(0, color=INK, linewidth=1.0)
+    for place, (middle, low, high) in enumerate(differences.values()):
+        axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2.2)
+        axes.plot(middle, place, "o", color=COLOURS[0], markersize=6)
+    axes.set_yticks(range(len(differences)), list(differences))
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{metric}, difference to {reference}")
+    axes.grid(axis="x", color=PALE, linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.set_title(title, fontsize=12)
+    return figure
+
+
+def plot_ablation(
+    values: Mapping[str, Sequence[float]],
+    *,
+    metric: str,
+    floor: float | None = None,
+    paper: Mapping[str, float] | None = None,
+    title: str = "",
+) -> Figure:
+    """A row a model: every run a dot, their mean a bar, one standard deviation a whisker.
+
+    Args:
+        values: Per model the scores of its runs.
+        metric: Name of the score.
+        floor: What no skill gets: a dotted line. (default: :obj:`None`)
+        paper: Published numbers: diamonds. (default: none)
+        title: Title. (default: none)
+
+    Raises:
+        ValueError: If there is no run at all.
+    """
+    rows = {model: list(scores) for model, scores in values.items() if scores}
+    if not rows:
+        raise ValueError("'values' has no run to show")
+    figure = Picture(figsize=(7.2, 1.7 + 0.5 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    for place, scores in enumerate(rows.values()):
+        mean = sum(scores) / len(scores)
+        axes.barh(place, mean, color=COLOURS[0], alpha=0.35, height=0.62)
+        axes.errorbar(mean, place, xerr=_std(scores), color=INK, capsize=4, linewidth=1.3)
+        axes.plot(
+            scores,
+            [place] * len(scores),
+            "o",
+            color=COLOURS[0],
+            markersize=5,
+            label=None if place else "a run",
+        )
+        axes.text(0.01, place, f"{mean:.3f}", transform=axes.get_yaxis_transform(), va="center", fontsize=9)
+    shown = {model: number for model, number in (paper or {}).items() if model in rows}
+    if shown:
+        places = [list(rows).index(model) for model in shown]
+        axes.plot(list(shown.values()), places, "D", color=COLOURS[1], markersize=6, label="the paper")
+    if floor is not None:
+        axes.axvline(floor, color=COLOURS[2], linestyle=":", linewidth=1.8, label=f"no skill ({floor:.3f})")
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.invert_yaxis()
+    axes.set_xlabel(metric)
+    axes.set_xlim(*_limits([*(v for scores in rows.values() for v in scores), *shown.values()], floor))
+    axes.grid(axis="x", color=PALE, linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.set_title(title, fontsize=12)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    return figure
+
+
+def _std(scores: Sequence[float]) -> float:
+    mean = sum(scores) / len(scores)
+    return (sum((score - mean) ** 2 for score in scores) / max(1, len(scores) - 1)) ** 0.5
+
+
+def _limits(values: Sequence[float], floor: float | None) -> tuple[float, float]:
+    """From 0, so that bars keep their proportion; a little room to the right."""
+    points = [*values, *([] if floor is None else [floor])]
+    return min(0.0, *points), max(points) * 1.06 if max(points) > 0 else 1.0

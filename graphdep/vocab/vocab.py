@@ -1,0 +1,302 @@
+"""Vocabularies of words, tags and phrases, and their files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from graphdep.io.files import atomic_path, has_half_character
+
+
+class Tokens(Protocol):
+    """Ids of words and of the nodes between them; see :class:`~graphdep.vocab.VocabTokens` and
+    :class:`~graphdep.vocab.SubwordTokens`.
+
+    Attributes:
+        cls_id: Id of [CLS], before an example.
+        sep_id: Id of [SEP], after the context and after the response.
+        eou_id: Id of [EOU], after each utterance of the context.
+        fingerprint: Digest of all that the ids depend on.
+    """
+
+    cls_id: int
+    sep_id: int
+    eou_id: int
+    fingerprint: str
+
+    def encode(self, words: Sequence[str]) -> list[list[int]]:
+        """The ids of each word's pieces, at least one a word; none of them is an id of the above."""
+        ...
+
+
+T = TypeVar("T")
+
+
+def save_vocab_file(state: dict, path: str | os.PathLike[str]) -> None:
+    """Writes a vocabulary, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def load_vocab_file(path: str | os.PathLike[str], keys: dict[str, type], make: Callable[[dict], T]) -> T:
+    """What ``make`` gives for the JSON object in a file.
+
+    Args:
+        path: The file.
+        keys: The keys that the object must have, with the types of their values; a list is one of strings.
+        make: Takes the object; raises :class:`ValueError` where that is no vocabulary.
+
+    Raises:
+        ValueError: If the file has no such object; names the file.
+        OSError: If it cannot be read.
+    """
+    try:
+        state = json.loads(Path(path).read_text(encoding="utf-8"))
+        for key, kind in keys.items():
+            if not isinstance(state, dict) or not isinstance(state.get(key), kind):
+                raise ValueError(f"no {kind.__name__} under {key!r}")
+            if kind is list and not all(isinstance(word, str) for word in state[key]):
+                raise ValueError(f"{key!r} must be a list of strings")
+        return make(state)
+    except (ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are ValueErrors, too
+        raise ValueError(f"{path}: not a vocabulary file ({error})") from None
+
+
+UNK, ROOT, CLS, SEP, EOU = "[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"
+SPECIALS = (UNK, ROOT, CLS, SEP, EOU)
+UNK_ID, ROOT_ID, CLS_ID, SEP_ID, EOU_ID = range(len(SPECIALS))
+
+
+class Vocab:
+    r"""Words with fixed ids: ``[UNK]`` 0, ``[ROOT]`` 1, ``[CLS]`` 2, ``[SEP]`` 3, ``[EOU]`` 4, then words.
+
+    Args:
+        words: The words, most important first, without the special ones.
+        lower: Look words up in lower case. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If a word occurs twice or is a special one.
+
+    Example:
+        >>> from graphdep import Vocab
+        >>> vocab = Vocab.build([["She", "sings"], ["She", "does"]])
+        >>> vocab, vocab["She"], vocab["sleeps"]
+        (Vocab(8 words, lower=False), 5, 0)
+    """
+
+    def __init__(self, words: Iterable[str] = (), *, lower: bool = False) -> None:
+        self.words = [*SPECIALS, *words]
+        self.lower = lower
+        self._ids = {word: i for i, word in enumerate(self.words)}
+        if len(self._ids) != len(self.words):
+            word, count = Counter(self.words).most_common(1)[0]
+            raise ValueError(f"'words' holds {word!r} {count} times")
+
+    @classmethod
+    def build(cls, sentences: Iterable[Sequence[str]], *, min_freq: int = 1, lower: bool = False) -> Vocab:
+        """Counts the words of ``sentences`` (word lists) and keeps those seen ``min_freq`` times or more.
+
+        Order: by count, then alphabetically, so that the same corpus always gives the same ids.
+        """
+        if min_freq < 1:
+            raise ValueError(f"'min_freq' must be at least 1 (got {min_freq})")
+        counts = Counter(word.lower() if lower else word for words in sentences for word in words)
+        kept = [w for w, n in counts.items() if n >= min_freq and w not in SPECIALS]
+        return cls(sorted(kept, key=lambda w: (-counts[w], w)), lower=lower)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, word: str) -> int:
+        return self._ids.get(word, self._ids.get(word.lower(), UNK_ID) if self.lower else UNK_ID)
+
+    def id_of(self, word: str) -> int:
+        """The id of a word of a text, where ``[EOU]`` and the like are words as any other and end nothing."""
+        known = word.lower() if self.lower and word in SPECIALS else word
+        return UNK_ID if known in SPECIALS else self[known]
+
+    def words_of(self, ids: Iterable[int]) -> list[str]:
+        """The words of ids."""
+        return [self.words[i] for i in ids]
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._ids or (self.lower and word.lower() in self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocab) and self.state_dict() == other.state_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} words, lower={self.lower})"
+
+    def state_dict(self) -> dict:
+        """Plain values, for JSON and for checkpoints."""
+        return {"words": self.words[len(SPECIALS) :], "lower": self.lower}
+
+    @classmethod
+    def from_state_dict(cls, state: dict) -> Vocab:
+        words, lower = state["words"], state["lower"]
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError("'words' must be a list of strings")
+        if not isinstance(lower, bool):
+            raise ValueError(f"'lower' must be True or False (got {str(lower)[:80]!r})")
+        for word in words:
+            if has_half_character(word):
+                raise ValueError(f"'words' has half a character, which no file can hold (got {word[:80]!r})")
+        return cls(words, lower=lower)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        save_vocab_file(self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocab:
+        return load_vocab_file(path, {"words": list, "lower": bool}, cls.from_state_dict)
+
+
+UPOS = """ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X""".split()
+"""The tags of Universal Dependencies; ids follow this order, from 1 on."""
+_IDS = {tag: number for number, tag in enumerate(UPOS, start=1)}
+
+
+def tag_id(tag: str) -> int:
+    """The id of a tag; that of ``X`` for one that is not known."""
+    return _IDS.get(tag, _IDS["X"])
+
+
+# The Penn Treebank's, with those of its releases for the web and for speech. Ids follow this order, so
+# entries are only ever appended.
+_PTB = """X ADJP ADVP CONJP EDITED EMBED FRAG INTJ LST META NAC NML NP NX PP PRN PRT QP RRC S SBAR SBARQ SINV
+SQ TYPO UCP VP WHADJP WHADVP WHNP WHPP ROOT CAPTION CIT HEADING HTML UNK WHX""".split()
+_CUT = re.compile("[-=|+]")
+
+
+class PhraseVocab:
+    """Ids of the labels of constituents, the same for every graph, corpus and run: 0 is none, 1 is ``X``,
+    which stands for all that is not known, and then the labels of the Penn Treebank.
+
+    A label falls back to what stands before ``-``, ``=``, ``|`` and ``+``, without ``@``; ``NP-SBJ`` and
+    ``@NP`` are ``NP``. :obj:`fallbacks` counts how often a label is not known.
+
+    Args:
+        further: Further labels, appended. (default: none)
+
+    Raises:
+        ValueError: If a label is known already, or twice there.
+
+    Example:
+        >>> from graphdep.vocab import PhraseVocab
+        >>> phrases = PhraseVocab()
+        >>> phrases.label(phrases["NP-SBJ"]), phrases.label(phrases["strange"])
+        ('NP', 'X')
+    """
+
+    NONE, UNK = 0, 1
+
+    def __init__(self, further: Iterable[str] = ()) -> None:
+        self.further = [*further]
+        self._labels = ["[NONE]", *_PTB, *self.further]
+        label, count = Counter(self._labels).most_common(1)[0]
+        if count > 1:
+            raise ValueError(f"'further' repeats {label!r} or a known label ({count} times in all)")
+        self._ids = {label: number for number, label in enumerate(self._labels) if number != self.NONE}
+        self.fallbacks: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __getitem__(self, label: str) -> int:
+        if not isinstance(label, str):
+            raise TypeError(f"'label' must be a text; the name of an id is label({label!r}) (got {label!r})")
+        found = self._ids.get(label)
+        if found is None:
+            found = self._ids.get(_CUT.split(label.lstrip("@"), maxsplit=1)[0])
+        if found is None:
+            self.fallbacks[label] += 1
+            return self.UNK
+        return found
+
+    def __contains__(self, label: str) -> bool:
+        return label in self._ids
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} labels, {len(self.further)} further)"
+
+    def label(self, phrase: int) -> str:
+        """The name of an id."""
+        if not 0 <= phrase < len(self):
+            raise ValueError(f"'phrase' must be in 0..{len(self) - 1} (got {phrase})")
+        return self._labels[phrase]
+
+
+# Parts that belong to the word before, however the apostrophe was cut off.
+_CONTRACTION = re.compile(r"(?<=\w) ?(['’]) ?(s|m|d|ll|re|ve|t)\b(?! ['’])", re.IGNORECASE)
+_NEGATION = re.compile(r"(?<=\w) (n['’]t)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"\s+([.,!?;:…%)\]}])")
+_AFTER = re.compile(r"([(\[{$£€])\s+")
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_END = re.compile(r"[.!?…]+")
+_I = re.compile(r"i(?=$|['’])")
+# Control characters can do things to a terminal; those that are white space become a space.
+_CONTROL = {
+    code: " " if chr(code).isspace() else None
+    for code in range(256)
+    if unicodedata.category(chr(code)) == "Cc"
+}
+
+
+def detokenize(words: Iterable[str], *, truecase: bool = True) -> str:
+    r"""Joins words to text as people write it: ``do n't`` and ``, `` and brackets close up.
+
+    Quotes that look alike are taken as opening and closing in turn. What the words were cut from need not
+    come back exactly; for scores, compare words. Control characters are left out, and runs of white space
+    within a word become one space.
+
+    Args:
+        words: The words, cut as in the Penn or Universal Dependencies treebanks.
+        truecase: If no word has a capital letter, write *I* and the first letter of each sentence as one.
+            (default: :obj:`True`)
+    """
+    from nltk.tokenize.treebank import TreebankWordDetokenizer  # here, since NLTK takes a second to import
+
+    words = [_BRACKETS.get(word, word) for word in map(_printable, words) if word]
+    if truecase and all(word == word.lower() for word in words if word not in SPECIALS):
+        words = _truecased(words)
+    text = TreebankWordDetokenizer().detokenize(_turned_quotes(words))
+    text = _CONTRACTION.sub(r"\1\2", _NEGATION.sub(r"\1", text))
+    return _AFTER.sub(r"\1", _BEFORE.sub(r"\1", text))
+
+
+def _printable(word: str) -> str:
+    return " ".join(word.translate(_CONTROL).split())
+
+
+def _truecased(words: list[str]) -> list[str]:
+    cased, starts = [], True
+    for word in words:
+        word = f"I{word[1:]}" if _I.match(word) else word
+        if any(map(str.isalnum, word)):
+            cased.append(word[0].upper() + word[1:] if starts else word)
+            starts = False
+        else:
+            cased.append(word)
+            starts = starts or _END.fullmatch(word) is not None
+    return cased
+
+
+def _turned_quotes(words: list[str]) -> list[str]:
+    """Straight double quotes as the opening and closing ones that the treebank has."""
+    turned, opened = [], False
+    for word in words:
+        if word == '"':
+            turned.append("''" if opened else "``")
+            opened = not opened
+        else:
+            turned.append(word)
+    return turned

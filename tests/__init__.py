@@ -1,0 +1,1 @@
+"""Makes ``tests.kit`` ours, whatever else has installed a package ``tests``."""

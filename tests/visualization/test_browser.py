@@ -1,0 +1,285 @@
+"""Pages in a real browser: Chromium, by playwright. ``CHROMIUM`` names another one than the path has."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from graphdep import RelationVocab, Sentence, draw, to_data
+from graphdep.transforms import resolve
+from graphdep.visualization import Explorer, Side
+from graphdep.visualization.page_data import dense
+
+pytestmark = pytest.mark.browser
+MINUTE = 60_000
+
+
+def number(text: str) -> float:
+    return float(text.replace("\u2212", "-"))
+
+
+def test_a_walk_through_one_model(open_page, one_side):
+    """Each part shows what the tensors say."""
+    tab = open_page(one_side)
+    side = one_side.sides[0]
+    matrices = [dense(pairs, alpha, 12)[0] for _, pairs, alpha in side.layers]
+    # 1. The sentence: words, arcs, sets, and why an edge is there.
+    words = tab.locator(".drawing .tree text.gd-word").all_text_contents()
+    assert words == side.nodes.names[1:]
+    assert tab.locator("#sets button").all_text_contents() == ["dt", "dra"]
+    assert "negative" in tab.locator("#answer-list").text_content()
+    assert tab.locator("#answer-list .num").all_text_contents()[:2] == ["0.750", "0.250"]
+    tab.locator('.lane[data-lane="1"] path[data-s="2"][data-t="8"]').first.dispatch_event("pointermove")
+    assert "dra: an arc of the tree joins them (DependencyEdges)" in tab.locator("#tip").text_content()
+    assert "in the tree: chased \u2013nsubj:pass\u2192 dog" in tab.locator("#tip").text_content()
+    tab.locator("#sets button", has_text="dra").click()
+    assert not tab.locator('.lane[data-lane="1"]').is_visible()
+    # 2. The heads: the one that is chosen first looks at governors most.
+    shares = torch.tensor(one_side.data.sides[0].measures["governor"])
+    layer, head = divmod(int(shares.argmax()), 6)
+    chosen = tab.locator('#grid [aria-pressed="true"]')
+    assert chosen.get_attribute("data-at") == f"{layer},{head}"
+    assert number(re.search(r": ([\d.]+)", chosen.get_attribute("aria-label"))[1]) == pytest.approx(
+        float(shares.max()), abs=5e-4
+    )
+    # the twelve nodes all see one another, so that a head that knows nothing gives the governor a twelfth
+    assert "(0.083 by looking at everything alike)" in chosen.get_attribute("aria-label")
+    assert tab.locator("#heads-even").text_content().startswith("\u25b2 0.08: what looking at everything")
+    below = (shares <= 1 / 12 + 5e-4).sum()
+    assert tab.locator("#grid td:not(:last-child) i.even").count() == int(below) > 0
+    tab.locator('#grid [data-at="1,2"]').click()
+    relation = tab.locator("#relations tr", has_text="nsubj:pass").locator("td").all_text_contents()
+    assert number(relation[1]) == pytest.approx(float(matrices[1][2, 2, 8]), abs=6e-3)
+    # 3. The matrix: a cell has the weight of the tensor.
+    tab.locator("#canvas").focus()
+    for _ in range(4):
+        tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator("#cell").text_content().startswith("that \u2192 The: ")
+    shown = number(re.search(r": ([\d.]+)", tab.locator("#cell").text_content())[1])
+    assert shown == pytest.approx(float(matrices[1][2, 3, 1]), abs=1e-4)
+    tab.keyboard.press("Enter")
+    assert tab.locator("#word-title").text_content() == "that"
+    attended = number(tab.locator("#word-facts .num").first.text_content())
+    assert attended == pytest.approx(float(matrices[1][2, 3].max()), abs=6e-4)
+    assert tab.locator(".shade").count() == 12
+    # rollout and the mask of an explainer are further layers
+    options = tab.locator("#map option").all_text_contents()
+    assert options[4:] == [f"rollout to layer {n}" for n in range(1, 5)] + [
+        "explainer: GNNExplainer",
+        "edges of dt",
+        "edges of dra",
+    ]
+    tab.locator("#map").select_option(label="edges of dra")
+    assert "Filled: an edge" in tab.locator("#matrix-hint").text_content()
+
+
+def test_what_goes_out_has_the_numbers(open_page, one_side):
+    tab = open_page(one_side)
+    tab.locator("#map").select_option(label="layer 3")
+    tab.locator("#head").select_option(label="5")
+    with tab.expect_download() as caught:
+        tab.locator("#save-csv").click()
+    text = Path(caught.value.path()).read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    matrix = dense(*one_side.sides[0].layers[2][1:], 12)[0][4]
+    assert len(rows) == 144
+    assert {(r["layer"], r["head"]) for r in rows} == {("layer 3", "5")}
+    for row in rows:
+        assert float(row["weight"]) == pytest.approx(
+            float(matrix[int(row["row"]), int(row["column"])]), abs=2e-5
+        )
+    made = {(r["attends"], r["to"]): r["made by"] for r in rows}
+    assert made["chased", "dog"] == "dt: CompleteEdges; dra: DependencyEdges"
+    for button, name, start in (
+        ("#save-svg", "edges.svg", b"<svg"),
+        ("#save-png", "edges.png", b"\x89PNG"),
+        ("#save-matrix", "matrix.png", b"\x89PNG"),
+        ("#save-heads", "heads.csv", b"\xef\xbb\xbf"),
+    ):
+        with tab.expect_download() as caught:
+            tab.locator(button).click()
+        assert caught.value.suggested_filename == name
+        assert Path(caught.value.path()).read_bytes().startswith(start)
+
+
+def test_what_differs(open_page, two_sides):
+    tab = open_page(two_sides)
+    assert tab.locator('#sides [aria-pressed="true"]').text_content() == "Difference"
+    assert not tab.locator("#heads-even").is_visible()  # of a difference, even attention is 0
+    assert tab.locator("#grid i.even").count() == 0
+    first, second = (dense(*side.layers[0][1:], 12)[0] for side in two_sides.sides)
+    tab.locator("#map").select_option(label="layer 1")
+    tab.locator("#head").select_option(label="1")
+    tab.locator("#canvas").focus()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    shown = number(re.search(r": ([+\u2212]?[\d.]+)", tab.locator("#cell").text_content())[1])
+    assert shown == pytest.approx(float(first[0, 1, 0] - second[0, 1, 0]), abs=2e-4)
+    chips = tab.locator("#sets button").all_text_contents()
+    assert chips[-3:] == ["only the parse, dra", "only a random tree, dra", "both, dra"]
+    assert tab.locator('.drawing[data-side="2"] path.gd-edge-1').count() > 0
+    tab.locator("#sides button", has_text="a random tree").click()
+    assert tab.locator('.drawing[data-side="1"]').is_visible()
+    assert not tab.locator('.drawing[data-side="2"]').is_visible()
+    assert tab.locator("#answer-list .side-1").count() == 2
+
+
+def test_keys_lead_through_the_tree(open_page, one_side):
+    tab = open_page(one_side)
+    tab.locator(".tree text[tabindex='0']").focus()
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator("#word-title").text_content() == "dog"
+    tab.keyboard.press("ArrowUp")
+    assert tab.locator("#word-title").text_content() == "chased"
+    tab.keyboard.press("ArrowDown")
+    assert tab.locator("#word-title").text_content() == "dog"
+    tab.keyboard.press("Escape")
+    assert tab.locator("#word-title").text_content() == "No word is chosen"
+    layer = tab.locator("#map").input_value()
+    tab.keyboard.press("]" if layer == "0" else "[")
+    assert tab.locator("#map").input_value() != layer
+    tab.locator("#keys").click()
+    assert tab.locator("#help").is_visible()
+
+
+def test_a_relation_that_one_side_lacks_is_no_difference(open_page, two_sides):
+    """The arcs of a random tree have other labels, and most of the parse's are not there."""
+    tab = open_page(two_sides)
+    tab.locator('#grid [data-at="0,0"]').click()
+    theirs = {row.relation for row in two_sides.data.sides[1].relations}
+    rows = tab.locator("#relations tbody tr").all()
+    assert {row.locator("th").text_content() in theirs for row in rows} >= {False}
+    for row in rows:
+        cells = row.locator("td").all_text_contents()[1:]
+        assert ("\u2013" in cells) == (row.locator("th").text_content() not in theirs)
+
+
+def test_dialogues_fold_and_relations_stand_on_their_arcs(open_page):
+    turns = [["Hello", "there"], ["I", "saw", "dogs"], ["Bye"]]
+    heads, labels = [[0, 1], [2, 0, 2], [0]], [["root", "advmod"], ["nsubj", "root", "obj"], ["root"]]
+    dialogue = [Sentence(*columns) for columns in zip(turns, heads, labels)]
+    tab = open_page(draw(dialogue, ["dam", "sia"]))
+    assert tab.locator("summary").all_text_contents() == ["1 Hello there", "2 I saw dogs", "3 Bye"]
+    tab.locator("summary").nth(1).click()
+    assert not tab.locator('[data-turn="1"] svg').first.is_visible()
+    tab.locator("#unfold").click()
+    assert tab.locator('[data-turn="1"] svg').first.is_visible()
+    boxes = tab.locator(".tree text.gd-node").all_text_contents()
+    assert sorted(boxes) == ["advmod", "nsubj", "obj", "root", "root", "root"]
+    tab.locator(".tree text.gd-node", has_text="nsubj").click()
+    assert tab.locator("#word-title").text_content() == "[nsubj]"
+    assert "a relation node and the words of its arc" in tab.locator("#word-facts").text_content()
+
+
+def test_long_examples_have_a_window_and_a_search(open_page):
+    words = [f"w{n}" for n in range(80)]
+    data = to_data([Sentence.chain(words)], relations=RelationVocab())
+    pairs = resolve("transformer")(data).edge_index
+    torch.manual_seed(0)
+    layers = [("layer 1", pairs, torch.rand(pairs.size(1), 2))]
+    tab = open_page(Explorer([Side.of("m", data, [words], {"dra": resolve("dra")}, layers=layers)]))
+    assert tab.locator("#span").input_value() == "40"
+    tab.locator("#find").fill("w70")
+    assert int(tab.locator("#from").input_value()) == 41
+    tab.locator("#top-k").fill("3")
+    assert tab.locator("#top-k-value").text_content() == "3"
+    tab.locator("#least").fill("50")
+    assert tab.locator("#least-value").text_content() == "0.50"
+
+
+def test_a_long_example_opens_at_once(browser, tmp_path, long_page):
+    """512 tokens and 144 heads, in processor time, which other programs do not lengthen."""
+    path = tmp_path / "long.html"
+    path.write_text(long_page, encoding="utf-8")
+    context = browser.new_context()
+    tab = context.new_page()
+    session = context.new_cdp_session(tab)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    tab.goto(path.as_uri(), timeout=3 * MINUTE)
+    assert tab.locator("#grid button").count() == 12 * 13
+    assert computed(session) < 2
+    context.close()
+
+
+def computed(session) -> float:
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(item["value"] for item in metrics if item["name"] == "ProcessTime")
+
+
+def test_hostile_texts_do_nothing(open_page):
+    bad = [
+        "<img src=x onerror=alert(1)>",
+        "</script><script>alert(2)</script>",
+        "javascript:alert(3)",
+        "\u2028alert(4)",
+        "\ud800",
+        '"><svg onload=alert(5)>',
+    ]
+    sentence = Sentence(bad, [0, 1, 1, 1, 1, 1], ["root", "<b>", "</svg>", "dep", "dep", "dep"])
+    tab = open_page(draw(sentence, "dra", title="</title><script>alert(6)</script>"))
+    for word in tab.locator(".tree text.gd-word").all():
+        word.dispatch_event("click")
+    assert tab.locator("#word-title").text_content() == bad[-1]
+    assert tab.locator("img, h1 script, #drawings script").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible(open_page, one_side, two_sides, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for page, node in ((one_side, 2), (two_sides, 2), (draw(Sentence(["a"], [0], ["root"])), 0)):
+        tab = open_page(page, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
+        tab.evaluate(f"choose({node})")
+        found = axe.run(tab).response["violations"]
+        assert not [(item["id"], [n["html"][:200] for n in item["nodes"]][:3]) for item in found]
+        assert tab.evaluate("document.documentElement.dataset.theme") == scheme
+
+
+@pytest.mark.parametrize(("wish", "still"), [("reduce", True), ("no-preference", False)])
+def test_nothing_moves_where_the_reader_wants_no_movement(open_page, one_side, wish, still):
+    tab = open_page(one_side, reduced_motion=wish)
+    lasting = tab.evaluate("getComputedStyle(document.querySelector('#grid i')).transitionDuration")
+    assert (set(lasting.split(", ")) == {"0s"}) == still
+
+
+def test_right_to_left(open_page):
+    tab = open_page(draw(Sentence(["אני", "אוהב", "כלבים"], [2, 0, 2], ["nsubj", "root", "obj"]), "dra"))
+    places = [word.bounding_box()["x"] for word in tab.locator(".tree text.gd-word").all()]
+    assert places == sorted(places, reverse=True)
+    tab.locator(".tree text[tabindex='0']").focus()
+    tab.keyboard.press("ArrowLeft")
+    assert tab.locator("#word-title").text_content() == "אוהב"
+
+
+def test_a_notebook_shows_it(browser, open_page, one_side, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv(
+        "PYTHONPATH",
+        os.pathsep.join(
+            [str(Path(__file__).parents[2]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        ),
+    )
+    code = (
+        "from graphdep import Sentence, draw\n"
+        "sentence = Sentence(['She', 'sings'], [2, 0], ['nsubj', 'root'])\n"
+        "display(sentence)\n"
+        "draw(sentence, 'dra')"
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(book, timeout=600, kernel_name="python3").execute()
+    shown = [output["data"]["text/html"] for output in book.cells[0].outputs if "data" in output]
+    assert ">sings</text>" in shown[0]
+    tab = open_page(f"<!DOCTYPE html><title>notebook</title>{shown[1]}")
+    frame = tab.frame_locator("iframe")
+    assert frame.locator(".tree text.gd-word").all_text_contents() == ["She", "sings"]
+    frame.locator(".tree text.gd-word").nth(1).click()
+    assert frame.locator("#word-title").text_content() == "sings"
+    assert frame.locator("#theme").evaluate("() => window.origin") == "null"  # kept apart from the notebook
