@@ -21,8 +21,6 @@ from evidence.prepared_files import check_list
 from evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.io import atomic_path
 from graphdep.training.config import RESULT
-from graphdep.training.evaluation import PREDICTIONS
-from graphdep.training.run import is_taken
 from graphdep.training.task import resolve_task
 
 # What is asked of raw data alone, and of nothing that a run reads once these are prepared.
@@ -212,6 +210,8 @@ class Campaign:
 
     def running(self) -> Counter[tuple[str, str]]:
         """How many runs somebody is at, by the names of design and table."""
+        from graphdep.training.run import is_taken
+
         return Counter(
             (design.name, table.name)
             for design, table, key in self.left()
@@ -400,6 +400,8 @@ class Campaign:
 
     def predictions(self, design: Design, table: Table, row: str) -> dict[int, Path]:
         """The folders of a row's runs whose predictions are there, by seed."""
+        from graphdep.training.evaluation import PREDICTIONS
+
         folders = {
             seed: self.folder(design, RunKey(table.digest, row, "", seed)) for seed in range(table.seeds)
         }

@@ -15,7 +15,6 @@ from typing import Any
 
 from evidence.ledger import RunKey
 from graphdep.io.process import end_with_parent
-from graphdep.training.run import FolderInUseError
 
 FAILED = "failed.txt"
 BUSY = "another process is at it"
@@ -102,6 +101,7 @@ def _one_thread() -> Iterator[None]:
 def _work(pipe: Connection, log: Path) -> None:
     """Does jobs until nobody sends one."""
     from graphdep.io.process import plain_console
+    from graphdep.training.run import FolderInUseError
 
     end_with_parent()
     held: dict[str, Any] = {}

@@ -62,8 +62,10 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20}
     folder = tmp_path_factory.mktemp("encoder")
-    # Weights large enough for wrong scores to show.
+    # Weights large enough for wrong scores to show, and the same whatever ran before: some draws hide them.
     config = BertConfig(vocab_size=50, max_position_embeddings=64, initializer_range=0.3, **sizes)
-    BertModel(config).save_pretrained(folder)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(config).save_pretrained(folder)
     PreTrainedTokenizerFast(tokenizer_object=backend, **names).save_pretrained(folder)
     return str(folder)

@@ -7,11 +7,11 @@ from importlib import import_module
 
 import pytest
 
+MODULES = [f"evidence.{name}" for name in ("campaign", "claim", "design", "ledger", "open_claim")]
 
-@pytest.mark.parametrize(
-    "module", ["campaign", "claim", "design", "ledger", "open_claim", "verdicts", "probe_theory"]
-)
+
+@pytest.mark.parametrize("module", [*MODULES, "probe_theory"])
 def test_examples_of_docstrings(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = doctest.testmod(import_module(module if module == "probe_theory" else f"evidence.{module}"))
+    done = doctest.testmod(import_module(module))
     assert (done.attempted > 0, done.failed) == (True, 0)

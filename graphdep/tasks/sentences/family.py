@@ -59,8 +59,8 @@ class SentenceFamily(TaskFamily):
 
     def predictor(self, task: str) -> str | None:
         classifies = cast(Sentences, self.tasks[task]).goal.classifies
-        own = "classifier.SequenceClassifier" if classifies else "encoder.SentenceEncoder"
-        return f"graphdep.tasks.sentences.{own}"
+        own = "SequenceClassifier" if classifies else "SentenceEncoder"
+        return f"graphdep.tasks.sentences.predict.{own}"
 
     def published_for(self, task: str, given: Mapping[str, Any]) -> Published | None:
         return of_nodes() if given.get("node_labels") else super().published_for(task, given)
