@@ -120,7 +120,7 @@ def test_corenlp_makes_its_own_graphs(run, monkeypatch):
         asked.append((name, options["arcs"]))
         raise ValueError("asked")
 
-    monkeypatch.setattr("graphdep.parsing.resolve_parser", answer)
+    monkeypatch.setattr("graphdep.parsing.resolver.resolve_parser", answer)
     for level in ("enhanced++", "enhanced"):
         assert "asked" in run("parse", "ann", "--parser", "corenlp", "--enhanced", level).stderr
     assert asked == [("corenlp", level) for level in ("enhanced++", "enhanced")]

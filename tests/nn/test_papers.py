@@ -25,7 +25,7 @@ WITHOUT_ADDRESS = {
     "Generation",
 }
 ADDRESS = re.compile(
-    r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|aclanthology\.org/[\w.-]+/|doi\.org/10\.\S+|"
+    r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|aclanthology\.org/[\w.-]+/|doi\.org/10\.\S+|pure\.ulster\.ac\.uk/\S+|"
     r"repository\.upenn\.edu/handle/[\d.]+/\d+)"
 )
 # It is a control, and no paper's.
