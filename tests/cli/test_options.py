@@ -78,7 +78,7 @@ def test_the_help_of_evaluate_promises_no_defaults_of_a_checkpoint_s(run):
 @pytest.mark.parametrize("command", ["train", "ablate"])
 def test_an_encoder_that_cannot_be_is_refused_at_once(run, monkeypatch, command, name):
     pytest.importorskip("transformers")
-    monkeypatch.setattr("graphdep.training.load_splits", lambda *_: pytest.fail("too late"))
+    monkeypatch.setattr("graphdep.training.family.load_splits", lambda *_: pytest.fail("too late"))
     model = "--models" if command == "ablate" else "--model"
     done = run(command, "--task", "cola", model, "bert", "--encoder", name)
     assert done.exit_code == 2

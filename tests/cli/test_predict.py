@@ -222,7 +222,7 @@ def test_usual_names_of_columns_are_known(predict, tmp_path, names):
 def test_what_is_known_to_be_wrong_is_said_before_the_model_is_loaded(
     predict, tmp_path, monkeypatch, arguments, message
 ):
-    monkeypatch.setattr("graphdep.training.load_task", lambda *_: pytest.fail("too late"))
+    monkeypatch.setattr("graphdep.training.checkpoint.load_task", lambda *_: pytest.fail("too late"))
     (tmp_path / "new.txt").write_text("fine\n")
     write_csv(tmp_path / "a.csv", [("fine",)], ("text",))
     done = predict("csv", *arguments)
