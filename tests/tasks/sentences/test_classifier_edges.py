@@ -13,7 +13,15 @@ from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import SentenceEncoder, SequenceClassifier
 from graphdep.training import load_task
-from graphdep.transforms import CompleteEdges, DependencyEdges, RandomTree, SelfLoops, register_edges, resolve
+from graphdep.transforms import (
+    CompleteEdges,
+    DependencyEdges,
+    RandomTree,
+    RootEdges,
+    SelfLoops,
+    register_edges,
+    resolve,
+)
 from graphdep.transforms import presets as registry
 from graphdep.transforms.presets import UnknownEdgesError
 from tests.kit.tiny_encoder import write_tiny_encoder
@@ -51,7 +59,7 @@ def test_it_is_the_transform_that_the_model_is_trained_on(fitted):
     assert edges.transforms[0] is fitted.edges  # and types, which DT needs
     assert fitted.result_["own_edges"]["edges"] == fitted.result_["config"]["edges"]
     assert fitted.result_["config"]["edges"].startswith("(DependencyEdges(towards='both', arcs='basic'")
-    others = new(SelfLoops()).fit(TEXTS, LABELS).predict_proba(TEXTS)
+    others = new(RootEdges() | SelfLoops()).fit(TEXTS, LABELS).predict_proba(TEXTS)
     assert not np.allclose(fitted.predict_proba(TEXTS), others)
 
 
