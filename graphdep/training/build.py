@@ -132,7 +132,7 @@ def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
     return edges
 
 
-# What edges may carry, for people; the first of several is what is told.
+# How messages describe what edges carry; of several kinds the first is named.
 _CARRIED = {
     TYPES: "types of pairs ('edge_type')",
     DISTANCES: "a distance of each pair ('edge_type')",
@@ -148,13 +148,13 @@ _SEEN = {
 
 
 def check_read(family: Any, config: TrainConfig, edges: list[BaseTransform]) -> None:
-    """Raises :class:`ValueError` where edges carry what the model does not read, so that it would be the one
-    without, or lack what it reads.
+    """Raises :class:`ValueError` where edges carry something that the model does not read, or lack something
+    that it reads.
 
     Args:
-        family: Whose model it is.
+        family: The family of the task.
         config: The settings.
-        edges: The edges that these name, and what is done to them.
+        edges: The edges that the settings name, and the transforms after them.
     """
     lacking, vain = _misfit(family, config, edges)
     if not lacking and not vain:
@@ -172,21 +172,21 @@ def check_read(family: Any, config: TrainConfig, edges: list[BaseTransform]) -> 
 
 
 def told(kinds: Set[str]) -> str:
-    """What edges carry, for people: the first of what there is, or a column of one's own."""
+    """The description of the first kind that edges carry, or of a column that no kind describes."""
     return next((text for kind, text in _CARRIED.items() if kind in kinds), f"a column {min(kinds)!r}")
 
 
 def _misfit(
     family: Any, config: TrainConfig, edges: list[BaseTransform]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """What the model reads and edges lack, and what they carry and it does not read."""
+    """Kinds that the model reads and edges lack; kinds that edges carry and the model does not read."""
     reads, there = family.reads(config), carried(Compose(edges))
-    # What is done to edges may write over what they carry.
+    # Later transforms may write over the columns of the edges.
     return missing(there, reads), unread(carried(edges[0]) | there, reads)
 
 
 def _model(config: TrainConfig) -> str:
-    """The model, and settings that decide what it reads where they are not the row's."""
+    """The model's name, with the settings that change what it reads."""
     usual = {**config.defaults(), **resolve_model(config.model, config.models).settings}
     names = ("relation_attention",) if config.pretrained else ("encoder", "relation_attention")
     changed = [name for name in names if name in usual and getattr(config, name) != usual[name]]
@@ -195,7 +195,7 @@ def _model(config: TrainConfig) -> str:
 
 
 def _first_fitting(family: Any, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
-    """The first of some edges, or models, with which edges and model fit, for people."""
+    """Advice: the first of the named edges (or models) that fit the model (or edges)."""
     does = "do" if setting == "edges" else "does"
     for name in names:
         try:
@@ -210,7 +210,7 @@ def _first_fitting(family: Any, config: TrainConfig, setting: str, names: Iterab
 
 
 def _by_likeness(config: TrainConfig) -> list[str]:
-    """Names of rows, those on these edges first, and of these the shortest, which is mostly the plain one."""
+    """Names of models, first those whose own edges are these; a short name is mostly the plain model."""
 
     def likeness(name: str) -> tuple[bool, int]:
         return config.models[name].edges != config.edges, len(name)
@@ -219,7 +219,7 @@ def _by_likeness(config: TrainConfig) -> list[str]:
 
 
 def _row(config: TrainConfig, model: str) -> TrainConfig:
-    """The settings with another row of the table in place of their own."""
+    """The settings with another model."""
     of_rows = {**resolve_model(config.model, config.models).settings, **config.models[model].settings}
     kept = {name: value for name, value in config.to_dict().items() if name not in (*of_rows, "model")}
     return config.of(model, **kept, edges=config.edges)
@@ -237,6 +237,7 @@ def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LST
 ATTENTION: Mapping[str, type[C.AttentionConv]] = MappingProxyType(
     {
         "transformer": C.AttentionConv,
+        "dialogbert": C.AttentionConv,  # of words
         "lisa": C.LISAConv,  # in one layer
         "gate": C.GATEConv,
         "g2g": C.RelationKeyValueConv,
@@ -283,7 +284,7 @@ def build_encoder(
     if config.encoder in CONVS:
         return M.GraphTransformer(
             num_words,
-            _conv(config, num_relations),
+            attention_of(config, num_relations),
             num_layers=config.num_layers,
             ff_channels=config.ff_channels,
             level_embedding=config.level_embedding,
@@ -318,18 +319,21 @@ def build_encoder(
     return encoder
 
 
-def _conv(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
+def attention_of(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
     """The attention of each layer by its number."""
     sizes = config.hidden_channels, config.hidden_channels // config.heads, config.heads
+    kind = ATTENTION[config.encoder]
+    own: dict[str, Any] = {"dropout": config.dropout}
+    if kind is C.RelationKeyValueConv:
+        own["num_relations"] = num_relations
+    if kind is C.GATEConv:
+        own["max_distance"] = max(1, config.max_distance)
 
     def conv(layer: int) -> nn.Module:
-        if config.encoder == "g2g":
-            return C.RelationKeyValueConv(*sizes, num_relations=num_relations, dropout=config.dropout)
-        if config.encoder == "gate":
-            return C.GATEConv(*sizes, max_distance=max(1, config.max_distance), dropout=config.dropout)
         # LISA gives one layer a syntactic head; in the middle, as far as there is one.
-        kind = C.LISAConv if layer == config.num_layers // 2 else C.AttentionConv
-        return kind(*sizes, dropout=config.dropout)
+        if kind is C.LISAConv and layer != config.num_layers // 2:
+            return C.AttentionConv(*sizes, **own)
+        return kind(*sizes, **own)
 
     return conv
 

@@ -35,9 +35,9 @@ _PAIRS = ("edge_index", "edge_index_explicit")
 def carried(edges: BaseTransform) -> frozenset[str]:
     """What edges carry, by the names in :mod:`graphdep.transforms.edge_set`.
 
-    Transforms declare it (``carries``), and of several in turn each adds its own and drops what it writes
-    anew (``drops``). What declares nothing, such as edges of your own, is tried on a small batch: then a
-    further column of edges carries what its key names.
+    Transforms declare it (``carries``); in a sequence each adds its own kinds and drops those that it writes
+    anew (``drops``). A transform that declares nothing, such as edges of your own, is tried on a small batch;
+    there each further column ``edge_...`` counts as a kind by its key.
 
     Args:
         edges: A constructor, a preset's transform, or any other.
@@ -72,15 +72,17 @@ def observed(edges: BaseTransform) -> frozenset[str]:
 
 
 def unread(carries: Set[str], reads: Set[str]) -> frozenset[str]:
-    """What edges carry and a model does not read. A type tells a distance, so that who reads one of them
-    reads the column; what ROOT and [CLS] see is no matter to who does not read these.
+    """Kinds that edges carry and a model does not read.
+
+    Types and distances are one column, so a model that reads either reads both. A model that does not read
+    ROOT or [CLS] may ignore what these see.
     """
     column = {TYPES, DISTANCES} if reads & {TYPES, DISTANCES} else set()
     return frozenset(carries - reads - column - {ROOT, CLS, CLS_ALL})
 
 
 def missing(carries: Set[str], reads: Set[str]) -> frozenset[str]:
-    """What a model reads and edges do not carry; nodes of their own and cliques need not be there."""
+    """Kinds that a model reads and edges lack. Added nodes and cliques are optional."""
     return frozenset(reads - carries - {NODES, CLIQUES})
 
 
@@ -98,7 +100,7 @@ def _pairs(data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 def _seen_by_cls(edges: BaseTransform) -> frozenset[str]:
     try:
         source, target, kind = _pairs(edges(_pair_of_texts().clone()).to_dict())
-    except Exception:  # of code that is not ours, and may be for words alone
+    except Exception:  # edges of a user may be for words alone
         return frozenset()
     words = kind == NodeType.WORD
     seen = torch.zeros_like(words)

@@ -174,14 +174,14 @@ def _refine(nodes: Nodes, left: Tensor, right: Tensor) -> Tensor:
     return torch.where(inside, nodes.local[first[group]], -1)
 
 
-# What edges may carry beside their pairs: transforms declare it (`carries`), layers and models what they
-# read of it (`reads`).
+# Kinds of information that edges carry beside their pairs. Transforms declare the kinds that they write
+# (`carries`), layers and models the kinds that they read (`reads`).
 TYPES = "types"
 """A relation of each pair, :obj:`edge_type`."""
 DISTANCES = "distances"
 """How many arcs apart the words of each pair are, which its relation in :obj:`edge_type` tells."""
 MARKS = "marks"
-"""Which pairs are told from the others, :obj:`edge_mark`."""
+"""Whether each pair is marked, :obj:`edge_mark`."""
 NODES = "nodes"
 """Nodes of their own, for relations or phrases."""
 CLIQUES = "cliques"
@@ -199,17 +199,17 @@ class EdgeTransform(BaseTransform):
     """Base class of transforms that write edges, or columns of edges, and leave the node table alone."""
 
     drops: frozenset[str] = _OF_EDGES
-    """What edges that were there before lose by it."""
+    """Kinds that earlier edges no longer carry after this transform."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "carries" not in vars(cls) and {"build", "write", "forward"} & vars(cls).keys():
-            cls.carries = None  # type: ignore[assignment,method-assign]  # that of the base is of other edges
+            cls.carries = None  # type: ignore[assignment,method-assign]  # the base declares other edges
 
     @property
     def carries(self) -> frozenset[str] | None:
-        """What edges have by it, such as :data:`TYPES`; :obj:`None`: a small batch shows it
-        (:func:`~graphdep.transforms.carried.carried`).
+        """Kinds that edges carry after this transform, such as :data:`TYPES`; with :obj:`None`,
+        :func:`~graphdep.transforms.carried.carried` tries the transform on a small batch.
         """
         return None
 
@@ -237,8 +237,8 @@ class EdgeConstructor(EdgeTransform):
     :obj:`edge_index`, so that nothing takes a part of the pairs for all of them. Such data is read by
     :meth:`AttentionLayout.of(data) <graphdep.nn.attention.AttentionLayout.of>`.
 
-    Edges of a subclass carry pairs; what else, such as whether ROOT sees words, a small batch shows where the
-    class does not declare it (:attr:`carries`).
+    A subclass may declare what its edges carry beside their pairs, such as types (:attr:`carries`); otherwise
+    it is tried on a small batch.
 
     A pair of **words** stands for all pairs of their pieces with ``pieces="all"``, and for the pair of
     their first pieces with ``pieces="first"``; with one node a word both are the same.

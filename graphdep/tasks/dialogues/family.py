@@ -101,9 +101,8 @@ class DialogueFamily(TaskFamily):
         from graphdep.training.build import ATTENTION
         from graphdep.transforms.edge_set import ROOT
 
-        if config.encoder == "dialogbert":  # an utterance is what its ROOT is
-            return ATTENTION["transformer"].reads | {ROOT}
-        return ATTENTION[config.encoder].reads
+        reads = ATTENTION[config.encoder].reads
+        return reads | {ROOT} if config.encoder == "dialogbert" else reads  # there ROOT is its utterance
 
     def example(
         self,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import BaseTransform
@@ -21,11 +21,11 @@ from graphdep.decoding.decoding import Hypothesis
 from graphdep.io.files import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
-from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.dialogue import ContextTransformer, DialogueModel, TransformerDecoder, target_bounds
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.dialogues.settings import DialogueConfig, responses_name
+from graphdep.training.build import attention_of
 from graphdep.training.family import SplitScores
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 from graphdep.training.splits import Splits
@@ -129,7 +129,7 @@ def _word_encoder(
         )
     return M.GraphTransformer(
         num_words,
-        _attention(config, num_relations),
+        attention_of(config, num_relations),
         num_layers=config.num_layers,
         ff_channels=config.ff_channels,
         dropout=config.dropout,
@@ -138,21 +138,6 @@ def _word_encoder(
         embedding_scale=config.embedding_scale,
         **common,
     )
-
-
-def _attention(config: DialogueConfig, num_relations: int) -> Callable[[int], nn.Module]:
-    """The attention of each layer by its number."""
-    sizes = config.hidden_channels, config.hidden_channels // config.heads, config.heads
-
-    def conv(layer: int) -> nn.Module:
-        # LISA gives one layer a syntactic head; in the middle, as far as there is one.
-        if config.encoder == "lisa" and layer == config.num_layers // 2:
-            return C.LISAConv(*sizes, dropout=config.dropout)
-        if config.encoder == "gate":
-            return C.GATEConv(*sizes, max_distance=max(1, config.max_distance), dropout=config.dropout)
-        return C.AttentionConv(*sizes, dropout=config.dropout)
-
-    return conv
 
 
 def _sizes(config: DialogueConfig) -> dict[str, Any]:
