@@ -28,11 +28,10 @@ def built(
     """An encoder with its method, and its states with and without it."""
     config = TrainConfig.of(model, task="sst", encoder=folder, **settings)
     plain, encoder = load_encoder(folder), load_encoder(folder)
-    data = plain.to_data(TEXTS, ChainParser(), pretrained_edges(config))
-    expected = plain(data)
     torch.manual_seed(0)
     build_pretrained_model(config, 2, len(RelationVocab()), encoder)
-    return encoder, encoder(data), expected
+    data = encoder.to_data(TEXTS, ChainParser(), pretrained_edges(config))
+    return encoder, encoder(data), plain(data)
 
 
 def test_layers_share_the_relation_vectors_of_the_first(folder):
