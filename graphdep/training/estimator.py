@@ -129,9 +129,9 @@ _SCRATCH = (None, "transformer")
 class TaskEstimator(HubModel, BaseEstimator):
     """What estimators have in common that write their examples to a file and train a task on it.
 
-    A subclass spells the arguments, and keeps them as attributes of their names, those that are none of its
-    own as :attr:`settings`. It says what it needs (:attr:`task` and the other class variables), gives
-    :meth:`_train_on` the content of the file, and asks :meth:`_ready` for what predicts.
+    A subclass spells the arguments, and :meth:`_keep` makes them attributes of their names, those that are
+    none of its own :attr:`settings`. It says what it needs (:attr:`task` and the other class variables),
+    gives :meth:`_train_on` the content of the file, and asks :meth:`_ready` for what predicts.
     """
 
     task: ClassVar[str]
@@ -166,6 +166,11 @@ class TaskEstimator(HubModel, BaseEstimator):
     settings: dict[str, Any]
     _predictor: Any = None
     _trained_edges: str | BaseTransform | None = None
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Keeps the arguments of ``__init__``, its ``locals()``, as they are: scikit-learn copies by them."""
+        for name in (*self._get_param_names(), "settings"):
+            setattr(self, name, given[name])
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load` and for ``graphdep

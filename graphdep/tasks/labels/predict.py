@@ -425,6 +425,8 @@ class WordLabeller(TaskEstimator):
     called = "the labeller"
     own = ("scheme", "outside")
     usual_models = ("dt", "bert-dt")
+    scheme: str
+    outside: str | None
     _predictor: WordPredictor | None = None
 
     def __init__(
@@ -448,23 +450,7 @@ class WordLabeller(TaskEstimator):
         truncate: bool = False,
         **settings: Any,
     ) -> None:
-        self.encoder = encoder
-        self.model = model
-        self.edges = edges
-        self.parser = parser
-        self.scheme = scheme
-        self.outside = outside
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.batch_size = batch_size
-        self.device = device
-        self.progress = progress
-        self.folder = folder
-        self.cache = cache
-        self.callbacks = callbacks
-        self.max_words = max_words
-        self.truncate = truncate
-        self.settings = settings
+        self._keep(locals())
 
     def fit(self, sentences: Any, labels: Any, marks: Any = None) -> WordLabeller:
         """Trains on sentences and the labels of their words.

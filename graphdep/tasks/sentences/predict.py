@@ -423,21 +423,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         truncate: bool = False,
         **settings: Any,
     ) -> None:
-        self.encoder = encoder
-        self.model = model
-        self.edges = edges
-        self.parser = parser
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.batch_size = batch_size
-        self.device = device
-        self.progress = progress
-        self.folder = folder
-        self.cache = cache
-        self.callbacks = callbacks
-        self.max_words = max_words
-        self.truncate = truncate
-        self.settings = settings
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any) -> SequenceClassifier:
         """Trains on texts and their labels: texts, whole or truth values, or numbers that stand for classes.

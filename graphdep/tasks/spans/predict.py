@@ -381,6 +381,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     predictor = SpanPredictor
     own = ("outside",)
     usual_models = ("dt", "bert-dt")
+    outside: str | None
     _predictor: SpanPredictor | None = None
 
     def __init__(
@@ -403,22 +404,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         truncate: bool = False,
         **settings: Any,
     ) -> None:
-        self.encoder = encoder
-        self.model = model
-        self.edges = edges
-        self.parser = parser
-        self.outside = outside
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.batch_size = batch_size
-        self.device = device
-        self.progress = progress
-        self.folder = folder
-        self.cache = cache
-        self.callbacks = callbacks
-        self.max_words = max_words
-        self.truncate = truncate
-        self.settings = settings
+        self._keep(locals())
 
     def fit(self, sentences: Any, labels: Any, spans: Any = None) -> SpanClassifier:
         """Trains on sentences and their labels.
