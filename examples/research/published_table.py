@@ -7,7 +7,8 @@ from typing import Any
 from design_tables import asked_of_design, planned_scores, planned_seeds
 from table_text import spread, written
 
-from graphdep.training.family import Published, family_of
+from graphdep.training.family import Published
+from graphdep.training.task import family_of
 
 
 def published(said: str, results: Path, designs: Path) -> str:

@@ -129,7 +129,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any], told: str = "") -> None:
     """A run's scores for people, and what exactly each metric is, or where that is told."""
-    from graphdep.tasks.registry import family_of
+    from graphdep.tasks import family_of
     from graphdep.training.floors import below_floor, untrained
     from graphdep.training.task import legend
 

@@ -397,7 +397,7 @@ def models(
 
         graphdep ablate --task sick-e --models "dt,dt@random,dt@unlabelled"
     """
-    from graphdep.tasks.registry import families, family_of
+    from graphdep.tasks import families, family_of
     from graphdep.training.config import CONTROLS
 
     listed: dict[str, dict[str, Any]] = {}

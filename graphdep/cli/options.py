@@ -58,7 +58,7 @@ def _add_hint(error: Any, options: list[str]) -> None:
     """Says how a setting is given that was typed as an option."""
     if "--set" not in options:
         return
-    from graphdep.tasks.registry import families
+    from graphdep.tasks import families
     from graphdep.training.settings import USUAL_WORDS
 
     typed = error.option_name.lstrip("-").replace("-", "_")
@@ -75,7 +75,7 @@ def _add_hint(error: Any, options: list[str]) -> None:
 
 def task_lists() -> dict[str, str]:
     """The texts that stand for the lists, by what is in their place."""
-    from graphdep.tasks.registry import families
+    from graphdep.tasks import families
 
     known = families()
     return {

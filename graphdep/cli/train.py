@@ -273,7 +273,7 @@ def ablate(
     first = shared.pop("seed", 0)
     if "model" in shared:
         raise ValueError("'model' is not a setting of all runs: use --models")
-    from graphdep.tasks.registry import family_of
+    from graphdep.tasks import family_of
     from graphdep.training.config import TrainConfig
     from graphdep.training.rows import row_settings
 

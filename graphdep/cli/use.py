@@ -125,7 +125,6 @@ def predict(
     say_loading()
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
-    from graphdep.tasks.registry import family_of
     from graphdep.training.checkpoint import load_task
     from graphdep.training.family import FileRequest
 
@@ -137,7 +136,7 @@ def predict(
     request = FileRequest(named, str(checkpoint), state, parser, text_columns, batch_size, limit, lines)
     if lines is not None and output is not None:
         request = dataclasses.replace(request, output=output.suffix.lower())
-    predicted = family_of(state.config.task).predict_file(task, request)
+    predicted = state.config.task_family.predict_file(task, request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
         print_json({"checkpoint": str(checkpoint), **predicted.summary, "output": str(output)})

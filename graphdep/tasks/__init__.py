@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from graphdep.tasks.dialogues.settings import Dialogues
     from graphdep.tasks.post_training.model import PostTrainingTask
     from graphdep.tasks.post_training.settings import PostTraining
-    from graphdep.tasks.registry import FAMILIES, TASKS, families, family_of, resolve_task
+    from graphdep.tasks.registry import FAMILIES, TASKS
     from graphdep.tasks.selection.model import SelectionTask
     from graphdep.tasks.selection.settings import Selections
     from graphdep.tasks.sentences.model import SentenceTask
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphdep.training.build import Parts
     from graphdep.training.family import TaskFamily
     from graphdep.training.learning_task import LearningTask, TrainingError
-    from graphdep.training.task import Task
+    from graphdep.training.task import Task, families, family_of, resolve_task
 
 __all__ = [
     "ACCEPTABILITY",
@@ -65,3 +65,5 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_face(__name__)
+
+import graphdep.tasks.registry  # noqa: E402, F401  # makes the families known

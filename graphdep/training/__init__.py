@@ -34,3 +34,6 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_face(__name__)
+
+# This face is a door: who takes a part of it finds the tasks, of which no file here knows one.
+import graphdep.tasks  # noqa: E402, F401

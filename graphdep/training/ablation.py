@@ -20,11 +20,11 @@ from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.config import TrainConfig, resolve_model
 from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
-from graphdep.training.family import family_of, load_splits
+from graphdep.training.family import load_splits
 from graphdep.training.rows import row_settings
 from graphdep.training.run import alone_in, run_folder, run_on_other_edges, train
 from graphdep.training.splits import Splits
-from graphdep.training.task import resolve_task
+from graphdep.training.task import family_of, resolve_task
 from graphdep.training.trainer import Processes
 
 # Resamples of the test between two rows; `graphdep compare` takes more.

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
@@ -29,7 +30,7 @@ from graphdep.training.settings import (
     setting,
     typed_setting,
 )
-from graphdep.training.task import DEFAULT_TASK, config_of, registry, resolve_task
+from graphdep.training.task import DEFAULT_TASK, Task, config_of, families, family_of, resolve_task
 from graphdep.transforms.presets import check_known, edge_names, is_known, is_own, preset_options, resolve
 from graphdep.version import __version__
 
@@ -136,7 +137,7 @@ def _check_trees(name: str, controls: list[str]) -> None:
 
 def _elsewhere(model: str) -> str:
     """Which other tasks have it."""
-    for family in registry().families():
+    for family in families():
         task = next(iter(family.tasks))
         if model in family.config(task).models:
             return f" (one of {family.name}: --task {task})"
@@ -338,7 +339,7 @@ class TrainConfig:
                 f"encoder={self.encoder!r})"
             )
         resolve_model(self.model, self.models)
-        check_trees(self.trees, self.task, resolve_task(self.task).gold_trees)
+        check_trees(self.trees, self.task, self.spec.gold_trees)
         if not self.labels and not self.reads_labels:
             raise ValueError(
                 f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "
@@ -354,6 +355,17 @@ class TrainConfig:
                 "'word_order' is for models that know the order by positions (got 'shuffled', "
                 f"encoder={self.encoder!r}, position_embedding={self.position_embedding})"
             )
+
+    @cached_property
+    def task_family(self) -> Any:
+        """The :class:`~graphdep.training.family.TaskFamily` of its task."""
+        return family_of(self.task)
+
+    @property
+    def spec(self) -> Task:
+        """Its task."""
+        task: Task = self.task_family.tasks[self.task]
+        return task
 
     @property
     def pretrained(self) -> bool:
@@ -409,7 +421,7 @@ class TrainConfig:
 
     def signatures(self) -> dict[str, str]:
         """What exactly each metric of a result is, by its name."""
-        return resolve_task(self.task).signatures
+        return self.spec.signatures
 
     def decoded(self) -> str:
         """How responses are made, for people; empty where there are none."""
@@ -703,7 +715,7 @@ def run_text(config: TrainConfig, name: str = RUN_FILE) -> str:
         config: The settings.
         name: Name of the file. (default: ``"run.yaml"``)
     """
-    usual = {**type(config).defaults(), **resolve_task(config.task).defaults}
+    usual = {**type(config).defaults(), **config.spec.defaults}
     usual |= resolve_model(config.model, config.models).settings
     settings = {name: value for name, value in config.to_dict().items() if name not in ("task", "model")}
     chosen = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}

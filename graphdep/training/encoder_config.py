@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from graphdep.parsing.enhanced import ARCS
 from graphdep.training.config import ModelPreset, resolve_model
 from graphdep.training.settings import setting
-from graphdep.training.task import resolve_task
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
 
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
@@ -382,7 +381,7 @@ class WordSettings(EncoderSettings):
 
     def check_corpus_options(self) -> None:
         """Raises :class:`ValueError` where an option is not one of the corpus."""
-        task = resolve_task(self.task)
+        task = self.spec
         for name, value in self._given().items():
             usual = self.__dataclass_fields__[name].default
             if value != usual and not task.takes(self.corpus_options[name]):

@@ -30,9 +30,10 @@ from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.training.checkpoint import RunState, load_task, save_task
 from graphdep.training.config import TrainConfig, resolve_model
-from graphdep.training.family import family_of, load_splits
+from graphdep.training.family import load_splits
 from graphdep.training.hub import HubModel
 from graphdep.training.run import run_folder, train_model
+from graphdep.training.task import family_of
 from graphdep.training.trainer import METRICS, read_metrics
 from graphdep.transforms.presets import as_given, name_of
 
@@ -71,7 +72,7 @@ def check_family(checkpoint: str, config: TrainConfig, family: str, what: str) -
     """Raises :class:`ValueError` if a checkpoint's task is not of the family that a class is for, and says
     what the checkpoint is for; ``what`` is what the class gives.
     """
-    own = family_of(config.task)
+    own = config.task_family
     if own.name != family:
         raise ValueError(
             f"{checkpoint}: trained on the task {config.task!r}, which gives no "

@@ -19,10 +19,9 @@ from graphdep.io.files import atomic_path
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.config import TrainConfig
-from graphdep.training.family import SplitScores, family_of, load_splits
+from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.splits import SPLITS, Splits
-from graphdep.training.task import resolve_task
 from graphdep.training.trainer import ScoringBar, interruptible, make_trainer, quiet
 from graphdep.transforms.presets import UnknownEdgesError
 
@@ -205,13 +204,13 @@ def evaluate(
     """
     task, state = _load(checkpoint, (settings or {}).get("edges"))
     config = state.config.for_evaluation(settings or {})
-    others = resolve_task(config.task).other_tests
+    others = config.spec.other_tests
     if split not in (*SPLITS, *others):
         raise ValueError(f"'split' must be one of {', '.join((*SPLITS, *others))} (got {split!r})")
     if ("test" if split in others else split) not in config.splits:
-        advice = family_of(config.task).missing_split(config, split)
+        advice = config.task_family.missing_split(config, split)
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
-    family_of(config.task).adapt(task, config)
+    config.task_family.adapt(task, config)
     if splits is None:
         _check_named(checkpoint, state.config, settings or {})
         splits = _splits_of(task, state, config, split)
@@ -263,7 +262,7 @@ def _option(name: str, value: str) -> str:
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
     """A split, and what its floor is computed from, with the words that a model was trained on."""
-    family = family_of(config.task)
+    family = config.task_family
     needed = tuple(dict.fromkeys((*family.floor_reads, split)))
     pretrained = backbone_of(task.model) if config.pretrained else None
     labels = state.labels if family.known_labels(config) else None
@@ -297,7 +296,7 @@ def score_split(
     task's outputs are computed where there are none.
     """
     outputs = outputs or _predict(task, splits, split, config, console)
-    family = family_of(config.task)
+    family = config.task_family
     tables = family.tables(task, splits, split, outputs)
     floor = family.floor(task, splits, split, outputs)
     scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})

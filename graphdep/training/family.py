@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from graphdep.parsing.parser import Parser, WordLimit
-from graphdep.training.task import registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -534,18 +533,9 @@ def _limited(splits: Splits, limit: int) -> Splits:
     return dataclasses.replace(splits, datasets=datasets, notes=tuple(sorted(notes)))
 
 
-def family_of(task: str) -> TaskFamily:
-    """The family of the task of that name.
-
-    Raises:
-        ValueError: If there is none; the message lists those there are.
-    """
-    return registry().family_of(task)
-
-
 def build_task(config: TrainConfig, parts: Parts) -> LearningTask:
     """Model, edges, loss and optimizer of the settings, not trained."""
-    return family_of(config.task).build(config, parts)
+    return cast("LearningTask", config.task_family.build(config, parts))
 
 
 def load_splits(
@@ -575,6 +565,7 @@ def load_splits(
             damaged.
         FileNotFoundError: If a raw file is missing.
     """
-    family = family_of(config.task)
+family = config.task_family
     family.edges(config)  # a mismatch of edges and model is known before hours of parsing
-    return family.load(config, splits or config.splits, vocab, pretrained, relations, labels)
+    loaded: Splits = family.load(config, splits or config.splits, vocab, pretrained, relations, labels)
+    return loaded

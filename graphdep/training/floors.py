@@ -21,8 +21,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import OBJECTS
 from graphdep.metrics.metric import Metric
 from graphdep.nn.models.transformer import read_texts, texts_of
-from graphdep.training.family import family_of
-from graphdep.training.task import resolve_task
+from graphdep.training.task import family_of, resolve_task
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

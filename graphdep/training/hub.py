@@ -15,9 +15,9 @@ from huggingface_hub import ModelHubMixin
 from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_plain_file
 from graphdep.training.checkpoint import CARD, MODEL_FORMAT, PARTS, RunState, exported_files, read_task
 from graphdep.training.config import RUN_FILE, TrainConfig, resolve_model, run_text
-from graphdep.training.family import TaskFamily, family_of
+from graphdep.training.family import TaskFamily
 from graphdep.training.learning_task import LearningTask
-from graphdep.training.task import Task
+from graphdep.training.task import Task, family_of
 from graphdep.version import __version__
 
 _NONE = "none is stated"
@@ -92,7 +92,7 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
             (default: :obj:`None`)
     """
     summary = resolve_model(config.model, config.models).summary
-    family = family_of(config.task)
+    family = config.task_family
     parts = [
         _HEAD.format(
             model=config.model, task=config.task, summary=summary, gives=_gives(family, config.task)

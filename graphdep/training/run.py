@@ -26,9 +26,10 @@ from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
-from graphdep.training.family import SplitScores, family_of, load_splits
+from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.splits import Splits
+from graphdep.training.task import family_of
 from graphdep.training.trainer import (
     METRICS,
     STEPS,
@@ -268,7 +269,7 @@ def _run(
     """:func:`_train` while no other process writes to the folder."""
     with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
-            _sweep(folder, family_of(config.task).files)
+            _sweep(folder, config.task_family.files)
         return _train(config, folder, splits, resume, told, floor_frozen, processes)
 
 
@@ -297,7 +298,7 @@ def _train(
     task = _new_task(state, vectors, pretrained)
     start, done = _resume_from(folder, state) if resume else (None, 0)
     if start is None and first:
-        _set_aside(folder, family_of(config.task).files, resume, config.val_every)
+        _set_aside(folder, config.task_family.files, resume, config.val_every)
     metric = monitored(config, task)
     floor = partial(_val_floor, config.task, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
@@ -326,7 +327,7 @@ def _train(
         *(checkpoint.best_path, state, kept.config, kept.data["digest"], kept.config.own_edges()),
         ignore=config.late,
     )
-    family_of(config.task).finish(best, folder)
+    config.task_family.finish(best, folder)
     if not _validates_what_is_kept(config, task, told):
         checkpoint.best_outputs = ()
     unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
@@ -387,7 +388,7 @@ def _new_state(
         from graphdep.nn.pretrained.loading import encoder_state
 
         known = encoder_state(pretrained)
-    labels = family_of(config.task).labels(splits)
+    labels = config.task_family.labels(splits)
     return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
 
 
@@ -400,13 +401,13 @@ def _floor_frozen(
     own = pretrained.model.device
     cuda = config.accelerator != "cpu" and torch.cuda.is_available()
     try:
-        return family_of(config.task).floor_frozen(config, splits, pretrained.to("cuda" if cuda else own))
+        return config.task_family.floor_frozen(config, splits, pretrained.to("cuda" if cuda else own))
     finally:
         pretrained.to(own)
 
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
-    family, sizes = family_of(state.config.task), (len(state.vocab), len(state.relations))
+    family, sizes = state.config.task_family, (len(state.vocab), len(state.relations))
     task = family.build(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
     family.begin(task, state.config)
     return task.train()  # a pretrained encoder may not be in that mode

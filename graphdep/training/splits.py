@@ -19,7 +19,6 @@ from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.training.build import fingerprint_of, load_pretrained
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import SharedBatches, TokenBatchSampler, epoch_seed
-from graphdep.training.task import resolve_task
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import Vocab
 
@@ -205,7 +204,7 @@ def load_corpus(
     labels: Sequence[Label] | None = None,
 ) -> Splits:
     """Splits of the corpus that the task names; arguments and errors as of :func:`load_splits`."""
-    task = resolve_task(config.task)
+    task = config.spec
     if config.pretrained:
         pretrained, vocab = pretrained or load_pretrained(config), NO_WORDS
         check_length(config, pretrained)

@@ -22,10 +22,10 @@ from graphdep.metrics.significance import check_bound
 from graphdep.training.ablation import ablate
 from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
-from graphdep.training.family import StructureRows, family_of, load_splits
+from graphdep.training.family import StructureRows, load_splits
 from graphdep.training.run import train
 from graphdep.training.table import compare_runs
-from graphdep.training.task import resolve_task
+from graphdep.training.task import family_of, resolve_task
 from graphdep.training.trainer import METRICS, read_metrics
 from graphdep.visualization.plots import plot_differences
 

@@ -22,9 +22,8 @@ from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
 from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
 from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
-from graphdep.training.family import family_of
 from graphdep.training.floors import below_floor, untrained
-from graphdep.training.task import legend, resolve_task
+from graphdep.training.task import family_of, legend, resolve_task
 from graphdep.visualization.plots import plot_ablation
 
 Cells = list[list[str]]

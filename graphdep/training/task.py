@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.datasets.base.rows import option_names
@@ -73,9 +76,62 @@ def legend(signatures: Mapping[str, str]) -> list[str]:
     ]
 
 
-# A name and no import: tasks know training, and training knows no task.
-_REGISTRY = "graphdep.tasks.registry"
+GROUP = "graphdep.families"
+"""Entry points that name families of other packages."""
 DEFAULT_TASK = "sick-e"
+# Families, whose class stands above this: it knows the settings, and they know their task.
+_own: list[Any] = []
+
+
+def register(*own: Any) -> None:
+    """Makes the families of this package known."""
+    _own.extend(own)
+
+
+@cache
+def families() -> tuple[Any, ...]:
+    """The families of this package, and those of entry points of the group ``graphdep.families``.
+
+    Raises:
+        TypeError: If an entry point is no :class:`TaskFamily`.
+        ValueError: If one lacks what a family needs, or a task's name is there twice.
+        ImportError: If the module of one cannot be imported.
+    """
+    found = [*_own]
+    for entry in entry_points(group=GROUP):
+        family = _load(entry)
+        if not hasattr(family, "build"):
+            raise TypeError(f"entry point {entry.name!r} of {GROUP!r} is no TaskFamily (got {entry.value!r})")
+        known = {name for other in found for name in other.tasks}
+        if twice := known & family.tasks.keys():
+            raise ValueError(
+                f"entry point {entry.name!r} of {GROUP!r} has a task {min(twice)!r}, as another has"
+            )
+        found.append(family)
+    return tuple(found)
+
+
+def _load(entry: EntryPoint) -> Any:
+    """What an entry point names, or an error that names it."""
+    named = f"entry point {entry.name!r} of {GROUP!r} ({entry.value})"
+    try:
+        family = entry.load()
+        family = family() if isinstance(family, type) else family
+    except Exception as error:  # of code that is not ours
+        raise ImportError(f"{named} cannot be loaded: {type(error).__name__}: {error}") from error
+    missing = [name for name in ("name", "tasks", "configs") if not hasattr(family, name)]
+    if hasattr(family, "build") and missing:
+        raise ValueError(f"{named} has no {missing[0]!r}")
+    if hasattr(family, "build"):
+        for name, task in family.tasks.items():
+            if task.kind not in family.configs:
+                raise ValueError(f"{named} has no settings for the kind {task.kind!r} of its task {name!r}")
+    return family
+
+
+@cache
+def _by_task() -> Mapping[str, Any]:
+    return MappingProxyType({name: family for family in families() for name in family.tasks})
 
 
 def resolve_task(name: str) -> Task:
@@ -84,7 +140,26 @@ def resolve_task(name: str) -> Task:
     Raises:
         ValueError: If there is none; the message lists those there are.
     """
-    return registry().resolve_task(name)
+    task: Task = family_of(name).tasks[name]
+    return task
+
+
+def family_of(task: str) -> Any:
+    """The :class:`~graphdep.training.family.TaskFamily` of the task of that name.
+
+    Raises:
+        ValueError: As :func:`resolve_task`.
+    """
+    for family in _own:  # which need no other package
+        if task in family.tasks:
+            return family
+    known = _by_task()
+    if task not in known:
+        near = [name for name in known if task and name.startswith(f"{task}-")]
+        near = near or difflib.get_close_matches(task, known, n=1)
+        hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+        raise ValueError(f"task {task!r} is unknown{hint}; choose one of {', '.join(known)}")
+    return known[task]
 
 
 def config_of(task: str | None) -> Any:
@@ -94,9 +169,4 @@ def config_of(task: str | None) -> Any:
         ValueError: As :func:`resolve_task`.
     """
     task = task or DEFAULT_TASK
-    return registry().family_of(task).config(task)
-
-
-def registry() -> Any:
-    """The module that knows the families."""
-    return import_module(_REGISTRY)
+    return family_of(task).config(task)

@@ -28,7 +28,6 @@ from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.config import TrainConfig
 from graphdep.training.estimator import check_weights, parser_to_use
-from graphdep.training.family import family_of
 from graphdep.training.learning_task import LearningTask
 from graphdep.transforms.controls import RandomBrackets, RandomTree
 from graphdep.transforms.presets import PHRASE_PRESETS
@@ -104,7 +103,7 @@ def example_of(
     texts = [texts] if isinstance(texts, str) else texts
     check_texts("texts", texts, "text")
     config = state.config
-    data, trees = family_of(config.task).example(task, config, state.vocab, state.relations, [*texts], parser)
+    data, trees = config.task_family.example(task, config, state.vocab, state.relations, [*texts], parser)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")
@@ -438,7 +437,7 @@ def _check_phrases(edges: Mapping[str, BaseTransform], data: Data, model: str) -
 def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Tensor]:
     """Masks of the edges, which are written out, from all that the model says, or of the words asked for."""
     task, state = model
-    of, rows = family_of(state.config.task).of, None
+    of, rows = state.config.task_family.of, None
     if of not in ("sentences", "spans", "words", "response selection"):
         raise ValueError(
             f"'explain' asks for one answer to an example, which models of {state.config.task!r} do not give"
@@ -454,7 +453,7 @@ def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Te
 def _answers(model: Model, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
     task, state = model
     task.eval()
-    return family_of(state.config.task).answers(task, state, batch, trees)
+    return state.config.task_family.answers(task, state, batch, trees)
 
 
 def _ranked(

@@ -8,7 +8,7 @@ from typing import Any
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.training import TrainConfig, evaluate, read_checkpoint
-from graphdep.training.family import family_of
+from graphdep.training.task import family_of
 
 
 def evaluate_own(

@@ -9,9 +9,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from graphdep.tasks import registry
 from graphdep.tasks.sentences.family import SentenceFamily
 from graphdep.training import TrainConfig, evaluate, train
+from graphdep.training import task as registry
 
 TASKS = SentenceFamily.tasks
 

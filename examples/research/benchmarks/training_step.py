@@ -34,9 +34,10 @@ from graphdep.io import atomic_path
 from graphdep.nn.attention import AttentionLayout
 from graphdep.training import TrainConfig
 from graphdep.training.build import Parts, load_pretrained, make_optimizer, settled
-from graphdep.training.family import family_of, load_splits
+from graphdep.training.family import load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.settings import parse_settings
+from graphdep.training.task import family_of
 from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")

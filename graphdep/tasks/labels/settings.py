@@ -28,7 +28,7 @@ from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1
 from graphdep.training.config import ModelPreset, TrainConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordSettings
 from graphdep.training.settings import PARSED, setting
-from graphdep.training.task import Task, resolve_task
+from graphdep.training.task import Task
 
 SCHEMES = ("words", "bio")
 
@@ -395,7 +395,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     @property
     def word_task(self) -> WordLabels:
         """The task."""
-        task = resolve_task(self.task)
+        task = self.spec
         assert isinstance(task, WordLabels)
         return task
 

@@ -13,7 +13,7 @@ from graphdep.training.config import ModelPreset, TrainConfig
 from graphdep.training.encoder_config import PretrainedSettings
 from graphdep.training.family import Published
 from graphdep.training.settings import setting
-from graphdep.training.task import Task, resolve_task
+from graphdep.training.task import Task
 
 
 @dataclass(frozen=True)
@@ -520,7 +520,7 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
         self.check_matching()
         self.check_pretrained("encoder='transformer'")
         self.check_objective()
-        task = resolve_task(self.task)
+        task = self.spec
         for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
             if getattr(self, name) != usual and not task.takes(name):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
@@ -557,7 +557,7 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
 
     def signatures(self) -> dict[str, str]:
         options = {"ties": self.ties, "filter": self.filter, "recall": self.recall}
-        names = resolve_task(self.task).signatures
+        names = self.spec.signatures
         return {name: ranking_metric(name, **options).signature for name in names}
 
     def data_settings(self) -> dict[str, Any]:

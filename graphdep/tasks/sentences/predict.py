@@ -46,7 +46,6 @@ from graphdep.training.estimator import (
 from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
 from graphdep.training.hub import HubModel
-from graphdep.training.task import resolve_task
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import Tokens, Vocab
 
@@ -115,7 +114,7 @@ class Predictor:
         """
         if not self.task.goal.classifies:
             return None
-        task = resolve_task(self.config.task)
+        task = self.config.spec
         assert isinstance(task, Sentences)
         return self.state.labels or list(range(task.num_classes))
 

@@ -33,7 +33,7 @@ from graphdep.training.encoder_config import (
 )
 from graphdep.training.family import Published
 from graphdep.training.settings import setting
-from graphdep.training.task import DEFAULT_TASK, Task, resolve_task
+from graphdep.training.task import DEFAULT_TASK, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -387,7 +387,7 @@ class TreeSettings:
         """Raises :class:`ValueError` where there are no labels of nodes, or nothing reads them."""
         if not self.node_labels:
             return
-        if resolve_task(self.task).options.get("layout") not in ("sentence", "trees"):
+        if self.spec.options.get("layout") not in ("sentence", "trees"):
             raise ValueError(f"'node_labels' is for {LABELLED}, and not for {self.task!r} (got True)")
         if not self.over_constituents:
             readers = ", ".join(CONSTITUENT_ENCODERS)
@@ -720,9 +720,9 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
         super().__post_init__()
         self.check_encoder()
         self._check_frozen()
-        if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
+        if self.val_from is not None and not self.spec.takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
-        if self.phrases and resolve_task(self.task).options.get("layout") != "trees":
+        if self.phrases and self.spec.options.get("layout") != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
         self.check_node_labels()
 
@@ -753,7 +753,7 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
     @property
     def num_texts(self) -> int:
         """Texts in an example: 1 or 2."""
-        task = resolve_task(self.task)
+        task = self.spec
         assert isinstance(task, Sentences)
         return task.sentences
 

@@ -14,7 +14,7 @@ from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_
 from graphdep.training.config import ModelPreset, TrainConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordSettings
 from graphdep.training.settings import setting
-from graphdep.training.task import Task, resolve_task
+from graphdep.training.task import Task
 
 _OVER = "over the examples of the split; a label that training does not have is wrong"
 SPAN_METRICS: tuple[Metric, ...] = (
@@ -217,7 +217,7 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
     @property
     def span_task(self) -> Spans:
         """The task."""
-        task = resolve_task(self.task)
+        task = self.spec
         assert isinstance(task, Spans)
         return task
 

@@ -18,9 +18,10 @@ from graphdep.tasks.sentences import model as sentences
 from graphdep.tasks.sentences.family import SentenceFamily
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.ablation import ablate
-from graphdep.training.family import TaskFamily, family_of
+from graphdep.training.family import TaskFamily
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.table import markdown, table_cells
+from graphdep.training.task import family_of
 from tests.kit.tiny_corpora import write_tiny_selection
 from tests.kit.tiny_encoder import write_tiny_encoder
 
