@@ -22,8 +22,8 @@ from graphdep.training.settings import (
     NOISY_TREES,
     PARSED,
     USUAL_WORDS,
-    Marked,
-    Told,
+    MarkedNames,
+    Metadata,
     check_trees,
     check_type,
     setting,
@@ -292,13 +292,13 @@ class TrainConfig:
     edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
     """Settings that name edges: the papers', or your own."""
     # What the fields say of themselves, see `setting`.
-    defining = Marked("defines")
-    published_with = Marked("published")
-    free = Marked("free", "late")
-    late = Marked("late")
-    places = Marked("place")
-    choices = Told[tuple[str | None, ...]]("choices")
-    at_least = Told[float]("at_least")
+    defining = MarkedNames("defines")
+    published_with = MarkedNames("published")
+    free = MarkedNames("free", "late")
+    late = MarkedNames("late")
+    places = MarkedNames("place")
+    choices = Metadata[tuple[str | None, ...]]("choices")
+    at_least = Metadata[float]("at_least")
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

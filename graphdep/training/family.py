@@ -206,8 +206,8 @@ class TaskFamily(ABC):
     """Its tasks by name."""
     configs: ClassVar[Mapping[str, type[TrainConfig]]]
     """The settings of its tasks, by their :attr:`~graphdep.training.task.Task.kind`."""
-    of: ClassVar[str]
-    """What its tasks are of, in the help of commands. (default: :attr:`name`)"""
+    unit_name: ClassVar[str]
+    """Unit that a task works on, such as ``"sentences"``, shown in ``--help``. (default: :attr:`name`)"""
     default_models: ClassVar[tuple[str, ...]] = ()
     """Rows of an ablation that names none."""
     gives: ClassVar[str] = "results"
@@ -233,8 +233,8 @@ class TaskFamily(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "name" in vars(cls) and not hasattr(cls, "of"):
-            cls.of = cls.name
+        if "name" in vars(cls) and not hasattr(cls, "unit_name"):
+            cls.unit_name = cls.name
 
     @abstractmethod
     def build(self, config: TrainConfig, parts: Parts) -> LearningTask:

@@ -438,12 +438,12 @@ def _check_phrases(edges: Mapping[str, BaseTransform], data: Data, model: str) -
 def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Tensor]:
     """Masks of the edges, which are written out, from all that the model says, or of the words asked for."""
     task, state = model
-    of, rows = family_of(state.config.task).of, None
-    if of not in ("sentences", "spans", "words", "response selection"):
+    unit, rows = family_of(state.config.task).unit_name, None
+    if unit not in ("sentences", "spans", "words", "response selection"):
         raise ValueError(
             f"'explain' asks for one answer to an example, which models of {state.config.task!r} do not give"
         )
-    if of == "words" and asks.words is not None:
+    if unit == "words" and asks.words is not None:
         names = [side.nodes.names[entry] for entry in side.nodes.entry.tolist()]
         rows = torch.tensor([node for node, name in enumerate(names) if name in asks.words], dtype=torch.long)
     batch = Batch.from_data_list([side.edges[own].data]).to(task.device)

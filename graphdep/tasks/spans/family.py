@@ -44,7 +44,7 @@ class SpanFamily(WordFamily):
         StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
         StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
     )
-    of = "spans"
+    unit_name = "spans"
     gives = "labels of marked spans"
     predicted = (
         'of spans, a .jsonl file with "spans" of "words" or of a "text", a .csv or .tsv one with `<e1>` '
