@@ -93,6 +93,7 @@ class ModelPreset:
         trees = str(own.pop("trees", self.trees))
         if "arcs" in own and trees not in ("parser", "gold"):
             own["arcs"] = "basic"  # a tree that nobody parsed has no enhanced graph
+            own.pop("engine", None)
         return dataclasses.replace(
             self, summary=f"control: {self.summary}, {about}", trees=trees, overrides=own
         )
@@ -451,7 +452,10 @@ class TrainConfig:
         own.check_keys(settings)
         model = own.default_model() if model is None else model
         defaults = resolve_task(settings.get("task") or DEFAULT_TASK).defaults
-        return own(**{"model": model, **defaults, **resolve_model(model, own.models).settings, **settings})
+        preset = resolve_model(model, own.models).settings
+        if settings.get("arcs") == "basic":  # no engine makes these
+            preset.pop("engine", None)
+        return own(**{"model": model, **defaults, **preset, **settings})
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
@@ -520,8 +524,11 @@ class TrainConfig:
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")
         if self._parser != "gold":
-            arcs = getattr(self, "arcs", "basic")
-            check_parser(self._parser, arcs, constituents=self.reads_constituents)
+            check_parser(self._parser, **self.parser_options())
+
+    def parser_options(self) -> dict[str, Any]:
+        """Arguments of :func:`~graphdep.parsing.resolve_parser` for what the model reads of a parse."""
+        return {"constituents": self.reads_constituents}
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -378,7 +378,7 @@ class TaskFamily(ABC):
 
         trees, _ = parse_joined(parser, texts)
         arcs = getattr(config, "arcs", "basic")
-        trees = trees if arcs == "basic" else enhance(trees, level=arcs)
+        trees = trees if arcs == "basic" else enhance(trees, arcs, getattr(config, "engine", "rules"))
         data = trees_data(
             trees,
             relations,

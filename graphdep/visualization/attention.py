@@ -77,8 +77,7 @@ def attention_map(
 
 def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
     """The parser that gives what the edges of a run read."""
-    arcs = getattr(config, "arcs", "basic")
-    return resolve_parser(name, arcs=arcs, constituents=config.reads_constituents)
+    return resolve_parser(name, **config.parser_options())
 
 
 def attention_of(

@@ -46,7 +46,7 @@ def test_a_new_family_stands_in_the_lists(monkeypatch):
         unit_name = "letters"
         tasks: ClassVar = {"spelling": families()[0].tasks["cola"]}
 
-    monkeypatch.setattr("graphdep.tasks.families", lambda: (Another(),))
+    monkeypatch.setattr("graphdep.tasks.registry.families", lambda: (Another(),))
     lists = task_lists()
     assert lists[TASKS] == "of letters: spelling (CoLA)"
     assert lists[OWN_TASKS] == ""
