@@ -16,7 +16,7 @@ Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.lazy_imports import lazy_imports
 from graphdep.io.process import bound_thread_waits as _bound_thread_waits
 from graphdep.version import __version__ as __version__
 
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # PyTorch and PyTorch Geometric, which most of them need, take seconds to import.
-__getattr__, _ = lazy_face(__name__)
+__getattr__, _ = lazy_imports(__name__)
 _bound_thread_waits()
 
 

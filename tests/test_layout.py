@@ -67,7 +67,7 @@ def missing_in_all(path: Path) -> list[str]:
     }
     twice = [n for n in {*module.__all__} if module.__all__.count(n) > 1]
     nothing = [n for n in module.__all__ if not hasattr(module, n)]
-    lacking = imported - {*module.__all__, "lazy_face"}
+    lacking = imported - {*module.__all__, "lazy_imports"}
     return [*twice, *nothing, *sorted(n for n in lacking if not n.startswith("_"))]
 
 

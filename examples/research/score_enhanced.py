@@ -3,8 +3,8 @@
 An arc is right if its governor, its dependent and its whole label are: precision, recall and F1 over the arcs
 of all sentences, in per cent. Empty nodes count by their ids. The graphs are made of the treebank's own trees
 and of a parser's trees over the same words. "basic arcs" is the floor: the tree unchanged. DEPS is the
-enhanced representation, so what ud++ and enhanced++ add counts as wrong here. "ud" and "ud++" are graphdep's
-rules; pybart's are scored as well where that is installed.
+enhanced representation, so what enhanced++ adds counts as wrong here. "rules" are graphdep's own; pybart is
+scored as well where it is installed.
 
 Example:
     python examples/research/score_enhanced.py --raw-from DIR --split test
@@ -54,17 +54,15 @@ def without_graph(sentence: Sentence) -> Sentence:
     return dataclasses.replace(sentence, deps=None, empty=[])
 
 
-def made(level: str) -> Callable[[list[Sentence]], list[Arcs]]:
-    return lambda sentences: [enhanced_arcs(sentence) for sentence in enhance(sentences, level=level)]
+def made(level: str, engine: str) -> Callable[[list[Sentence]], list[Arcs]]:
+    return lambda sentences: [enhanced_arcs(sentence) for sentence in enhance(sentences, level, engine)]
 
 
 GRAPHS: dict[str, Callable[[list[Sentence]], list[Arcs]]] = {
     "basic arcs": lambda sentences: [basic_arcs(sentence) for sentence in sentences],
-    "ud": made("ud"),
-    "ud++": made("ud++"),
 }
-if importlib.util.find_spec("pybart") is not None:
-    GRAPHS |= {"pybart, enhanced": made("enhanced"), "pybart, enhanced++": made("enhanced++")}
+for engine in ("rules", *(["pybart"] if importlib.util.find_spec("pybart") is not None else [])):
+    GRAPHS |= {f"{engine}, {level}": made(level, engine) for level in ("enhanced", "enhanced++")}
 
 
 def read(folder: Path, split: str, limit: int | None) -> list[Sentence]:

@@ -50,10 +50,15 @@ def parse(
         str | None,
         typer.Option(
             metavar="LEVEL",
-            help="Write column DEPS as well: ud or ud++ (English); or by pybart, enhanced or enhanced++ "
-            "(graphdep[enhanced]; enhanced++ also with the parser corenlp).",
+            help="Write column DEPS as well: enhanced or enhanced++ (English).",
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="What makes it: rules, or pybart (graphdep[enhanced]); corenlp has enhanced++ of its own."
+        ),
+    ] = "rules",
     constituents: Annotated[
         bool,
         typer.Option(
@@ -93,7 +98,7 @@ def parse(
 
         graphdep parse texts.txt --parser stanza:de
 
-        graphdep parse texts.txt --enhanced ud++
+        graphdep parse texts.txt --enhanced enhanced++
 
         graphdep parse "The dog chased the cat." --constituents
 
@@ -110,10 +115,11 @@ def parse(
             raise ValueError(f"'output' has brackets, which are --constituents (got {str(output)!r})")
     texts, total = stream_texts(text)
     if enhanced is not None:
-        enhance([], level=enhanced)  # an unknown level is an error before the parser works
+        enhance([], enhanced, engine)  # an unknown level or engine is an error before the parser works
     made = resolve_parser(
         parser,
         arcs=enhanced or "basic",
+        engine=engine,
         cache=cache,
         workers=workers,
         scheduler=scheduler,
@@ -121,7 +127,7 @@ def parse(
     )
     given = _Counted(made.iter_parse(texts, total=total))
     sentences = _Counted(chain.from_iterable(given))
-    done = sentences if enhanced is None else _enhanced(sentences, enhanced)
+    done = sentences if enhanced is None else _enhanced(sentences, enhanced, engine)
     if output is None:
         if sys.stdout is None:
             raise ValueError("stdout is closed: name a file with --output")
@@ -150,12 +156,12 @@ class _Counted:
             yield thing
 
 
-def _enhanced(sentences: Iterable[Sentence], level: str) -> Iterator[Sentence]:
+def _enhanced(sentences: Iterable[Sentence], level: str, engine: str) -> Iterator[Sentence]:
     from graphdep.parsing.enhanced import enhance
 
     waiting = iter(sentences)
     while some := list(islice(waiting, _AT_A_TIME)):
-        yield from enhance(some, level=level)
+        yield from enhance(some, level, engine)
 
 
 def _check_output(output: Path, text: str, parser: str, cache: Path | None) -> None:

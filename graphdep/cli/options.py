@@ -79,9 +79,9 @@ def task_lists() -> dict[str, str]:
 
     known = families()
     return {
-        TASKS: "; ".join(f"of {family.of}: {_tasks(family)}" for family in known),
-        MODELS: "; ".join(f"of {family.of} {_models(family)}" for family in known),
-        ROWS: "; ".join(f"of {family.of} {','.join(family.default_models)}" for family in known),
+        TASKS: "; ".join(f"of {family.unit_name}: {_tasks(family)}" for family in known),
+        MODELS: "; ".join(f"of {family.unit_name} {_models(family)}" for family in known),
+        ROWS: "; ".join(f"of {family.unit_name} {','.join(family.default_models)}" for family in known),
         OWN_TASKS: ", ".join(name for family in known for name in family.tasks if takes_files(family, name)),
         PREDICTED: "; ".join(family.predicted for family in known if family.predicted),
     }

@@ -165,9 +165,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def file_mode(target: Path) -> int:
-    """Who may read and write a file: those who may already; of a new one, which was made for nobody else,
-    everybody whom the umask lets.
-    """
+    """Permissions of the target if it exists, else the umask's default."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

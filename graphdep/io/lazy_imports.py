@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 
-def lazy_face(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` (PEP 562) of a package whose ``__init__.py`` imports names under
     ``if TYPE_CHECKING:`` alone.
 

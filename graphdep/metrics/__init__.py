@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from graphdep.metrics.generation import (
@@ -80,4 +80,4 @@ __all__ = [
     "visible_effect",
 ]
 
-__getattr__, __dir__ = lazy_face(__name__)
+__getattr__, __dir__ = lazy_imports(__name__)

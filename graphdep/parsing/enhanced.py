@@ -57,8 +57,8 @@ def find_pybart() -> list[str]:
     spec = importlib.util.find_spec("pybart")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(
-            "arcs 'enhanced' and 'enhanced++' need pybart, which is not installed: take 'ud' or 'ud++', "
-            "graphdep's own rules for the same, or install graphdep[enhanced] "
+            "engine 'pybart' needs pybart, which is not installed: take engine 'rules', graphdep's own "
+            "rules for the same representation, or install graphdep[enhanced] "
             "(pip install 'graphdep[enhanced]'; the package is for Python below 3.12)"
         )
     return list(spec.submodule_search_locations)
@@ -306,7 +306,6 @@ def _with_labels(pybart: Any, rule: Any, known: str, further: str) -> Any:
     return _with_constraint(rule, dataclasses.replace(rule.constraint, edges=edges))
 
 
-PYBART_LEVELS = ("enhanced", "enhanced++")
 # What follows a relation in an enhanced label: words, as UD's validation has it ("/" and "&" are none).
 _WORDS = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")
 
@@ -412,27 +411,30 @@ def _label(label: Any) -> str:
 
 logger = logging.getLogger("graphdep.parsing")
 
-LEVELS = (*PYBART_LEVELS, *enhancing.UD_LEVELS)
+LEVELS = enhancing.LEVELS
 ARCS = ("basic", *LEVELS)
+ENGINES = ("rules", "pybart")
 
 
-def enhance(sentences: Sequence[Sentence], level: str = "ud++") -> list[Sentence]:
+def enhance(
+    sentences: Sequence[Sentence], level: str = "enhanced++", engine: str = "rules"
+) -> list[Sentence]:
     """The sentences with an enhanced graph, :attr:`Sentence.deps`, made of their basic tree.
 
-    ``"ud"`` and ``"ud++"`` are by the rules of :class:`~graphdep.parsing.enhancing.RuleEnhancer`, which need
-    no other package; ``"enhanced"`` and ``"enhanced++"`` are by those of pybart, changed for Universal
-    Dependencies 2 (:class:`~graphdep.parsing.enhanced.PybartConverter`), which need the extra
-    ``[enhanced]`` and a Python below 3.12. They mean the same:
+    ``"enhanced"`` is the representation of column DEPS in Universal Dependencies 2: prepositions and
+    conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by conjuncts, subjects of
+    open clausal complements (``nsubj:xsubj``), antecedents of relative clauses (``ref``, and the arc from
+    inside the clause, which makes a cycle). ``"enhanced++"`` adds what "Enhanced English Universal
+    Dependencies: An Improved Representation for Natural Language Understanding Tasks" adds to it:
+    quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined prepositions and
+    prepositional phrases, for which the governor is copied. A copy is an empty node, e.g. ``"3.1"`` for the
+    first copy of word 3, with ``CopyOf=3``.
 
-    ``"ud"`` and ``"enhanced"`` are the representation of column DEPS in Universal Dependencies 2:
-    prepositions and conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by
-    conjuncts, subjects of open clausal complements (``nsubj:xsubj``), antecedents of relative clauses
-    (``ref``, and the arc from inside the clause, which makes a cycle). ``"ud"`` has more of it: clauses
-    without a relative pronoun, and predicates that are left out. ``"ud++"`` and ``"enhanced++"`` add what
-    "Enhanced English Universal Dependencies: An Improved Representation for Natural Language Understanding
-    Tasks" adds to it: quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined
-    prepositions and prepositional phrases, for which the governor is copied. A copy is an empty node, e.g.
-    ``"3.1"`` for the first copy of word 3, with ``CopyOf=3``.
+    Two engines make either of them. ``"rules"`` are those of
+    :class:`~graphdep.parsing.enhancing.RuleEnhancer`, which need no other package and find more: clauses
+    without a relative pronoun, and predicates that are left out. ``"pybart"`` has the rules of that package,
+    changed for Universal Dependencies 2 (:class:`~graphdep.parsing.enhanced.PybartConverter`), and needs the
+    extra ``[enhanced]`` and a Python below 3.12.
 
     The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
     :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
@@ -442,23 +444,25 @@ def enhance(sentences: Sequence[Sentence], level: str = "ud++") -> list[Sentence
 
     Args:
         sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
-        level: ``"ud"``, ``"ud++"``, ``"enhanced"`` or ``"enhanced++"``. CoreNLP makes graphs of its own trees
-            alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"ud++"``, which needs no
-            other package and has the higher F1 on the treebank's own graphs)
+        level: The representation, ``"enhanced"`` or ``"enhanced++"``. CoreNLP makes graphs of its own trees
+            alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"enhanced++"``)
+        engine: ``"rules"`` or ``"pybart"``. (default: ``"rules"``, which has the higher F1 on the treebank's
+            own graphs)
 
     Raises:
-        ValueError: If :obj:`level` is unknown.
-        ImportError: If it is pybart's, which is not installed.
+        ValueError: If :obj:`level` or :obj:`engine` is unknown.
+        ImportError: If the engine is pybart, which is not installed.
 
     Example:
         >>> from graphdep import Sentence
         >>> from graphdep.parsing import enhance
         >>> tree = Sentence(["go", "by", "bus"], [0, 3, 1], ["root", "case", "obl"])
-        >>> enhance([tree], "ud++")[0].deps
+        >>> enhance([tree], "enhanced++")[0].deps
         [[('0', 'root')], [('3', 'case')], [('1', 'obl:by')]]
     """
     if level not in LEVELS:
         raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
+    check_engine(engine)
     done, reasons = list(sentences), []
     plain = []
     for number, sentence in enumerate(done):
@@ -466,7 +470,7 @@ def enhance(sentences: Sequence[Sentence], level: str = "ud++") -> list[Sentence
             done[number] = _with_basic_arcs(sentence)
         elif sentence.deps is None:
             plain.append(number)
-    convert = _converter(level) if plain else None
+    convert = _converter(level, engine) if plain else None
     for number in plain:
         sentence = done[number]
         assert convert is not None
@@ -482,24 +486,17 @@ def enhance(sentences: Sequence[Sentence], level: str = "ud++") -> list[Sentence
     return done
 
 
-def enhance_fingerprint(level: str = "ud++") -> str | None:
-    """What changes the graphs that :func:`enhance` makes: the version of the rules, and of pybart where they
-    are its rules.
+def enhance_fingerprint(engine: str = "rules") -> str | None:
+    """The version of the rules of an engine of :func:`enhance`, with that of pybart where they are pybart's.
 
     :obj:`None` where pybart is not installed, so that a parser has to give the graphs.
     """
-    if level in enhancing.UD_LEVELS:
+    if engine == "rules":
         return f"ud-rules-{enhancing.RULES_VERSION}"
     try:
         return f"pybart-{version('pybart-nlp')}/rules-{RULES_VERSION}"
     except PackageNotFoundError:
         return None
-
-
-def check_enhancer(level: str) -> None:
-    """Raises :class:`ImportError` if :func:`enhance` lacks a package for the level."""
-    if level in PYBART_LEVELS:
-        find_pybart()
 
 
 def check_arcs(arcs: str) -> None:
@@ -508,8 +505,14 @@ def check_arcs(arcs: str) -> None:
         raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
 
 
-def _converter(level: str) -> Callable[[Sentence], Sentence]:
-    return enhancing.RuleEnhancer(level) if level in enhancing.UD_LEVELS else PybartConverter(level)
+def check_engine(engine: str) -> None:
+    """Raises :class:`ValueError` unless :func:`enhance` has such an engine."""
+    if engine not in ENGINES:
+        raise ValueError(f"'engine' must be one of {', '.join(ENGINES)} (got {engine!r})")
+
+
+def _converter(level: str, engine: str) -> Callable[[Sentence], Sentence]:
+    return enhancing.RuleEnhancer(level) if engine == "rules" else PybartConverter(level)
 
 
 def _with_basic_arcs(sentence: Sentence, *comments: str) -> Sentence:

@@ -626,7 +626,7 @@ def _controls(relation: str) -> bool:
     return "subj" in relation and not relation.endswith(":outer")
 
 
-UD_LEVELS = ("ud", "ud++")
+LEVELS = ("enhanced", "enhanced++")
 # Counted up with every change of the rules that changes graphs: files made of graphs ask for it.
 RULES_VERSION = 2
 
@@ -634,7 +634,7 @@ RULES_VERSION = 2
 class RuleEnhancer:
     """Makes the enhanced graph of one sentence from its basic tree, without another package.
 
-    ``"ud"`` follows the guidelines of Universal Dependencies 2 for enhanced dependencies:
+    ``"enhanced"`` follows the guidelines of Universal Dependencies 2 for enhanced dependencies:
 
     - case information: prepositions, markers and conjunctions are on labels (``obl:in``, ``advcl:if``,
       ``conj:or``), of several prepositions the last one;
@@ -649,19 +649,19 @@ class RuleEnhancer:
       one copy, also where two predicates are left out ("wants to buy a book and Jenny a CD"), and what
       remains is taken for an object where the predicate has one.
 
-    ``"ud++"`` adds what "Enhanced English Universal Dependencies: An Improved Representation for Natural
-    Language Understanding Tasks" by Schuster and Manning adds to that: prepositions of several words
+    ``"enhanced++"`` adds what "Enhanced English Universal Dependencies: An Improved Representation for
+    Natural Language Understanding Tasks" by Schuster and Manning adds to that: prepositions of several words
     (``obl:in_front_of``), quantificational modifiers and light nouns (``det:qmod``), and a copy of the
     governor for each further preposition or prepositional phrase ("over the bridge and through a park").
 
-    A copy is an empty node with ``CopyOf=3`` in column MISC. Those of ``"ud++"`` stand behind their word,
-    such as ``"3.1"``; a predicate that was left out stands where it is missing.
+    A copy is an empty node with ``CopyOf=3`` in column MISC. Those of ``"enhanced++"`` stand behind their
+    word, such as ``"3.1"``; a predicate that was left out stands where it is missing.
 
     English trees in Universal Dependencies 2 only, with tags in :attr:`Sentence.xpos`, or in
     :attr:`Sentence.upos` where that is missing. About 100,000 words a second on one core.
 
     Args:
-        level: ``"ud"`` or ``"ud++"``.
+        level: ``"enhanced"`` or ``"enhanced++"``.
 
     Raises:
         ValueError: If the level is another one.
@@ -671,13 +671,13 @@ class RuleEnhancer:
         >>> from graphdep.parsing.enhancing import RuleEnhancer
         >>> tree = Sentence(["She", "sings", "and", "hums"], [2, 0, 4, 2], ["nsubj", "root", "cc", "conj"],
         ...                 upos=["PRON", "VERB", "CCONJ", "VERB"])
-        >>> RuleEnhancer("ud")(tree).deps
+        >>> RuleEnhancer("enhanced")(tree).deps
         [[('2', 'nsubj'), ('4', 'nsubj')], [('0', 'root')], [('4', 'cc')], [('2', 'conj:and')]]
     """
 
     def __init__(self, level: str) -> None:
-        if level not in UD_LEVELS:
-            raise ValueError(f"'level' must be one of {UD_LEVELS} (got {level!r})")
+        if level not in LEVELS:
+            raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
         self.level = level
 
     def __call__(self, sentence: Sentence) -> Sentence:
@@ -689,11 +689,11 @@ class RuleEnhancer:
         if sentence.empty:
             raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
         tree = WorkingTree(sentence)
-        if self.level == "ud++":
+        if self.level == "enhanced++":
             long_prepositions(tree)
             quantifiers(tree)
         left_out_predicates(tree)
-        if self.level == "ud++":
+        if self.level == "enhanced++":
             copied_governors(tree)
         graph = ArcGraph(tree, label_words(tree))
         without_pronoun = relative_clauses(graph)

@@ -61,7 +61,7 @@ _AHEAD = 4
 class ParallelParser(AroundParser):
     """Hands the chunks of a call to processes, each with a copy of another parser.
 
-    Chunks are those of one process, and so are the results. Only this process writes to a cache
+    Chunks, and so results, are the same as with one process. Only this process writes to a cache
     (:class:`CachedParser` around it), a whole chunk at a time, so that nothing is half there if one of them
     dies. A process takes seconds to start and holds the models once more (the bundled ones: 0.5 GB), so that
     inputs which are one chunk (256 texts, or 100,000 characters) are parsed here. Each process has at most

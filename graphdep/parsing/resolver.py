@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser
 from graphdep.parsing.cluster import ClusterParser
-from graphdep.parsing.enhanced import check_arcs, check_enhancer
+from graphdep.parsing.enhanced import check_arcs, check_engine, find_pybart
 from graphdep.parsing.files import ConlluParser, PtbParser
 from graphdep.parsing.parallel import ParallelParser
 from graphdep.parsing.parser import ChainParser, Parser
@@ -76,6 +76,7 @@ def resolve_parser(
     *,
     cache: str | Path | None = None,
     arcs: str = "basic",
+    engine: str = "rules",
     workers: int = 1,
     scheduler: str | None = None,
     constituents: bool = False,
@@ -83,9 +84,10 @@ def resolve_parser(
 ) -> Parser:
     """A parser from its name, with a cache around it if wanted.
 
-    For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs; those of other levels
-    and parsers :func:`~graphdep.parsing.enhanced` makes, by other rules. That it can is checked here, before
-    hours of parsing, where the parser is known to give trees alone (:attr:`Parser.gives_graphs`).
+    For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs, unless
+    ``representation="basic"`` is given; graphs of the other level and parsers are made by
+    :func:`~graphdep.parsing.enhance`. That its engine is installed is checked here, before hours of parsing,
+    where the parser is known to give trees alone (:attr:`Parser.gives_graphs`).
 
     Args:
         name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
@@ -94,7 +96,8 @@ def resolve_parser(
             (constituents that are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
         arcs: What the parses are for: ``"basic"`` trees, or graphs, a level of
-            :func:`~graphdep.parsing.enhanced`. (default: ``"basic"``)
+            :func:`~graphdep.parsing.enhance`. (default: ``"basic"``)
+        engine: What makes graphs of trees, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
         workers: Processes that parse; see :class:`ParallelParser`. (default: :obj:`1`, no others)
         scheduler: Address of the scheduler of a Dask cluster, whose workers parse; see
             :class:`ClusterParser`. (default: :obj:`None`, no cluster)
@@ -104,14 +107,15 @@ def resolve_parser(
         **options: Arguments of the parser's class.
 
     Raises:
-        ValueError: If there is no such parser or it has no such option, :obj:`arcs` is unknown,
-            :obj:`workers` is below 1 or given with :obj:`scheduler`, or the parser gives no
-            :obj:`constituents`.
+        ValueError: If there is no such parser or it has no such option, :obj:`arcs` or
+            :obj:`engine` is unknown, :obj:`workers` is below 1 or given with :obj:`scheduler`, or the parser
+            gives no :obj:`constituents`.
         ParserUnavailableError: If its library or models are missing.
-        ImportError: If its trees have to be enhanced by pybart, which is not installed, or there is a
+        ImportError: If its trees need engine ``"pybart"``, which is not installed, or there is a
             :obj:`scheduler` and Dask is not installed.
     """
     check_arcs(arcs)
+    check_engine(engine)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
         options = {"representation": "enhancedPlusPlus", **options}
     around = resolving_now()
@@ -120,8 +124,8 @@ def resolve_parser(
         parser.progress = around.progress
     if cache is not None and around.cache is not None:
         cache = around.cache
-    if arcs != "basic" and not parser.gives_graphs:
-        check_enhancer(arcs)
+    if arcs != "basic" and engine == "pybart" and not parser.gives_graphs:
+        find_pybart()
     if scheduler is not None and workers != 1:
         raise ValueError(
             f"'workers' are processes of this machine, and 'scheduler' has its own (got {workers})"
@@ -133,7 +137,9 @@ def resolve_parser(
     return parser if cache is None else CachedParser(parser, cache)
 
 
-def check_parser(name: str, arcs: str = "basic", *, constituents: bool = False) -> None:
+def check_parser(
+    name: str, arcs: str = "basic", engine: str = "rules", *, constituents: bool = False
+) -> None:
     """Raises what :func:`resolve_parser` does of a name, as far as that is told without loading a model or
     reading a file of parses.
     """
@@ -141,7 +147,7 @@ def check_parser(name: str, arcs: str = "basic", *, constituents: bool = False) 
     if make is ConlluParser or make is PtbParser:
         os.stat(arguments[0])
     elif make is not SpacyParser or find_spec("spacy") is None:
-        resolve_parser(name, arcs=arcs, constituents=constituents)
+        resolve_parser(name, arcs=arcs, engine=engine, constituents=constituents)
 
 
 def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:

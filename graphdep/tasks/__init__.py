@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from graphdep.tasks.dialogues.model import DialogueTask
@@ -64,6 +64,6 @@ __all__ = [
     "resolve_task",
 ]
 
-__getattr__, __dir__ = lazy_face(__name__)
+__getattr__, __dir__ = lazy_imports(__name__)
 
 import graphdep.tasks.registry  # noqa: E402, F401  # makes the families known

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
     from graphdep.training.ablation import ablate
@@ -33,7 +33,7 @@ __all__ = [
     "train",
 ]
 
-__getattr__, __dir__ = lazy_face(__name__)
+__getattr__, __dir__ = lazy_imports(__name__)
 
 # This face is a door: who takes a part of it finds the tasks, of which no file here knows one.
 import graphdep.tasks  # noqa: E402, F401

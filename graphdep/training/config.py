@@ -23,8 +23,8 @@ from graphdep.training.settings import (
     NOISY_TREES,
     PARSED,
     USUAL_WORDS,
-    Marked,
-    Told,
+    MarkedNames,
+    Metadata,
     check_trees,
     check_type,
     setting,
@@ -94,6 +94,7 @@ class ModelPreset:
         trees = str(own.pop("trees", self.trees))
         if "arcs" in own and trees not in ("parser", "gold"):
             own["arcs"] = "basic"  # a tree that nobody parsed has no enhanced graph
+            own.pop("engine", None)
         return dataclasses.replace(
             self, summary=f"control: {self.summary}, {about}", trees=trees, overrides=own
         )
@@ -293,13 +294,13 @@ class TrainConfig:
     edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
     """Settings that name edges: the papers', or your own."""
     # What the fields say of themselves, see `setting`.
-    defining = Marked("defines")
-    published_with = Marked("published")
-    free = Marked("free", "late")
-    late = Marked("late")
-    places = Marked("place")
-    choices = Told[tuple[str | None, ...]]("choices")
-    at_least = Told[float]("at_least")
+    defining = MarkedNames("defines")
+    published_with = MarkedNames("published")
+    free = MarkedNames("free", "late")
+    late = MarkedNames("late")
+    places = MarkedNames("place")
+    choices = Metadata[tuple[str | None, ...]]("choices")
+    at_least = Metadata[float]("at_least")
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -463,7 +464,10 @@ class TrainConfig:
         own.check_keys(settings)
         model = own.default_model() if model is None else model
         defaults = resolve_task(settings.get("task") or DEFAULT_TASK).defaults
-        return own(**{"model": model, **defaults, **resolve_model(model, own.models).settings, **settings})
+        preset = resolve_model(model, own.models).settings
+        if settings.get("arcs") == "basic":  # no engine makes these
+            preset.pop("engine", None)
+        return own(**{"model": model, **defaults, **preset, **settings})
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
@@ -532,8 +536,11 @@ class TrainConfig:
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")
         if self._parser != "gold":
-            arcs = getattr(self, "arcs", "basic")
-            check_parser(self._parser, arcs, constituents=self.reads_constituents)
+            check_parser(self._parser, **self.parser_options())
+
+    def parser_options(self) -> dict[str, Any]:
+        """Arguments of :func:`~graphdep.parsing.resolve_parser` for what the model reads of a parse."""
+        return {"constituents": self.reads_constituents}
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

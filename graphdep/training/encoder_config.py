@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphdep.parsing.enhanced import ARCS
+from graphdep.parsing.enhanced import ARCS, ENGINES
 from graphdep.training.config import ModelPreset, resolve_model
 from graphdep.training.settings import setting
+from graphdep.training.task import Task
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
 
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
@@ -168,9 +169,9 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             (default: ``"unchanged"``)
         scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
             ``"paper"``)
-        arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhanced`) ``"ud"``, ``"ud++"``,
-            or by pybart ``"enhanced"``, ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
-            (default: ``"basic"``)
+        arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhance`) ``"enhanced"`` or
+            ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for. (default: ``"basic"``)
+        engine: What makes the enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
         constituents: The edges read constituents, which the parser has to give; those of ``"constituents"``
             and ``"same-constituent"`` do so anyhow, so that it is for edges of your own.
             (default: :obj:`False`)
@@ -198,6 +199,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True)
     scaling: str = setting("paper", choices=("paper", "code"), defines=True)
     arcs: str = setting("basic", choices=ARCS, defines=True)
+    engine: str = setting("rules", choices=ENGINES, defines=True)
     constituents: bool = setting(False, defines=True)
     pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True)
     links: str = setting("both", choices=_LINKS, defines=True)
@@ -234,10 +236,14 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options: dict[str, Any] = super().dataset_options(split)  # type: ignore[misc]
-        options |= {} if self.arcs == "basic" else {"arcs": self.arcs}
+        options |= {} if self.arcs == "basic" else {"arcs": self.arcs, "engine": self.engine}
         read = self.phrases_read  # type: ignore[attr-defined]
         options |= {"constituents": read} if self.reads_constituents else {}
         return {**options, "max_length": self.max_length} if self.pretrained else options
+
+    def parser_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = super().parser_options()  # type: ignore[misc]
+        return {**options, "arcs": self.arcs, "engine": self.engine}
 
     @property
     def reads_constituents(self) -> bool:
@@ -316,6 +322,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             "edges='dam' on the parser's trees",
             dam and self.trees in ("parser", "gold"),
         )
+        yield ("engine",), "arcs of an enhanced graph", self.arcs != "basic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,6 +365,7 @@ class WordSettings(EncoderSettings):
 
     if TYPE_CHECKING:  # of the other base
         task: str
+        spec: Task
         places: ClassVar[tuple[str, ...]]
 
     @property
@@ -424,8 +432,11 @@ def _bert_g2g(summary: str, **overrides: object) -> ModelPreset:
     return _bert(summary, "g2g", relation_attention=True, relation_terms="key-value", **overrides)
 
 
-def _bert_dam(summary: str, arcs: str = "enhanced++", **overrides: object) -> ModelPreset:
-    return _bert(summary, "dam", arcs=arcs, **overrides)
+def _bert_dam(
+    summary: str, arcs: str = "enhanced++", engine: str = "pybart", **overrides: object
+) -> ModelPreset:
+    own = {} if arcs == "basic" else {"engine": engine}
+    return _bert(summary, "dam", arcs=arcs, **own, **overrides)
 
 
 PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
@@ -453,7 +464,7 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
         "bert-dam-basic: of the other rows' trees)"
     ),
     "bert-dam-ud": _bert_dam(
-        "DAM on the enhanced++ graph by graphdep's own rules, without another package", arcs="ud++"
+        "DAM on the enhanced++ graph by graphdep's own rules, without another package", engine="rules"
     ),
     "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
     "bert-dam-basic-nopos": _bert_dam(

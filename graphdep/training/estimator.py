@@ -315,8 +315,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         """The parser, with its parses where a file for them was named."""
         if self.cache is None:
             return self.parser
-        reads = {"arcs": getattr(config, "arcs", "basic"), "constituents": config.reads_constituents}
-        return resolve_parser(self.parser, cache=Path(self.cache), **reads)
+        return resolve_parser(self.parser, cache=Path(self.cache), **config.parser_options())
 
     def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
         if not isinstance(self.parser, str):

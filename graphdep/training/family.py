@@ -205,8 +205,8 @@ class TaskFamily(ABC):
     """Its tasks by name."""
     configs: ClassVar[Mapping[str, type[TrainConfig]]]
     """The settings of its tasks, by their :attr:`~graphdep.training.task.Task.kind`."""
-    of: ClassVar[str]
-    """What its tasks are of, in the help of commands. (default: :attr:`name`)"""
+    unit_name: ClassVar[str]
+    """Unit that a task works on, such as ``"sentences"``, shown in ``--help``. (default: :attr:`name`)"""
     default_models: ClassVar[tuple[str, ...]] = ()
     """Rows of an ablation that names none."""
     gives: ClassVar[str] = "results"
@@ -232,8 +232,8 @@ class TaskFamily(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "name" in vars(cls) and not hasattr(cls, "of"):
-            cls.of = cls.name
+        if "name" in vars(cls) and not hasattr(cls, "unit_name"):
+            cls.unit_name = cls.name
 
     @abstractmethod
     def build(self, config: TrainConfig, parts: Parts) -> LearningTask:
@@ -390,7 +390,7 @@ class TaskFamily(ABC):
 
         trees, _ = parse_joined(parser, texts)
         arcs = getattr(config, "arcs", "basic")
-        trees = trees if arcs == "basic" else enhance(trees, level=arcs)
+        trees = trees if arcs == "basic" else enhance(trees, arcs, getattr(config, "engine", "rules"))
         data = trees_data(
             trees,
             relations,
@@ -565,7 +565,7 @@ def load_splits(
             damaged.
         FileNotFoundError: If a raw file is missing.
     """
-family = config.task_family
+    family = config.task_family
     family.edges(config)  # a mismatch of edges and model is known before hours of parsing
     loaded: Splits = family.load(config, splits or config.splits, vocab, pretrained, relations, labels)
     return loaded

@@ -151,7 +151,7 @@ def run_on_other_edges(config: TrainConfig, folder: Path) -> Path | None:
     for path in sorted(folder.parent.glob(f"{folder.name.rpartition('_')[0]}_*/{RESULT}")):
         with contextlib.suppress(
             OSError, ValueError, AttributeError
-        ):  # a damaged one is told of by who resumes
+        ):  # damage is reported when the run is resumed
             result = json.loads(path.read_text(encoding="utf-8"))
             if result.get("config") == settings and result.get("own_edges") not in (None, own):
                 return path.parent
@@ -217,9 +217,9 @@ def train(
     folder, processes = Path(folder), Processes(devices, nodes, strategy)
     processes.end_with_first()
     processes.check_precision(config.precision)
-    told = _Telling(title, console, tuple(callbacks), logger, log_every)
+    progress = _Progress(title, console, tuple(callbacks), logger, log_every)
     splits = splits or load_splits(config)
-    run = _run(config, folder, splits, resume, told, floor_frozen, processes)
+    run = _run(config, folder, splits, resume, progress, floor_frozen, processes)
     return _result_of_first(folder) if run is None else run.result
 
 
@@ -241,14 +241,14 @@ def train_model(
     callbacks: Sequence[L.Callback] = (),
 ) -> Trained:
     """As :func:`train` in one process and from the beginning, with the model of the best epoch."""
-    told = _Telling(console=console, callbacks=tuple(callbacks))
-    run = _run(config, folder, splits, False, told, None, Processes())
+    progress = _Progress(console=console, callbacks=tuple(callbacks))
+    run = _run(config, folder, splits, False, progress, None, Processes())
     assert run is not None  # the process is the first
     return run
 
 
-class _Telling(NamedTuple):
-    """What is told of a run, and to whom; see :func:`train`."""
+class _Progress(NamedTuple):
+    """Where and how progress is reported; see :func:`train`."""
 
     title: str | None = None
     console: Console | None = None
@@ -262,7 +262,7 @@ def _run(
     folder: Path,
     splits: Splits,
     resume: bool,
-    told: _Telling,
+    progress: _Progress,
     floor_frozen: Mapping[str, float] | None,
     processes: Processes,
 ) -> Trained | None:
@@ -270,7 +270,7 @@ def _run(
     with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
-        return _train(config, folder, splits, resume, told, floor_frozen, processes)
+        return _train(config, folder, splits, resume, progress, floor_frozen, processes)
 
 
 def _train(
@@ -278,7 +278,7 @@ def _train(
     folder: Path,
     splits: Splits,
     resume: bool,
-    told: _Telling,
+    progress: _Progress,
     floor_frozen: Mapping[str, float] | None,
     processes: Processes,
 ) -> Trained | None:
@@ -287,7 +287,7 @@ def _train(
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
     asked, config = config.precision, settled(config)
-    config.own_edges()  # edges that cannot be told from others fail here, not at the first checkpoint
+    config.own_edges()  # edges without an identity fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
@@ -302,16 +302,16 @@ def _train(
     metric = monitored(config, task)
     floor = partial(_val_floor, config.task, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
-    console = told.console if first else plain_console(quiet=True)
-    report = EpochReport(told.title or f"{config.label} seed {config.seed}", checkpoint, console)
+    console = progress.console if first else plain_console(quiet=True)
+    report = EpochReport(progress.title or f"{config.label} seed {config.seed}", checkpoint, console)
     if asked == "auto":
         report.say(f"precision={config.precision} (auto)")
-    values = MetricsFile(folder, checkpoint, told.log_every)
+    values = MetricsFile(folder, checkpoint, progress.log_every)
     if first:
         write_run(folder / RUN_FILE, config)
     with quiet():
-        logger = make_logger(told.logger, folder, config, report.title) if first else None
-        callbacks = [checkpoint, report, *([values] if first else []), *told.callbacks]
+        logger = make_logger(progress.logger, folder, config, report.title) if first else None
+        callbacks = [checkpoint, report, *([values] if first else []), *progress.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
         train_loader = splits.loader("train", config, shuffle=True, shared=several)
         # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
@@ -328,7 +328,7 @@ def _train(
         ignore=config.late,
     )
     config.task_family.finish(best, folder)
-    if not _validates_what_is_kept(config, task, told):
+    if not _validates_what_is_kept(config, task, progress):
         checkpoint.best_outputs = ()
     unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
     if unseen:
@@ -340,12 +340,12 @@ def _train(
     return Trained(result, best, kept)
 
 
-def _validates_what_is_kept(config: TrainConfig, task: LearningTask, told: _Telling) -> bool:
+def _validates_what_is_kept(config: TrainConfig, task: LearningTask, progress: _Progress) -> bool:
     """Whether a validation's outputs are those of the weights that are kept: a callback may have had others
     then, and what a frozen encoder remembers differs in its last digits.
     """
     own = type(task).configure_callbacks is not L.LightningModule.configure_callbacks
-    return not (told.callbacks or own or getattr(config, "frozen", False))
+    return not (progress.callbacks or own or getattr(config, "frozen", False))
 
 
 def _result_of_first(folder: Path) -> dict[str, Any]:

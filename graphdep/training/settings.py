@@ -106,7 +106,7 @@ def setting(
     return field
 
 
-class Marked:
+class MarkedNames:
     """The names of a class' settings that have one of some marks: an attribute of the class."""
 
     def __init__(self, *marks: Mark) -> None:
@@ -116,7 +116,7 @@ class Marked:
         return tuple(name for name, said in _said(owner).items() if any(map(said.get, self.marks)))
 
 
-class Told(Generic[T]):
+class Metadata(Generic[T]):
     """Choices or least values of a class' settings that have them, by name: an attribute of the class."""
 
     def __init__(self, key: Literal["choices", "at_least"]) -> None:

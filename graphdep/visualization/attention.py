@@ -76,8 +76,7 @@ def attention_map(
 
 def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
     """The parser that gives what the edges of a run read."""
-    arcs = getattr(config, "arcs", "basic")
-    return resolve_parser(name, arcs=arcs, constituents=config.reads_constituents)
+    return resolve_parser(name, **config.parser_options())
 
 
 def attention_of(
@@ -437,12 +436,12 @@ def _check_phrases(edges: Mapping[str, BaseTransform], data: Data, model: str) -
 def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Tensor]:
     """Masks of the edges, which are written out, from all that the model says, or of the words asked for."""
     task, state = model
-    of, rows = state.config.task_family.of, None
-    if of not in ("sentences", "spans", "words", "response selection"):
+    unit, rows = state.config.task_family.unit_name, None
+    if unit not in ("sentences", "spans", "words", "response selection"):
         raise ValueError(
             f"'explain' asks for one answer to an example, which models of {state.config.task!r} do not give"
         )
-    if of == "words" and asks.words is not None:
+    if unit == "words" and asks.words is not None:
         names = [side.nodes.names[entry] for entry in side.nodes.entry.tolist()]
         rows = torch.tensor([node for node, name in enumerate(names) if name in asks.words], dtype=torch.long)
     batch = Batch.from_data_list([side.edges[own].data]).to(task.device)

@@ -145,9 +145,9 @@ class RelationVocab:
     def learn(cls, labels: Iterable[str], min_count: int = 5) -> RelationVocab:
         """Counts labels, e.g. those of all arcs of a training split, and learns what the fixed block lacks.
 
-        Order: by count, then alphabetically, so that the same corpus always gives the same ids. Words of a
-        text are in the labels of enhanced graphs, so that any character may be: labels that no vocabulary
-        may have are not learned, and so fall back, and are counted where they do.
+        Order: by count, then alphabetically, so that the same corpus always gives the same ids. Enhanced
+        labels contain words of the text, so they may contain any character: a label that no vocabulary may
+        have is not learned; it falls back, and is counted there.
 
         Args:
             labels: One label an arc.

@@ -12,6 +12,8 @@ import pytest
 from graphdep.cli import common as texts
 from graphdep.io import parse_conllu, read_conllu
 
+needs_pybart = pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
+
 
 @pytest.fixture
 def parser(corpus):
@@ -89,8 +91,8 @@ def test_an_output_that_cannot_be_written(run, parser, tmp_path):
     assert "'file' is no folder" in done.stderr
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
-def test_enhanced_graphs_are_in_column_deps(run, tmp_path):
+@pytest.mark.parametrize("engine", [[], pytest.param(["--engine", "pybart"], marks=needs_pybart)])
+def test_enhanced_graphs_are_in_column_deps(run, tmp_path, engine):
     rows = ("ann _ 2 nsubj", "sings _ 0 root", "and _ 4 cc", "hums VB 2 conj")
     columns = (row.split() for row in rows)
     lines = [f"{i}\t{w}\t_\t_\t{t}\t_\t{h}\t{d}\t_\t_" for i, (w, t, h, d) in enumerate(columns, 1)]
@@ -98,7 +100,7 @@ def test_enhanced_graphs_are_in_column_deps(run, tmp_path):
     text = "\n".join(["# text = ann sings and hums", *lines, "", own]) + "\n\n"
     (tmp_path / "trees.conllu").write_text(text, encoding="utf-8")
     (tmp_path / "texts.txt").write_text("ann sings and hums\nown\n", encoding="utf-8")
-    done = run("parse", "texts.txt", "--parser", "conllu:trees.conllu", "--enhanced", "enhanced")
+    done = run("parse", "texts.txt", "--parser", "conllu:trees.conllu", "--enhanced", "enhanced", *engine)
     assert done.exit_code == 0, done.stderr
     made, kept = parse_conllu(done.stdout)
     assert made.deps == [
@@ -107,10 +109,17 @@ def test_enhanced_graphs_are_in_column_deps(run, tmp_path):
     assert kept.deps == [[("0", "mine")]]
 
 
-def test_an_unknown_level(run, parser):
-    done = run("parse", "ann saw bob", *parser, "--enhanced", "basic")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--enhanced", "ud"], "'level' must be one of ('enhanced', 'enhanced++') (got 'ud')"),
+        (["--enhanced", "enhanced", "--engine", "ud"], "'engine' must be one of rules, pybart (got 'ud')"),
+    ],
+)
+def test_an_unknown_level_or_engine(run, parser, options, message):
+    done = run("parse", "ann saw bob", *parser, *options)
     assert done.exit_code == 2
-    assert "'level' must be one of ('enhanced', 'enhanced++', 'ud', 'ud++') (got 'basic')" in done.stderr
+    assert message in done.stderr
 
 
 def test_corenlp_makes_its_own_graphs(run, monkeypatch):

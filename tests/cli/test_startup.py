@@ -1,4 +1,4 @@
-"""What is asked before the work answers at once: PyTorch and its like take seconds to import."""
+"""Start-up must not import PyTorch: ``--help``, names, settings and file checks run without it."""
 
 from __future__ import annotations
 

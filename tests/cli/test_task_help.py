@@ -20,7 +20,7 @@ def test_every_registered_task_stands_in_the_help(run, command):
     assert done.exit_code == 0
     assert {name for family in families() for name in family.tasks} <= words(done.stdout)
     for family in families():
-        assert set(family.of.split()) <= words(done.stdout)
+        assert set(family.unit_name.split()) <= words(done.stdout)
         assert set(family.default_models) <= words(done.stdout)
     assert "Files of your own (--task csv, csv-regression, labels, spans)" in done.stdout
     assert not any(place in done.stdout for place in (TASKS, MODELS, ROWS, OWN_TASKS))
@@ -43,7 +43,7 @@ def test_own_files_are_named_wherever_there_are_options_for_them(run):
 def test_a_new_family_stands_in_the_lists(monkeypatch):
     class Another(type(families()[0])):
         name = "sentence"
-        of = "letters"
+        unit_name = "letters"
         tasks: ClassVar = {"spelling": families()[0].tasks["cola"]}
 
     monkeypatch.setattr("graphdep.tasks.registry.families", lambda: (Another(),))
@@ -57,4 +57,4 @@ def test_a_family_without_a_phrase_is_called_by_its_name():
     class Short(TaskFamily):
         name = "short"
 
-    assert Short.of == "short"
+    assert Short.unit_name == "short"

@@ -80,7 +80,7 @@ def test_shared_options_are_those_that_the_bases_take(options, makers):
     taken = {key: p for key, p in taken.items() if p.kind is p.KEYWORD_ONLY and key != "to_data_options"}
     keys = {*get_type_hints(options)}
     hidden = (
-        {"tokens", "max_length", "arcs", "root_node", "vocab_from", "vectors", "constituents"}
+        {"tokens", "max_length", "arcs", "engine", "root_node", "vocab_from", "vectors", "constituents"}
         if options is DialogueOptions
         else set()
     )
@@ -163,7 +163,7 @@ def test_keywords_arrive(tmp_path, monkeypatch, name):
 
     monkeypatch.setattr(ParsedDataset, "__init__", init)
     kind = getattr(graphdep.datasets, name)
-    values = {key: object() for key in SHARED} | {"arcs": "basic"}
+    values = {key: object() for key in SHARED} | {"arcs": "basic", "engine": "rules"}
     place = {"raw_from": tmp_path} if name != "CSVTexts" else {}
     with pytest.raises(KeyboardInterrupt):
         kind(tmp_path, **NEEDED.get(name, {}), **place, **values, root_node=False)
@@ -171,4 +171,4 @@ def test_keywords_arrive(tmp_path, monkeypatch, name):
 
 
 def test_arcs():
-    assert ARCS == ("basic", "enhanced", "enhanced++", "ud", "ud++")
+    assert ARCS == ("basic", "enhanced", "enhanced++")

@@ -262,5 +262,5 @@ def test_by_its_name_it_gives_the_graphs_that_are_asked_for(endpoint, monkeypatc
     good, bad = (enhance(sentences)[0] for sentences in parser.parse(["Dogs bark loudly .", "too much"]))
     assert ("3", "nsubj:xsubj") in good.deps[0]
     assert bad.deps == [[("0", "root")], [("1", "dep")]]  # a chain tree has nothing to enhance
-    with pytest.raises(ImportError, match="need pybart"):  # the server has no graphs of that level
-        resolve_parser("corenlp", arcs="enhanced")
+    with pytest.raises(ImportError, match="needs pybart"):  # the server has no graphs of that level
+        resolve_parser("corenlp", arcs="enhanced", engine="pybart")

@@ -32,7 +32,7 @@ def tree(text: str) -> Sentence:
 
 def graph(sentence: Sentence, level: str) -> dict[str, set[str]]:
     """Per word or copy (``walked'``) its governors and labels, after a trip through CoNLL-U."""
-    (done,) = enhance([sentence], level)
+    (done,) = enhance([sentence], level, "pybart")
     assert parse_conllu(format_conllu(done)) == [done]
     assert dataclasses.replace(done, deps=None, empty=[]) == sentence
     name = {"0": "-"} | {str(i): form for i, form in enumerate(done.form, 1)}
@@ -385,7 +385,7 @@ def test_conjoined_prepositional_phrases_copy_their_governor():
     assert found["park"] == {"obl:through(walked')"}
     assert found["walked'"] == {"conj:and(walked)"}
     assert found["she"] == {"nsubj(walked)", "nsubj(walked')"}
-    (done,) = enhance([OVER_AND_THROUGH], "enhanced++")
+    (done,) = enhance([OVER_AND_THROUGH], "enhanced++", "pybart")
     assert [(row[0], row[1], row[2], row[4], row[9]) for row in done.empty] == [
         ("2.1", "walked", "walked", "VBD", "CopyOf=2")
     ]
@@ -413,7 +413,7 @@ def test_one_preposition_of_two_nouns_copies_nothing():
 @needs_pybart
 @pytest.mark.parametrize("sentence", [BUNCH, BOTH, LOTS, OVER_AND_THROUGH, TO_AND_FROM, THREE])
 def test_enhanced_alone_adds_none_of_that(sentence):
-    (done,) = enhance([sentence], "enhanced")
+    (done,) = enhance([sentence], "enhanced", "pybart")
     assert done.empty == []
     basic = {(word, head) for word, head in enumerate(sentence.head)}
     arcs = [(word, int(head), label) for word, pairs in enumerate(done.deps) for head, label in pairs]
@@ -449,8 +449,8 @@ parses = st.builds(random_parse, st.integers(0, 2**32), st.integers(1, 9))
 @settings(max_examples=25, deadline=None)
 @given(st.lists(parses, min_size=1, max_size=3), st.sampled_from(["enhanced", "enhanced++"]))
 def test_any_tree(sentences, level):
-    done = enhance(sentences, level)
-    assert done == [enhance([sentence], level)[0] for sentence in sentences]
+    done = enhance(sentences, level, "pybart")
+    assert done == [enhance([sentence], level, "pybart")[0] for sentence in sentences]
     for sentence, result in zip(sentences, done):
         kept = [line for line in result.comments if not line.startswith("# basic_deps")]
         assert dataclasses.replace(result, deps=None, empty=[], comments=kept) == sentence
@@ -461,14 +461,14 @@ def test_any_tree(sentences, level):
 @needs_pybart
 def test_one_word_and_none():
     assert enhance([]) == []
-    (done,) = enhance([Sentence(["Yes"], [0], ["root"])])
+    (done,) = enhance([Sentence(["Yes"], [0], ["root"])], engine="pybart")
     assert done.deps == [[("0", "root")]]
 
 
 @needs_pybart
 def test_sentences_with_a_graph_stay_as_they_are():
     other = dataclasses.replace(THREE, deps=[[("0", "root")]] + [[] for _ in THREE.form[1:]])
-    done = enhance([BUNCH, other], "enhanced++")
+    done = enhance([BUNCH, other], "enhanced++", "pybart")
     assert done[1] is other
     assert done[0].deps != BUNCH.deps
 
@@ -484,8 +484,8 @@ def test_a_sentence_that_the_rules_fail_on_keeps_its_basic_arcs(monkeypatch, cap
 
     monkeypatch.setattr(PybartConverter, "__call__", refuse)
     bad = Sentence(["ah", "oh"], [2, 0], ["boom", "root"])
-    first, second, third = enhance([BUNCH, bad, bad], "enhanced++")
-    assert first == enhance([BUNCH], "enhanced++")[0]
+    first, second, third = enhance([BUNCH, bad, bad], "enhanced++", "pybart")
+    assert first == enhance([BUNCH], "enhanced++", "pybart")[0]
     assert second == third
     assert second.deps == [[("2", "boom")], [("0", "root")]]
     assert second.comments == ["# basic_deps = RuntimeError: no such label"]
@@ -497,7 +497,7 @@ def test_a_sentence_that_the_rules_fail_on_keeps_its_basic_arcs(monkeypatch, cap
 @needs_pybart
 def test_empty_nodes_without_arcs_are_no_graph_to_build_on(caplog):
     row = ("1.1", "x", "_", "_", "_", "_", "_", "_", "_", "_")
-    (done,) = enhance([dataclasses.replace(BUNCH, empty=[row])])
+    (done,) = enhance([dataclasses.replace(BUNCH, empty=[row])], engine="pybart")
     assert done.empty == [row]
     assert "the sentence has 1 empty nodes already" in caplog.text
 
@@ -505,23 +505,23 @@ def test_empty_nodes_without_arcs_are_no_graph_to_build_on(caplog):
 @needs_pybart
 def test_rules_that_do_not_come_to_an_end(monkeypatch, caplog):
     monkeypatch.setattr(pybart_rules.load_pybart().Convert, "convert_sentence", lambda *_: 10**6)
-    (done,) = enhance([BUNCH], "enhanced++")
+    (done,) = enhance([BUNCH], "enhanced++", "pybart")
     assert done.deps[0] == [("2", "det")]
     assert "have not come to an end after 25 rounds" in caplog.text
 
 
 @needs_pybart
 def test_pybart_itself_is_not_imported():
-    enhance([BUNCH], "enhanced++")  # else it would ask for spaCy
+    enhance([BUNCH], "enhanced++", "pybart")  # else it would ask for spaCy
     assert "pybart" not in sys.modules
 
 
 @needs_pybart
 def test_the_fingerprint_names_what_changes_the_graphs(monkeypatch):
-    assert re.fullmatch(r"pybart-[\d.]+/rules-\d+", enhance_fingerprint("enhanced++"))
-    before = enhance_fingerprint("enhanced++")
+    assert re.fullmatch(r"pybart-[\d.]+/rules-\d+", enhance_fingerprint("pybart"))
+    before = enhance_fingerprint("pybart")
     monkeypatch.setattr(sys.modules["graphdep.parsing.enhanced"], "RULES_VERSION", 10**6)
-    assert enhance_fingerprint("enhanced++") != before
+    assert enhance_fingerprint("pybart") != before
 
 
 def test_the_fingerprint_without_the_package(monkeypatch):
@@ -529,23 +529,22 @@ def test_the_fingerprint_without_the_package(monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(sys.modules["graphdep.parsing.enhanced"], "version", missing)
-    assert enhance_fingerprint("enhanced++") is None
+    assert enhance_fingerprint("pybart") is None
 
 
 def test_rules_of_graphdep_need_no_package(no_pybart):
-    for level in ("ud", "ud++"):
+    for level in ("enhanced", "enhanced++"):
         (done,) = enhance([BUNCH], level)
         assert done.deps is not None
-        assert re.fullmatch(r"ud-rules-\d+", enhance_fingerprint(level))
     assert enhance([BUNCH]) == [done]  # the default works wherever graphdep is installed
-    assert enhance_fingerprint() == enhance_fingerprint("ud++")
+    assert re.fullmatch(r"ud-rules-\d+", enhance_fingerprint())
 
 
 def test_without_the_package(no_pybart):
-    with pytest.raises(ImportError, match=r"take 'ud' or 'ud\+\+', .* or install graphdep\[enhanced\]"):
-        enhance([BUNCH], "enhanced++")
+    with pytest.raises(ImportError, match=r"take engine 'rules', .* or install graphdep\[enhanced\]"):
+        enhance([BUNCH], "enhanced++", "pybart")
     done = dataclasses.replace(BUNCH, deps=[[("2", "det")], [("5", "nsubj")], [], [], []])
-    assert enhance([done], "enhanced++") == [done]
+    assert enhance([done], "enhanced++", "pybart") == [done]
 
 
 def test_unknown_options():

@@ -77,13 +77,16 @@ def test_trees_that_nothing_can_enhance_are_not_parsed_first(tmp_path, no_pybart
     path = tmp_path / "trees.conllu"
     write_conllu([Sentence.chain(["a"])], path)
     for name in ("bundled", "stanza", "chain"):
-        for arcs in ("basic", "ud", "ud++"):
+        for arcs in ("basic", "enhanced", "enhanced++"):
             resolve_parser(name, arcs=arcs)
         with pytest.raises(ImportError, match=r"install graphdep\[enhanced\]"):
-            resolve_parser(name, cache=tmp_path / "parses.sqlite", arcs="enhanced++")
-    assert resolve_parser(f"conllu:{path}", arcs="enhanced++", cache=tmp_path / "parses.sqlite").gives_graphs
+            resolve_parser(name, cache=tmp_path / "parses.sqlite", arcs="enhanced++", engine="pybart")
+    given = resolve_parser(f"conllu:{path}", arcs="enhanced++", engine="pybart", cache=tmp_path / "p.sqlite")
+    assert given.gives_graphs
     with pytest.raises(ValueError, match=r"'arcs' must be one of basic, .* \(got 'all'\)"):
         resolve_parser("bundled", arcs="all")
+    with pytest.raises(ValueError, match=r"'engine' must be one of rules, pybart \(got 'ud'\)"):
+        resolve_parser("bundled", engine="ud")
 
 
 def test_an_unknown_option_lists_the_known_ones():
@@ -111,7 +114,7 @@ def test_a_name_is_checked_without_its_model(tmp_path):
 
 
 def test_a_check_of_a_name_asks_for_what_enhances(no_pybart):
-    check_parser("corenlp", "enhanced++")
-    check_parser("bundled", "ud++")
+    check_parser("corenlp", "enhanced++", "pybart")
+    check_parser("bundled", "enhanced++")
     with pytest.raises(ImportError, match="pybart"):
-        check_parser("bundled", "enhanced++")
+        check_parser("bundled", "enhanced++", "pybart")

@@ -45,7 +45,7 @@ def test_the_table(run, tmp_path):
     assert rows[0] == ["split", "trees", "graphs", "precision", "recall", "F1"]
     # Ten arcs in DEPS; of the six in HEAD all but `conj` are among them, and the rules find two more.
     assert rows[2] == ["test", "gold", "basic arcs", "83.33", "50.00", "62.50"]
-    names = ["ud", "ud++"]
+    names = ["rules, enhanced", "rules, enhanced++"]
     if importlib.util.find_spec("pybart") is not None:
         names += ["pybart, enhanced", "pybart, enhanced++"]
     assert rows[3:] == [["test", "gold", name, "100.00", "70.00", "82.35"] for name in names]

@@ -28,7 +28,7 @@ from graphdep.datasets.base.raw import RawFiles
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
 from graphdep.io.files import atomic_path
 from graphdep.io.limits import plural
-from graphdep.parsing.enhanced import check_arcs, enhance, enhance_fingerprint
+from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
 from graphdep.sentence.sentence import Sentence
@@ -232,8 +232,9 @@ class ParsedOptions(SavedOptions, total=False):
         max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` cuts nothing.
             (default: :obj:`None`)
         arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or enhanced graphs, made of trees for
-            which the parser gives none (:func:`graphdep.parsing.enhanced`): ``"ud"`` or ``"ud++"``, or by
-            pybart ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+            which the parser gives none (:func:`graphdep.parsing.enhance`): ``"enhanced"`` or
+            ``"enhanced++"``. (default: ``"basic"``)
+        engine: What makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
         constituents: Read constituents, which the parser has to give
             (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;
             ``"tagged"`` also the tags of words, where there are no ``tokens``. (default: :obj:`False`)
@@ -246,6 +247,7 @@ class ParsedOptions(SavedOptions, total=False):
     tokens: Tokens | None
     max_length: int | None
     arcs: str
+    engine: str
     constituents: bool | str
     root_node: bool
 
@@ -276,8 +278,9 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
-        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, constituents, relations, min_freq,
-            lower, limit, transform, pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
+        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, engine, constituents, relations,
+            min_freq, lower, limit, transform, pre_transform, pre_filter, log, force_reload: See
+            :class:`ParsedOptions`.
 
     Shapes:
         - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
@@ -299,6 +302,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         tokens: Tokens | None = None,
         max_length: int | None = None,
         arcs: str = "basic",
+        engine: str = "rules",
         constituents: bool | str = False,
         relations: RelationVocab | None = None,
         min_freq: int = 1,
@@ -320,10 +324,12 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         if tokens is None and max_length is not None:
             raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
         check_arcs(arcs)
+        check_engine(engine)
         self.vectors = _checked_vectors(vocab_from, vectors)
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
-        self.tokens, self.max_length, self.arcs = tokens, max_length, arcs
+        self.tokens, self.max_length = tokens, max_length
+        self.arcs, self.engine = arcs, engine
         self.constituents = constituents
         self._given_vocab = vocab if tokens is None else Vocab()
         self._learns_relations = arcs != "basic" and relations is None
@@ -603,6 +609,12 @@ def _arc_labels(sentence: Sentence) -> list[str]:
     return sentence.deprel if sentence.deps is None else [label for *_, label in sentence.enhanced_arcs]
 
 
+def _parser_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a corpus that :func:`graphdep.parsing.resolve_parser` takes, too."""
+    reads = {name: options[name] for name in ("arcs", "engine") if name in options}
+    return {**reads, "constituents": bool(options.get("constituents"))}
+
+
 class TextDataset(ParsedDataset):
     """Base of the corpora whose texts need a parser; parses are kept in ``cache/parses.sqlite``.
 
@@ -625,8 +637,7 @@ class TextDataset(ParsedDataset):
         **options: Any,
     ) -> None:
         cache = Path(root).expanduser() / "cache" / "parses.sqlite"
-        reads = {"arcs": options.get("arcs", "basic"), "constituents": bool(options.get("constituents"))}
-        self._parser = resolve_parser(parser, cache=cache, **reads)
+        self._parser = resolve_parser(parser, cache=cache, **_parser_options(options))
         self.parser_fingerprint = self._parser.fingerprint
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 
@@ -635,7 +646,7 @@ class TextDataset(ParsedDataset):
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
-        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.engine)}
         return {"parser": self.parser_fingerprint, **enhanced}
 
     def trees_of_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
@@ -652,7 +663,7 @@ class TextDataset(ParsedDataset):
         return self._enhanced(trees)
 
     def _enhanced(self, trees: list[Sentence]) -> list[Sentence]:
-        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
+        return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
 
 class WordOptions(ParsedOptions, total=False):
@@ -717,8 +728,7 @@ class WordDataset(ParsedDataset):
         self.labels = () if labels is None else _checked(labels)
         if labels is None:
             self.train_is_for = "the labels are learned from it unless 'labels' are given"
-        reads = {"arcs": options.get("arcs", "basic"), "constituents": options.get("constituents", False)}
-        self._parser = self._resolve(root, parser, reads)
+        self._parser = self._resolve(root, parser, _parser_options(options))
         self.is_parsed = self._parser is not None  # copies have no parser
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 
@@ -763,7 +773,7 @@ class WordDataset(ParsedDataset):
 
     def options(self) -> dict[str, Any]:
         parser = "gold" if self._parser is None else self._parser.fingerprint
-        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.engine)}
         labels = None if self.learns_labels else self.labels
         return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
 
@@ -772,7 +782,7 @@ class WordDataset(ParsedDataset):
         given = [self._given_tree(example) for example in examples]
         parsed = iter(self._parse([e.words for e, tree in zip(examples, given) if tree is None]))
         trees = [next(parsed) if tree is None else tree for tree in given]
-        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
+        return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
         if self._parser is None and example.tree is None:

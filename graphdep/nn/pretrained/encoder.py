@@ -647,6 +647,7 @@ class PretrainedEncoder(TextEncoder):
         relations: RelationVocab | None = None,
         roots: str = "all",
         arcs: str = "basic",
+        engine: str = "rules",
         copies: str = "word",
         max_length: int | None = None,
     ) -> Batch:
@@ -667,15 +668,16 @@ class PretrainedEncoder(TextEncoder):
                 that words have the depths of their own sentences; or those after the ``"first"`` depend on
                 it, as in the tasks on sentences. (default: ``"all"``)
             arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
-                parser gives none (:func:`graphdep.parsing.enhanced`). (default: ``"basic"``)
+                parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+            engine: What makes these graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
             copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
                 their arcs to the word, ``"node"`` a node to each. (default: ``"word"``)
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
 
         Raises:
             ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`roots`,
-                :obj:`arcs` or :obj:`copies` is unknown, :obj:`max_length` is more than the encoder has
-                positions for, or the edges have types and the encoder no terms, or marks.
+                :obj:`arcs`, :obj:`engine` or :obj:`copies` is unknown, :obj:`max_length` is more than the
+                encoder has positions for, or the edges have types and the encoder no terms, or marks.
         """
         length = self.max_length if max_length is None else max_length
         if length > self.max_length:
@@ -685,11 +687,11 @@ class PretrainedEncoder(TextEncoder):
         parts = check_texts(texts)
         phrases = isinstance(edges, str) and edges in PHRASE_PRESETS
         trees, self.parser_failures = parse_joined(
-            resolve_parser(parser, arcs=arcs, constituents=phrases),
+            resolve_parser(parser, arcs=arcs, engine=engine, constituents=phrases),
             [text for part in parts for text in part],
             roots=roots,
         )
-        ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
+        ordered = iter(trees if arcs == "basic" else enhance(trees, arcs, engine))
         relations = RelationVocab() if relations is None else relations
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}
         options["phrases"] = phrases

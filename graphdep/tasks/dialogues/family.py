@@ -49,7 +49,7 @@ class DialogueFamily(TaskFamily):
             "transformer-nopos",
         ),
     )
-    of = "dialogues"
+    unit_name = "dialogues"
     gives = "responses"
     used_by = "graphdep.Responder and `graphdep generate`"
     published: ClassVar[Mapping[str, Published]] = PAPER

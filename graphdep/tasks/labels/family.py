@@ -48,7 +48,7 @@ class LabelFamily(WordFamily):
         StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
         StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
     )
-    of = "words"
+    unit_name = "words"
     gives = "labels of words"
     predicted = (
         'of words, a .jsonl file with "words" and, where the model knows marks, a "mark", the labels go into '

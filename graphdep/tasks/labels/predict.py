@@ -131,9 +131,7 @@ class WordPredictor:
     @cached_property
     def parser(self) -> Parser:
         """The parser, once some sentence needs it."""
-        return parsing.resolve_parser(
-            self._given, arcs=self.config.arcs, constituents=self.config.reads_constituents
-        )
+        return parsing.resolve_parser(self._given, **self.config.parser_options())
 
     @property
     def labels(self) -> list[str]:
@@ -169,8 +167,8 @@ class WordPredictor:
 
     @torch.inference_mode()
     def _chunk(self, trees: Sequence[Sentence], marks: Sequence[int | None]) -> list[WordAnswer]:
-        arcs = self.config.arcs
-        graphs = trees if arcs == "basic" else parsing.enhance(trees, level=arcs)
+        arcs, engine = self.config.arcs, self.config.engine
+        graphs = trees if arcs == "basic" else parsing.enhance(trees, arcs, engine)
         made = [self._data(*pair) for pair in zip(graphs, marks)]
         found: dict[int, WordAnswer] = {}
         for numbers in batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size):

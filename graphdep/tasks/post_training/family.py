@@ -39,7 +39,7 @@ class PostTrainingFamily(TaskFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"post-training": PostTrainingConfig}
     default_models = ("bert-fp",)
-    of = "post-training"
+    unit_name = "post-training"
     gives = "an encoder"
     used_by = "its folder `encoder`, which graphdep.nn.pretrained.loading takes"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS

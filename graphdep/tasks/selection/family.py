@@ -36,7 +36,7 @@ class SelectionFamily(TaskFamily):
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"selection": SelectionConfig}
     default_models = ("bert", "bert-vanilla", "bert-intra", "bert-inter", "bert-sia")
     structure = (StructureRows("bert", "bert-sia", "bert-sia@random", "bert@shuffled"),)
-    of = "response selection"
+    unit_name = "response selection"
     gives = "rankings"
     used_by = "graphdep.ResponseSelector and `graphdep rank`"
     published: ClassVar[Mapping[str, Published]] = PAPER

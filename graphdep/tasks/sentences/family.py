@@ -46,7 +46,7 @@ class SentenceFamily(TaskFamily):
         StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
         StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
     )
-    of = "sentences"
+    unit_name = "sentences"
     gives = "sentence vectors"
     predicted = 'of texts and pairs, "prediction" and "probability_NAME" as said'
     used_by = "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`"

@@ -24,7 +24,7 @@ from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
 from graphdep.nn.models.transformer import TextEncoder
-from graphdep.parsing.enhanced import check_arcs, enhance
+from graphdep.parsing.enhanced import check_arcs, check_engine, enhance
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, join_sentences
@@ -78,7 +78,7 @@ class Predictor:
     Raises:
         ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
             device.
-        ImportError: If the model reads enhanced graphs, which the parser does not give, without pybart.
+        ImportError: If the model reads enhanced graphs by pybart, which is not installed.
     """
 
     def __init__(
@@ -98,9 +98,7 @@ class Predictor:
         check_family(name, config, "sentence", "predictions for single texts or pairs")
         check_weights(task.model, name)
         self.config, self.state, self.name = cast(SentenceConfig, config), state, name
-        self.parser = parsing.resolve_parser(
-            parser, arcs=self.config.arcs, constituents=self.config.reads_constituents
-        )
+        self.parser = parsing.resolve_parser(parser, **self.config.parser_options())
         self.batch_size, self.progress, self.limit = batch_size, progress, limit
         self.device = resolve_device(device)
         self.task = cast(SentenceTask, task).to(self.device).eval()
@@ -146,7 +144,7 @@ class Predictor:
         trees, self.parser_failures = parse_joined(self.parser, texts)
         trees = [self.limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
         if self.config.arcs != "basic":
-            trees = parsing.enhance(trees, level=self.config.arcs)
+            trees = parsing.enhance(trees, self.config.arcs, self.config.engine)
         tree_of = dict(zip(texts, trees))
         self.cut_words = self.cut_examples = 0
         starts = range(0, len(cut), _CHUNK)
@@ -596,6 +594,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         parser: str | Parser = "bundled",
         *,
         arcs: str = "basic",
+        engine: str = "rules",
         max_length: int | None = None,
         **options: Any,
     ) -> SentenceEncoder:
@@ -610,21 +609,23 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             parser: Name of a parser, or a parser. (default: ``"bundled"``)
             arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that it was trained on.
                 (default: ``"basic"``)
+            engine: What makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
             max_length: Of a pretrained encoder, nodes of a text at most. (default: as many as it takes)
             **options: Further arguments of the class.
 
         Raises:
-            ValueError: If :obj:`arcs` is unknown, or :obj:`max_length` is more than the encoder takes or for
-                an encoder that is not pretrained.
+            ValueError: If :obj:`arcs` or :obj:`engine` is unknown, or :obj:`max_length` is more than the
+                encoder takes or for an encoder that is not pretrained.
         """
         check_arcs(arcs)
+        check_engine(engine)
         encoder = model if isinstance(model, TextEncoder) else model.encoder
         longest = getattr(encoder, "max_length", None)
         if max_length is not None and (longest is None or max_length > longest):
             takes = "is for a pretrained encoder" if longest is None else f"must be at most {longest}"
             raise ValueError(f"'max_length' {takes} (got {max_length})")
         longest = longest if max_length is None else max_length
-        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs)
+        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs, engine)
         return cls(parts, parser=parser, **options)
 
     def _trained(self) -> tuple[Any, Any]:
@@ -694,7 +695,12 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self._loaded is None or self._loaded[0] != key:
             parts, name = self._load_parts()
             options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
-            reads = {"arcs": parts.arcs, "constituents": bool(parts.phrases), **options}
+            reads = {
+                "arcs": parts.arcs,
+                "engine": parts.engine,
+                "constituents": bool(parts.phrases),
+                **options,
+            }
             self._loaded = key, parts, resolve_parser(name, cache=self.cache, **reads)
         return self._loaded[1:]
 
@@ -725,7 +731,8 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = resolve_device(self.device)
         config: Any = state.config
-        read = config.max_length if config.pretrained else None, config.arcs, config.phrases_read
+        longest = config.max_length if config.pretrained else None
+        read = longest, config.arcs, config.engine, config.phrases_read
         return _Parts(encoder.to(device), state.vocab, state.relations, task.edges, *read), parser
 
     def __getstate__(self) -> dict[str, Any]:
@@ -751,12 +758,13 @@ class _Parts:
     edges: BaseTransform
     max_length: int | None = None
     arcs: str = "basic"
+    engine: str = "rules"
     phrases: bool | str = False
 
     def encode(self, trees: list[Sentence]) -> Tensor:
         """Their vectors, on the CPU; the encoder is left in the mode that it is in."""
         if self.arcs != "basic":
-            trees = enhance(trees, level=self.arcs)
+            trees = enhance(trees, self.arcs, self.engine)
         options: dict[str, Any] = {"vocab": self.vocab, "max_length": self.max_length, "arcs": self.arcs}
         options["phrases"] = self.phrases
         options["tokens"] = getattr(self.encoder, "tokens", None)  # of a pretrained one

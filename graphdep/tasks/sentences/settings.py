@@ -375,6 +375,7 @@ class TreeSettings:
     if TYPE_CHECKING:  # of the other base
         encoder: str
         task: str
+        spec: Task
         trees: str
         phrases: bool
 

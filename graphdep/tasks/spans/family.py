@@ -44,7 +44,7 @@ class SpanFamily(WordFamily):
         StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
         StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
     )
-    of = "spans"
+    unit_name = "spans"
     gives = "labels of marked spans"
     predicted = (
         'of spans, a .jsonl file with "spans" of "words" or of a "text", a .csv or .tsv one with `<e1>` '
@@ -115,7 +115,7 @@ class SpanFamily(WordFamily):
         config, marked = cast(SpanConfig, config), mark_text(*read_tags(texts[0]))
         trees = parser.parse_words([marked.words])
         data = trees_data(
-            trees if config.arcs == "basic" else enhance(trees, level=config.arcs),
+            trees if config.arcs == "basic" else enhance(trees, config.arcs, config.engine),
             relations,
             vocab=vocab,
             tokens=backbone_of(task.model).tokens if config.pretrained else None,

@@ -180,9 +180,7 @@ class SpanPredictor:
     def parser(self) -> Parser:
         """The parser, once some sentence needs it."""
         named = parser_to_use(self.name, self.config.parser, self._given)
-        return parsing.resolve_parser(
-            named, arcs=self.config.arcs, constituents=self.config.reads_constituents
-        )
+        return parsing.resolve_parser(named, **self.config.parser_options())
 
     @property
     def labels(self) -> list[str]:
@@ -219,7 +217,8 @@ class SpanPredictor:
         self.parsed, self.parser_failures = len(words), 0
         parsed = iter(self._parse(words) if words else [])
         trees = [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
-        return trees if self.config.arcs == "basic" else parsing.enhance(trees, level=self.config.arcs)
+        arcs, engine = self.config.arcs, self.config.engine
+        return trees if arcs == "basic" else parsing.enhance(trees, arcs, engine)
 
     def _parse(self, words: list[list[str]]) -> list[Sentence]:
         before = self.parser.failures

@@ -30,7 +30,7 @@ def calls(monkeypatch) -> list[int]:
     """Rules that are plain to see in place of pybart's; remembers how many trees it was given."""
     given = []
 
-    def enhance(sentences, level):
+    def enhance(sentences, level, engine):
         given.append(len(sentences))
         return [enhanced(tree, level) if tree.deps is None else tree for tree in sentences]
 
@@ -67,8 +67,8 @@ def test_nothing_is_parsed_for_graphs_that_nobody_can_make(
 ):
     monkeypatch.setattr(type(parser), "gives_graphs", False)
     for given in (parser, CachedParser(parser, tmp_path / "parses.sqlite")):
-        with pytest.raises(ImportError, match="need pybart"):
-            SICK(tmp_path / "sick", parser=given, raw_from=write_sick(), arcs="enhanced++")
+        with pytest.raises(ImportError, match="needs pybart"):
+            SICK(tmp_path / "sick", parser=given, raw_from=write_sick(), arcs="enhanced++", engine="pybart")
     SICK(tmp_path / "sick", parser=parser, raw_from=write_sick())
 
 
@@ -141,7 +141,7 @@ def test_enhanced_arcs_of_pieces(tmp_path, parser, new_tokens, write_sick):
 def test_other_rules_have_another_file(tmp_path, parser, write_sick, monkeypatch):
     options = {"parser": parser, "raw_from": write_sick()}
     for rules in (1, 2, 2):
-        monkeypatch.setattr(module, "enhance_fingerprint", lambda level, rules=rules: f"rules-{rules}")
+        monkeypatch.setattr(module, "enhance_fingerprint", lambda engine, rules=rules: f"rules-{rules}")
         SICK(tmp_path / "sick", arcs="enhanced", **options)
         SICK(tmp_path / "sick", **options)  # which has nothing to do with them
     assert len([*(tmp_path / "sick" / "processed").iterdir()]) == 3

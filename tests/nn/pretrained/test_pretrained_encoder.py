@@ -453,7 +453,7 @@ def test_enhanced_arcs_are_made_where_there_are_none(make, monkeypatch):
     encoder, _ = make(double=False)
     asked = []
 
-    def enhanced(trees, level):
+    def enhanced(trees, level, engine):
         asked.append((len(trees), level))
         return [Graphs()._graph(tree.form) for tree in trees]
 

@@ -27,7 +27,7 @@ def tree(text: str) -> Sentence:
 def graph() -> Callable[..., Graph]:
     """Per word or copy (``walked'``) its labels and governors, after a trip through CoNLL-U."""
 
-    def call(text: str, level: str = "ud++") -> Graph:
+    def call(text: str, level: str = "enhanced++") -> Graph:
         sentence = tree(text)
         (done,) = enhance([sentence], level)
         assert parse_conllu(format_conllu(done)) == [done]

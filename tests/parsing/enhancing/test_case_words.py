@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-LEVELS = pytest.mark.parametrize("level", ["ud", "ud++"])
+LEVELS = pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
 
 
 @LEVELS
@@ -79,8 +79,8 @@ def test_a_preposition_is_named_by_its_lemma():
         lemma=["go", "because", "they"],
         upos=["VERB", "ADP", "PRON"],
     )
-    assert enhance([tagged], "ud")[0].deps[2] == [("1", "obl:because")]
+    assert enhance([tagged], "enhanced")[0].deps[2] == [("1", "obl:because")]
     verb = dataclasses.replace(
         tagged, form=["go", "given", "them"], lemma=["go", "give", "they"], upos=["VERB"] * 3
     )
-    assert enhance([verb], "ud")[0].deps[2] == [("1", "obl:given")]
+    assert enhance([verb], "enhanced")[0].deps[2] == [("1", "obl:given")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-LEVELS = pytest.mark.parametrize("level", ["ud", "ud++"])
+LEVELS = pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
 
 
 @LEVELS
@@ -19,7 +19,7 @@ def test_with_their_own_preposition_where_they_have_one(graph, level):
     text = (
         "in/IN/2/case Rome/NNP/7/obl or/CC/5/cc near/IN/5/case Bonn/NNP/2/conj we/PRP/7/nsubj live/VBP/0/root"
     )
-    assert graph(text, "ud")["Bonn"] == {"conj:or(Rome)", "obl:near(live)"}
+    assert graph(text, "enhanced")["Bonn"] == {"conj:or(Rome)", "obl:near(live)"}
     text = "in/IN/2/case Rome/NNP/6/obl or/CC/4/cc Bonn/NNP/2/conj we/PRP/6/nsubj live/VBP/0/root"
     assert graph(text, level)["Bonn"] == {"conj:or(Rome)", "obl:in(live)"}
 

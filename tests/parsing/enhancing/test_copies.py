@@ -20,7 +20,7 @@ def test_conjoined_phrases(graph):
         "parks": {"obl:through(walked')"},
         "walked'": {"conj:and(walked)"},
     }
-    assert graph(text, "ud")["parks"] == {"conj:and(bridges)", "obl:through(walked)"}
+    assert graph(text, "enhanced")["parks"] == {"conj:and(bridges)", "obl:through(walked)"}
 
 
 def test_conjoined_prepositions(graph):
@@ -45,5 +45,5 @@ def test_a_copy_of_a_noun_shares_its_governor(graph):
 
 def test_one_preposition_of_two_nouns_copies_nothing(graph):
     text = "thanks/NNS/0/root for/IN/3/case tea/NN/1/nmod and/CC/5/cc help/NN/3/conj"
-    assert graph(text) == graph(text, "ud")
+    assert graph(text) == graph(text, "enhanced")
     assert graph(text)["help"] == {"nmod:for(thanks)", "conj:and(tea)"}

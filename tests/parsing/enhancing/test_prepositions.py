@@ -11,7 +11,7 @@ def test_two_words_at_the_noun(graph):
     assert found["barn"] == {"obl:out_of(ran)"}
     assert found["Out"] == {"case(barn)"}
     assert found["of"] == {"fixed(Out)"}
-    assert graph(text, "ud")["barn"] == {"obl:of(ran)"}
+    assert graph(text, "enhanced")["barn"] == {"obl:of(ran)"}
 
 
 def test_two_words_of_which_one_governs_the_noun(graph):
@@ -33,7 +33,7 @@ def test_three_words(graph):
     assert found["us"] == {"obl:in_front_of(sat)"}
     assert found["in"] == {"case(us)"}
     assert found["front"] == found["of"] == {"fixed(in)"}
-    assert graph(text, "ud")["us"] == {"nmod:of(front)"}
+    assert graph(text, "enhanced")["us"] == {"nmod:of(front)"}
 
 
 @pytest.mark.parametrize(("governor", "label"), [("go/VB", "advcl"), ("trip/NN", "acl")])

@@ -63,5 +63,5 @@ def test_other_words_are_left_alone(graph, text):
 
 
 def test_the_enhanced_level_has_none(graph):
-    found = graph("a/DT/2/det bunch/NN/0/root of/IN/4/case friends/NNS/2/nmod", "ud")
+    found = graph("a/DT/2/det bunch/NN/0/root of/IN/4/case friends/NNS/2/nmod", "enhanced")
     assert found["friends"] == {"nmod:of(bunch)"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-LEVELS = pytest.mark.parametrize("level", ["ud", "ud++"])
+LEVELS = pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
 
 
 @LEVELS

@@ -37,7 +37,7 @@ def random_parse(seed: int, words: int, labels: tuple[str, ...] = tuple(LABELS))
     )
 
 
-seeds, sizes, levels = st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(["ud", "ud++"])
+seeds, sizes, levels = st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(["enhanced", "enhanced++"])
 
 
 @settings(max_examples=200, deadline=None)
@@ -62,7 +62,7 @@ def test_every_word_is_reached_from_the_root_and_none_governs_itself(sentence, l
 @settings(max_examples=50, deadline=None)
 @given(st.builds(random_parse, seeds, sizes, st.just(PLAIN)))
 def test_a_tree_in_which_nothing_is_to_be_enhanced_is_its_graph(sentence):
-    done = RuleEnhancer("ud")(sentence)
+    done = RuleEnhancer("enhanced")(sentence)
     assert done.deps == [[(str(head), label)] for head, label in zip(sentence.head, sentence.deprel)]
     assert done.empty == []
 
@@ -77,7 +77,7 @@ def test_long_chains_and_coordinations_take_no_recursion():
     for label in ("conj", "xcomp", "acl:relcl", "nmod"):
         words = 3000
         chain = Sentence(["a"] * words, list(range(words)), ["root", *[label] * (words - 1)])
-        assert len(RuleEnhancer("ud++")(chain).deps) == words
+        assert len(RuleEnhancer("enhanced++")(chain).deps) == words
 
 
 def test_a_copy_is_an_empty_node_behind_its_word_or_where_it_is_left_out():
@@ -88,25 +88,27 @@ def test_a_copy_is_an_empty_node_behind_its_word_or_where_it_is_left_out():
         lemma=["Kim", "like", "tea", "and", "Lee", "gin"],
         xpos=["NNP", "VBZ", "NN", "CC", "NNP", "NN"],
     )
-    (row,) = RuleEnhancer("ud")(tree).empty
+    (row,) = RuleEnhancer("enhanced")(tree).empty
     assert row == ("5.1", "likes", "like", "_", "VBZ", "_", "_", "_", "2:conj:and", "CopyOf=2")
 
 
 def test_what_is_refused():
     row = ("1.1", "x", "_", "_", "_", "_", "_", "_", "_", "_")
     with pytest.raises(ValueError, match="the sentence has 1 empty nodes already"):
-        RuleEnhancer("ud")(Sentence(["a"], [0], ["root"], empty=[row]))
-    with pytest.raises(ValueError, match=r"'level' must be one of \('ud', 'ud\+\+'\) \(got 'enhanced'\)"):
-        RuleEnhancer("enhanced")
+        RuleEnhancer("enhanced")(Sentence(["a"], [0], ["root"], empty=[row]))
+    with pytest.raises(
+        ValueError, match=r"'level' must be one of \('enhanced', 'enhanced\+\+'\) \(got 'ud'\)"
+    ):
+        RuleEnhancer("ud")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
-@pytest.mark.parametrize(("own", "other"), [("ud", "enhanced"), ("ud++", "enhanced++")])
-def test_pybart_gives_the_same_for_what_both_know(own, other):
+@pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
+def test_both_engines_give_the_same_graph_where_both_know_the_rules(level):
     columns = (
         ["Kim", "wants", "to", "walk", "over", "the", "bridge", "and", "sit", "in", "front", "of", "us"],
         [2, 0, 4, 2, 7, 7, 4, 9, 4, 11, 9, 13, 11],
         "nsubj root mark xcomp case det obl cc conj case obl case nmod".split(),
     )
     tree = Sentence(*columns, xpos="NNP VBZ TO VB IN DT NN CC VB IN NN IN PRP".split())
-    assert enhance([tree], own)[0].deps == enhance([tree], other)[0].deps
+    assert enhance([tree], level)[0].deps == enhance([tree], level, "pybart")[0].deps

@@ -355,7 +355,7 @@ def test_a_model_in_memory(checkpoint, encoder):
 def test_arcs_of_a_model_in_memory(monkeypatch):
     from graphdep.nn.models import DependencyTransformer
 
-    def enhanced(trees, level):
+    def enhanced(trees, level, engine):
         asked.append(level)
         deps = [[("0", "root")], [("1", "obj")], [("1", "obj"), ("2", "ref")]]
         return [dataclasses.replace(tree, deps=deps) for tree in trees]

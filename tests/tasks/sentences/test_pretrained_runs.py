@@ -118,14 +118,14 @@ def test_cls_sees_every_word_over_any_edges(short, corpus):
 
 
 def test_graphs_by_rules_of_graphdep_need_no_pybart(short, corpus, tmp_path, no_pybart):
-    settings = {**corpus, **short, "task": "sick-e", "arcs": "ud++"}
+    settings = {**corpus, **short, "task": "sick-e", "arcs": "enhanced++"}
     result = train(TrainConfig.of("bert-dam-ud", **settings), tmp_path)
     again = evaluate_own(tmp_path / "best.ckpt")
     assert again["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"], rel=1e-6)
 
 
 def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkeypatch):
-    def enhanced(sentences, level="enhanced++"):
+    def enhanced(sentences, level, engine):
         return [
             dataclasses.replace(
                 s, deps=[[("2", "nsubj:of_old")], [("0", "root")], [("2", f"obj:x{number}"), ("1", "xy")]]
@@ -202,6 +202,7 @@ def test_learning_rates_of_what_is_new(short, corpus):
             "'position_embedding' is for an encoder that is trained from scratch",
         ),
         ({"start": "torch"}, "'start' is for an encoder that is trained from scratch"),
+        ({"engine": "pybart"}, "'engine' is for arcs of an enhanced graph"),
         ({"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
         ({"max_length": 4}, "'max_length' must be at least 5"),
     ],

@@ -102,7 +102,7 @@ def test_wrong_controls_are_named(name, message):
 
 
 def test_a_control_says_so():
-    preset = ModelPreset("a model", overrides={"arcs": "enhanced++", "lr": 1.0})
+    preset = ModelPreset("a model", overrides={"arcs": "enhanced++", "engine": "pybart", "lr": 1.0})
     assert preset.control("random").summary == "control: a model, on random trees without labels"
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}
     assert preset.control("unlabelled").settings["arcs"] == "enhanced++"

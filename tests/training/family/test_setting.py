@@ -11,7 +11,7 @@ from graphdep.tasks.post_training.settings import PostTrainingConfig
 from graphdep.tasks.selection.settings import SelectionConfig
 from graphdep.tasks.sentences.settings import CSVConfig, SentenceConfig
 from graphdep.training import TrainConfig
-from graphdep.training.settings import Marked, Told, setting
+from graphdep.training.settings import MarkedNames, Metadata, setting
 
 CONFIGS = (
     TrainConfig,
@@ -31,10 +31,10 @@ class Base:
     kind: str | None = setting(None, choices=(None, "b", "a"))
     plain: int = 0
 
-    defining = Marked("defines")
-    free = Marked("free", "late")
-    choices = Told[tuple[str | None, ...]]("choices")
-    at_least = Told[float]("at_least")
+    defining = MarkedNames("defines")
+    free = MarkedNames("free", "late")
+    choices = Metadata[tuple[str | None, ...]]("choices")
+    at_least = Metadata[float]("at_least")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -7,16 +7,16 @@ import sys
 import pytest
 
 import graphdep
-from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.lazy_imports import lazy_imports
 
 FACE = """
 from typing import TYPE_CHECKING
-from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from math import pi
     from lazy_example.one import ONE, Uno
 __all__ = ["ONE", "Uno", "pi"]
-__getattr__, __dir__ = lazy_face(__name__)
+__getattr__, __dir__ = lazy_imports(__name__)
 """
 
 
@@ -66,13 +66,13 @@ def test_a_wrong_name_is_named(example, name):
 def test_without_its_source_it_says_so(example, monkeypatch):
     monkeypatch.setattr(type(example.__spec__.loader), "get_source", lambda self, name: None)
     with pytest.raises(ImportError, match="lazy_example cannot be imported without its source"):
-        lazy_face("lazy_example")
+        lazy_imports("lazy_example")
 
 
 def lazy_packages() -> list[str]:
     names = ["graphdep", *(m.name for m in pkgutil.walk_packages(graphdep.__path__, "graphdep.") if m.ispkg)]
     modules = map(importlib.import_module, names)
-    return [module.__name__ for module in modules if hasattr(module, "lazy_face")]
+    return [module.__name__ for module in modules if hasattr(module, "lazy_imports")]
 
 
 @pytest.mark.parametrize("package", lazy_packages())
