@@ -193,7 +193,6 @@ def test_few_classes_are_exempt():
         "PtbError",
         "ResponseDecoder",
         "Task",
-        "TaskFamily",
         "TextEncoder",
         "Tokens",
         "TrainingError",

@@ -104,11 +104,16 @@ def test_contributing_is_short():
 
 
 def test_there_are_five_recipes():
-    assert [*RECIPES] == ["edge constructor", "conv", "corpus", "model", "family"]
+    assert [*RECIPES] == ["edge constructor", "conv", "corpus", "model", "task"]
     for title, blocks in RECIPES.items():
         targets = targets_of(blocks)
         assert sum(target.startswith("tests/") for target in targets) == 1, title
         assert any(kind == "diff" for kind, _ in blocks), title
+
+
+def test_a_task_takes_eighty_lines():
+    lines = [line for _, block in RECIPES["task"] for line in block.splitlines()]
+    assert sum(bool(line.strip()) for line in lines) <= 80
 
 
 def test_the_recipes_pass_their_tests_and_those_of_all_code(copy):

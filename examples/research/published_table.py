@@ -40,7 +40,7 @@ class _Column:
         design = self.asked[0].design
         if len({(asked.design.task, asked.design.metric) for asked in self.asked}) > 1:
             raise ValueError(f"designs of several tasks or metrics in one column: {names!r}")
-        found: Any = family_of(design.task).published_for(design.task, {})
+        found: Any = family_of(design.task).task_class.published_for(design.task, {})
         if found is None or design.metric != f"{found.split}_{found.metric}":
             raise ValueError(f"no paper reports {design.metric} of task {design.task!r}")
         self.paper: Published = found

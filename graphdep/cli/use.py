@@ -136,7 +136,7 @@ def predict(
     request = FileRequest(named, str(checkpoint), state, parser, text_columns, batch_size, limit, lines)
     if lines is not None and output is not None:
         request = dataclasses.replace(request, output=output.suffix.lower())
-    predicted = state.config.task_family.predict_file(task, request)
+    predicted = task.predict_file(request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
         print_json({"checkpoint": str(checkpoint), **predicted.summary, "output": str(output)})

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from graphdep.tasks.dialogues.family import DialogueFamily
-from graphdep.tasks.labels.family import LabelFamily
-from graphdep.tasks.post_training.family import PostTrainingFamily
-from graphdep.tasks.selection.family import SelectionFamily
-from graphdep.tasks.sentences.family import SentenceFamily
-from graphdep.tasks.spans.family import SpanFamily
+from graphdep.tasks.dialogues.family import DIALOGUES
+from graphdep.tasks.labels.family import LABELS
+from graphdep.tasks.post_training.family import POST_TRAINING
+from graphdep.tasks.selection.family import SELECTION
+from graphdep.tasks.sentences.family import SENTENCES
+from graphdep.tasks.spans.family import SPANS
 from graphdep.training.family import TaskFamily
 from graphdep.training.task import Task, register
 
 FAMILIES: tuple[TaskFamily, ...] = (
-    SentenceFamily(),
-    DialogueFamily(),
-    SelectionFamily(),
-    PostTrainingFamily(),
-    LabelFamily(),
-    SpanFamily(),
+    SENTENCES,
+    DIALOGUES,
+    SELECTION,
+    POST_TRAINING,
+    LABELS,
+    SPANS,
 )
 """The families of this package."""
 TASKS: dict[str, Task] = {name: task for family in FAMILIES for name, task in family.tasks.items()}

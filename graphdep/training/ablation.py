@@ -231,9 +231,9 @@ def ablate(
     names = {*own.defining} - ({"encoder"} if named else set())
     changed = {name: value for name, value in given.items() if name in names}
     splits = data[keys[0]]
-    comparable = {key for key in keys if family_of(task).comparable(data[key], data[reference])}
+    comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
-    published = family_of(task).published_for(task, given)
+    published = family_of(task).task_class.published_for(task, given)
     other = given.keys() & {*own.defining, *own.published_with}
     if rows is not None:
         other |= {name for row in rows.values() for name in row if name != "model"}
@@ -318,7 +318,7 @@ def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> li
     try:
         configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
         configs[0].own_edges()  # these and what their model does not read fail before hours of parsing
-        family_of(configs[0].task).edges(configs[0])
+        family_of(configs[0].task).task_class.make_edges(configs[0])
         return configs
     except ValueError as error:
         raise ValueError(f"model {settings['model']!r}: {error}") from None

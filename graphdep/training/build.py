@@ -52,10 +52,11 @@ class Parts:
 
     Example:
         >>> from graphdep import RelationVocab
-        >>> from graphdep.tasks import Parts, family_of
+        >>> from graphdep.tasks import Parts
         >>> from graphdep.training import TrainConfig
+        >>> from graphdep.training.family import build_task
         >>> config = TrainConfig.of("dt", task="sst", hidden_channels=12)
-        >>> task = family_of("sst").build(config, Parts(num_words=50, num_relations=len(RelationVocab())))
+        >>> task = build_task(config, Parts(num_words=50, num_relations=len(RelationVocab())))
         >>> task.model.encoder.hidden_channels
         12
     """
@@ -147,26 +148,26 @@ _SEEN = {
 }
 
 
-def check_read(family: Any, config: TrainConfig, edges: list[BaseTransform]) -> None:
+def check_read(learner: Any, config: TrainConfig, edges: list[BaseTransform]) -> None:
     """Raises :class:`ValueError` where edges carry something that the model does not read, or lack something
     that it reads.
 
     Args:
-        family: The family of the task.
+        learner: The class of the task.
         config: The settings.
         edges: The edges that the settings name, and the transforms after them.
     """
-    lacking, vain = _misfit(family, config, edges)
+    lacking, vain = _misfit(learner, config, edges)
     if not lacking and not vain:
         return
     model = _model(config)
     faults = [fault.format(model=model) for kind, fault in _SEEN.items() if kind in lacking]
     if lacking - _SEEN.keys():
         own = str(resolve_model(config.model, config.models).settings["edges"])
-        those = _first_fitting(family, config, "edges", [own, *T.PRESETS])
+        those = _first_fitting(learner, config, "edges", [own, *T.PRESETS])
         faults.append(f"{model} reads {told(lacking)}, which they do not carry ({those})")
     if vain:
-        those = _first_fitting(family, config, "model", _by_likeness(config))
+        those = _first_fitting(learner, config, "model", _by_likeness(config))
         faults.append(f"they carry {told(vain)}, which {model} does not read ({those})")
     raise ValueError(f"'edges' cannot be {config.edges!r}: {'; '.join(faults)}")
 
@@ -177,10 +178,10 @@ def told(kinds: Set[str]) -> str:
 
 
 def _misfit(
-    family: Any, config: TrainConfig, edges: list[BaseTransform]
+    learner: Any, config: TrainConfig, edges: list[BaseTransform]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Kinds that the model reads and edges lack; kinds that edges carry and the model does not read."""
-    reads, there = family.reads(config), carried(Compose(edges))
+    reads, there = learner.reads(config), carried(Compose(edges))
     # Later transforms may write over the columns of the edges.
     return missing(there, reads), unread(carried(edges[0]) | there, reads)
 
@@ -194,14 +195,17 @@ def _model(config: TrainConfig) -> str:
     return f"model {config.model!r}{said}"
 
 
-def _first_fitting(family: Any, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
+def _first_fitting(learner: Any, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
     """Advice: the first of the named edges (or models) that fit the model (or edges)."""
     does = "do" if setting == "edges" else "does"
     for name in names:
         try:
             other = config.replace(edges=name) if setting == "edges" else _row(config, name)
             assert other.edges is not None
-            fits = _misfit(family, other, family.own_edges(other, other.edges)) == (frozenset(), frozenset())
+            fits = _misfit(learner, other, learner.own_edges(other, other.edges)) == (
+                frozenset(),
+                frozenset(),
+            )
         except ValueError:
             continue
         if fits and other.pretrained == config.pretrained:

@@ -210,7 +210,7 @@ def evaluate(
     if ("test" if split in others else split) not in config.splits:
         advice = config.task_family.missing_split(config, split)
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
-    config.task_family.adapt(task, config)
+    task.adapt(config)
     if splits is None:
         _check_named(checkpoint, state.config, settings or {})
         splits = _splits_of(task, state, config, split)
@@ -262,10 +262,9 @@ def _option(name: str, value: str) -> str:
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
     """A split, and what its floor is computed from, with the words that a model was trained on."""
-    family = config.task_family
-    needed = tuple(dict.fromkeys((*family.floor_reads, split)))
+    needed = tuple(dict.fromkeys((*config.task_family.floor_reads, split)))
     pretrained = backbone_of(task.model) if config.pretrained else None
-    labels = state.labels if family.known_labels(config) else None
+    labels = state.labels if task.known_labels(config) else None
     return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
 
 
@@ -296,12 +295,11 @@ def score_split(
     task's outputs are computed where there are none.
     """
     outputs = outputs or _predict(task, splits, split, config, console)
-    family = config.task_family
-    tables = family.tables(task, splits, split, outputs)
-    floor = family.floor(task, splits, split, outputs)
+    tables = task.tables(splits, split, outputs)
+    floor = task.floor(splits, split, outputs)
     scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
-    scored = scored | family.extra_scores(task, splits, split, config, folder)
+    scored = scored | task.extra_scores(splits, split, config, folder)
     if folder is not None and split == splits.compared:
-        beside = family.readable(task, splits, split, outputs)
+        beside = task.readable(splits, split, outputs)
         write_predictions(folder / PREDICTIONS, *task.compared(outputs), task.groups(outputs), beside)
     return scored

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphdep.parsing.parser import Parser, WordLimit
 
 if TYPE_CHECKING:
     import numpy as np
-    from torch_geometric.data import Data
-    from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.parsed import ParsedDataset
     from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
-    from graphdep.parsing import Parser
-    from graphdep.sentence import Sentence
     from graphdep.training.build import Parts
     from graphdep.training.config import TrainConfig
-    from graphdep.training.encoder_config import WordSettings
-    from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
     from graphdep.training.task import Task
-    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -191,351 +182,101 @@ def texts_of(read: Callable[[], list[T]]) -> list[T]:
         return []
 
 
-class TaskFamily(ABC):
-    """Tasks that share settings, models, loss and scores.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TaskFamily:
+    """Tasks that share settings, model, loss and scores: what is known of them without PyTorch.
 
-    A family sets :attr:`name`, :attr:`tasks` and :attr:`configs`, and writes :meth:`build` and :meth:`floor`;
-    what else there is has a default. It becomes known by its line in :mod:`graphdep.tasks.registry`, or, in a
-    package of its own, by an entry point of the group ``graphdep.families`` that names an instance.
+    What computes is the :class:`~graphdep.training.learning_task.LearningTask` that :attr:`learner` names. A
+    family becomes known by its line in :mod:`graphdep.tasks.registry`, or, in a package of its own, by an
+    entry point of the group ``graphdep.families`` that names it.
+
+    Args:
+        name: Its name in messages.
+        tasks: Its tasks by name.
+        configs: The settings of its tasks, by their :attr:`~graphdep.training.task.Task.kind`.
+        learner: The class that learns its tasks, ``"package.module:Class"``, imported when it is needed.
+        unit_name: Unit that a task works on, such as ``"sentences"``, shown in ``--help``. (default: its
+            name)
+        default_models: Rows of an ablation that names none.
+        gives: What its checkpoints are for, in messages.
+        used_by: What uses its checkpoints, in messages.
+        predicted: What ``graphdep predict`` takes and where its predictions go, for its help; empty where
+            nothing is predicted for a file.
+        published: What papers report, by task.
+        columns: The scores of a table by task, the main one first. (default: those of the floor)
+        floors: Further floors, such as what counting gets: the ending of their scores' names, and what each
+            is.
+        frozen: What :meth:`LearningTask.floor_frozen` computes, to stand under tables.
+        structure: Rows that tell what structure is worth, by :func:`~graphdep.training.needs_structure`.
+        floor_reads: Splits that :meth:`LearningTask.floor` needs beside the one that is scored.
+        files: What :meth:`LearningTask.extra_scores` and :meth:`LearningTask.finish` leave in the folder of a
+            run.
+        drawn: What comparisons of systems draw and swap, for people, where it is not :attr:`groups`.
+        groups: What the groups of :meth:`LearningTask.groups` are, for people; they are drawn if there are
+            any.
+
+    Example:
+        >>> from graphdep.tasks import family_of
+        >>> family = family_of("sst")
+        >>> family.name, family.config("sst").__name__, family.task_class.__name__
+        ('sentence', 'SentenceConfig', 'SentenceTask')
     """
 
-    name: ClassVar[str]
-    """Its name in messages."""
-    tasks: ClassVar[Mapping[str, Task]]
-    """Its tasks by name."""
-    configs: ClassVar[Mapping[str, type[TrainConfig]]]
-    """The settings of its tasks, by their :attr:`~graphdep.training.task.Task.kind`."""
-    unit_name: ClassVar[str]
-    """Unit that a task works on, such as ``"sentences"``, shown in ``--help``. (default: :attr:`name`)"""
-    default_models: ClassVar[tuple[str, ...]] = ()
-    """Rows of an ablation that names none."""
-    gives: ClassVar[str] = "results"
-    """What its checkpoints are for, in messages."""
-    used_by: ClassVar[str] = "`graphdep evaluate`"
-    """What uses its checkpoints, in messages."""
-    predicted: ClassVar[str] = ""
-    """What :meth:`predict_file` takes and where its predictions go, for the help of ``graphdep predict``."""
-    published: ClassVar[Mapping[str, Published]] = {}
-    """What papers report, by task."""
-    columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """The scores of a table by task, the main one first. (default: those of the floor)"""
-    floors: ClassVar[Mapping[str, str]] = {}
-    """Further floors, such as what counting gets: the ending of their scores' names, and what each is."""
-    frozen: ClassVar[str] = ""
-    """What :meth:`floor_frozen` computes, to stand under tables."""
-    structure: ClassVar[tuple[StructureRows, ...]] = ()
-    """Rows that tell what structure is worth, by :func:`~graphdep.training.needs_structure`."""
-    floor_reads: ClassVar[tuple[str, ...]] = ("train",)
-    """Splits that :meth:`floor` needs beside the one that is scored."""
-    files: ClassVar[tuple[str, ...]] = ()
-    """What :meth:`extra_scores` and :meth:`finish` leave in the folder of a run."""
+    name: str
+    tasks: Mapping[str, Task]
+    configs: Mapping[str, type[TrainConfig]]
+    learner: str
+    unit_name: str = ""
+    default_models: tuple[str, ...] = ()
+    gives: str = "results"
+    used_by: str = "`graphdep evaluate`"
+    predicted: str = ""
+    published: Mapping[str, Published] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    floors: Mapping[str, str] = field(default_factory=dict)
+    frozen: str = ""
+    structure: tuple[StructureRows, ...] = ()
+    floor_reads: tuple[str, ...] = ("train",)
+    files: tuple[str, ...] = ()
+    drawn: str = "test examples"
+    groups: str = "groups of test examples"
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in vars(cls) and not hasattr(cls, "unit_name"):
-            cls.unit_name = cls.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit_name", self.unit_name or self.name)
 
-    @abstractmethod
-    def build(self, config: TrainConfig, parts: Parts) -> LearningTask:
-        """Model, edges, loss and optimizer, not trained."""
-
-    @abstractmethod
-    def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        """What no skill gets, by the names of the metrics: ``<split>_<metric>``, and for each of
-        :attr:`floors` ``<split>_<metric>_<ending>``.
-        """
-
-    def predictor(self, task: str) -> str | None:
-        """The class that answers for models of a task in Python, ``"package.module.Class"``.
-
-        It is a :class:`~graphdep.training.hub.HubModel`. (default: there is none)
-        """
-        return None
-
-    def published_for(self, task: str, given: Mapping[str, Any]) -> Published | None:
-        """A paper's figures that may stand beside those of a table with the given settings."""
-        return self.published.get(task)
-
-    def compared(self, task: str) -> str:
-        """What comparisons of systems draw and swap, for people, where it is not :meth:`grouped`."""
-        return "test examples"
-
-    def grouped(self, task: str) -> str:
-        """What the groups of :meth:`LearningTask.groups` are, for people; they are drawn if there are any."""
-        return "groups of test examples"
-
-    @classmethod
-    def split_floors(cls, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """What :meth:`floor` gives, apart: scores by the names of the metrics, of ``"no skill"`` and of each
-        further floor by what it is.
-        """
-        found: dict[str, dict[str, float]] = {"no skill": {}, **{about: {} for about in cls.floors.values()}}
-        for name, value in floor.items():
-            ending = next((ending for ending in cls.floors if name.endswith(f"_{ending}")), None)
-            about = "no skill" if ending is None else cls.floors[ending]
-            found[about][name if ending is None else name.removesuffix(f"_{ending}")] = value
-        return {about: scores for about, scores in found.items() if scores}
-
-    def floor_frozen(
-        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
-    ) -> dict[str, float]:
-        """What a pretrained encoder gets before it is trained, by the names of the metrics, of all splits
-        that are scored; :attr:`frozen` says how. Empty where there is no such floor.
-
-        Args:
-            config: The settings.
-            splits: The data.
-            encoder: The encoder, as it was loaded.
-        """
-        return {}
+    @property
+    def task_class(self) -> Any:
+        """The :class:`~graphdep.training.learning_task.LearningTask` that learns its tasks, imported."""
+        return resolve_name(self.learner)
 
     def config(self, task: str) -> type[TrainConfig]:
         """The settings of one of its tasks."""
         return self.configs[self.tasks[task].kind]
 
-    def load(
-        self,
-        config: TrainConfig,
-        splits: tuple[str, ...],
-        vocab: Vocab | None = None,
-        pretrained: PretrainedEncoder | None = None,
-        relations: RelationVocab | None = None,
-        labels: Sequence[Label] | None = None,
-    ) -> Splits:
-        """Splits of the corpus; arguments as of :func:`~graphdep.training.load_splits`."""
-        from graphdep.training.splits import load_corpus
+    def compared(self, task: str) -> str:
+        """What comparisons of systems on a task draw and swap where it has no groups, for people."""
+        whole = self.tasks[task].metrics[0].name == "exact"  # of groups, which are right or wrong as a whole
+        return "groups of test examples" if whole else self.drawn
 
-        return load_corpus(config, splits, vocab, pretrained, relations, labels)
-
-    def edges(self, config: TrainConfig) -> BaseTransform:
-        """The tree control, the edges, and their types where the model needs and the edges lack them.
-
-        Raises:
-            ValueError: If the model does not read what the edges carry, or they lack what it reads.
+    def split_floors(self, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """What :meth:`LearningTask.floor` gives, apart: scores by the names of the metrics, of ``"no skill"``
+        and of each further floor by what it is.
         """
-        from graphdep.training.build import check_read, with_trees
-
-        if config.edges is None:
-            return with_trees(config, [])
-        edges = self.own_edges(config, config.edges)
-        check_read(self, config, edges)
-        return with_trees(config, edges)
-
-    def reads(self, config: TrainConfig) -> frozenset[str]:
-        """What a model reads of edges beside their pairs, by the names in
-        :mod:`graphdep.transforms.edge_set`: edges that carry more, or lack some of it, are refused.
-        By default it reads pairs alone, written out or not.
-        """
-        from graphdep.nn.conv.attention_conv import AttentionConv
-
-        return AttentionConv.reads
-
-    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        """The edges of a preset, for a tree that stands, and what is done to them."""
-        from graphdep.training.build import preset_edges
-
-        return [preset_edges(config, name)]
-
-    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
-        """Gives a trained task the edges and ways to score of other settings.
-
-        Raises:
-            ValueError: If the model has no layers for them.
-        """
-        task.edges = self.edges(config)
-
-    def extra_scores(
-        self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
-    ) -> SplitScores:
-        """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
-        return SplitScores()
-
-    def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        """What a result has beside scores, by name: plain values, such as a row for each label."""
-        return {}
-
-    def readable(
-        self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
-    ) -> dict[str, list[str]]:
-        """What people read of a split beside the numbers of its ``predictions.csv``: columns by their names,
-        such as the names of labels and the texts, of as many rows as :meth:`LearningTask.compared` gives.
-        """
-        return {}
-
-    def example(
-        self,
-        task: LearningTask,
-        config: TrainConfig,
-        vocab: Vocab,
-        relations: RelationVocab,
-        texts: list[str],
-        parser: Parser,
-    ) -> tuple[Data, list[Sentence]]:
-        """An example of raw texts as a trained model reads it, without edges, and the tree of each of its
-        utterances.
-
-        Args:
-            task: The trained model.
-            config, vocab, relations: What it was trained with.
-            texts: The texts of one example, none of them blank.
-            parser: Gives trees, or graphs where the settings have :obj:`arcs` other than ``"basic"``.
-
-        Raises:
-            ValueError: If the model takes another number of texts.
-        """
-        from graphdep.data.encoded import trees_data
-        from graphdep.parsing.enhanced import enhance
-        from graphdep.parsing.parser import parse_joined
-        from graphdep.training.build import backbone_of
-
-        trees, _ = parse_joined(parser, texts)
-        arcs = getattr(config, "arcs", "basic")
-        trees = trees if arcs == "basic" else enhance(trees, arcs, getattr(config, "engine", "rules"))
-        data = trees_data(
-            trees,
-            relations,
-            vocab=vocab,
-            tokens=backbone_of(task.model).tokens if config.pretrained else None,
-            max_length=getattr(config, "max_length", None),
-            arcs=arcs,
-            phrases=config.phrases_read,
-            segment=[*range(len(trees))],
-        )
-        return data, trees
-
-    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
-        """What a trained model says of one example, for people, by default nothing.
-
-        Args:
-            task: The trained model.
-            state: What its checkpoint knows beside the weights, a :class:`~graphdep.training.RunState`.
-            batch: The example with its edges, as a batch on the device of the model.
-            trees: The tree of each utterance.
-        """
-        return []
-
-    def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        """A file with what a trained model predicts for it: ``graphdep predict``.
-
-        Raises:
-            ValueError: If the file does not fit, or nothing can be predicted for one.
-        """
-        raise ValueError(
-            f"{request.checkpoint}: trained on the task {request.state.config.task!r}, which gives no "
-            f"predictions for single texts or pairs but {self.gives}: see {self.used_by}"
-        )
-
-    def labels(self, splits: Splits) -> list[Label] | None:
-        """The names of the classes by their numbers, for the checkpoint; :obj:`None` where there are none."""
-        return None
-
-    def known_labels(self, config: TrainConfig) -> bool:
-        """Whether a trained model's classes are those of its checkpoint and not of its corpus."""
-        return False
-
-    def comparable(self, mine: Splits, other: Splits) -> bool:
-        """Whether the predictions of two rows are of the same targets."""
-        return mine is other
+        found: dict[str, dict[str, float]] = {"no skill": {}, **{about: {} for about in self.floors.values()}}
+        for name, value in floor.items():
+            ending = next((ending for ending in self.floors if name.endswith(f"_{ending}")), None)
+            about = "no skill" if ending is None else self.floors[ending]
+            found[about][name if ending is None else name.removesuffix(f"_{ending}")] = value
+        return {about: scores for about, scores in found.items() if scores}
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
         """Advice for settings that have no such split, to stand at the end of a message."""
-        return ""
-
-    def begin(  # noqa: B027
-        self, task: LearningTask, config: TrainConfig
-    ) -> None:
-        """Called before training starts from random weights or those of an encoder."""
-
-    def finish(  # noqa: B027
-        self, task: LearningTask, folder: Path
-    ) -> None:
-        """Called with the best epoch's model before the result is written."""
+        return f": give it (--{split} FILE)" if split in config.field_types() else ""  # a file of one's own
 
 
-class WordFamily(TaskFamily):
-    """Base of the families whose models read states of words, some of which may be marked, and whose classes
-    are learned from the data; their settings are :class:`WordSettings`.
-    """
-
-    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        from graphdep.training.build import preset_edges, pretrained_edges, with_types
-
-        if not config.pretrained:
-            return with_types(config, preset_edges(config, name))
-        return with_types(config, pretrained_edges(cast("WordSettings", config)))
-
-    def reads(self, config: TrainConfig) -> frozenset[str]:
-        from graphdep.training.build import encoder_reads
-
-        return encoder_reads(cast("WordSettings", config))
-
-    def load(
-        self,
-        config: TrainConfig,
-        splits: tuple[str, ...],
-        vocab: Vocab | None = None,
-        pretrained: PretrainedEncoder | None = None,
-        relations: RelationVocab | None = None,
-        labels: Sequence[Label] | None = None,
-    ) -> Splits:
-        found = super().load(config, splits, vocab, pretrained, relations, labels)
-        limit = cast("WordSettings", config).limit_eval
-        return found if limit is None else _limited(found, limit)
-
-    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.training.build import backbone_of, check_nodes
-
-        super().adapt(task, config)
-        if config.pretrained:
-            check_nodes(cast("WordSettings", config), backbone_of(task.model))
-
-    def example(
-        self,
-        task: LearningTask,
-        config: TrainConfig,
-        vocab: Vocab,
-        relations: RelationVocab,
-        texts: list[str],
-        parser: Parser,
-    ) -> tuple[Data, list[Sentence]]:
-        import torch
-
-        if len(texts) != 1:
-            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
-        data, trees = super().example(task, config, vocab, relations, texts, parser)
-        if cast("WordSettings", config).marked:
-            data.mark = torch.zeros_like(data.word)  # a text marks nothing
-        return data, trees
-
-    def labels(self, splits: Splits) -> list[Label] | None:
-        return splits.labels()
-
-    def known_labels(self, config: TrainConfig) -> bool:
-        return True
-
-    def missing_split(self, config: TrainConfig, split: str) -> str:
-        own = split in config.field_types()  # a file of one's own
-        return f": give it (--{split} FILE)" if own else ""
-
-
-def _limited(splits: Splits, limit: int) -> Splits:
-    """The splits with so many examples each at most, those to train on aside."""
-    from graphdep.datasets.base.rows import spread_rows
-
-    datasets, notes = dict(splits.datasets), []
-    for name in splits.datasets.keys() - {"train"}:
-        whole = splits.in_memory(name)
-        if limit < len(whole):
-            # A copy has no more than these, for those who count in all that a split has.
-            part = whole.index_select(spread_rows(range(len(whole)), limit)).copy()
-            datasets[name] = cast("ParsedDataset", part)
-            notes.append(f"{name}: {limit} of {len(whole)} examples, spread over the split (limit_eval)")
-    return dataclasses.replace(splits, datasets=datasets, notes=tuple(sorted(notes)))
-
-
-def build_task(config: TrainConfig, parts: Parts) -> LearningTask:
+def build_task(config: TrainConfig, parts: Parts) -> Any:
     """Model, edges, loss and optimizer of the settings, not trained."""
-    return cast("LearningTask", config.task_family.build(config, parts))
+    return config.task_family.task_class.build(config, parts)
 
 
 def load_splits(
@@ -565,7 +306,7 @@ def load_splits(
             damaged.
         FileNotFoundError: If a raw file is missing.
     """
-    family = config.task_family
-    family.edges(config)  # a mismatch of edges and model is known before hours of parsing
-    loaded: Splits = family.load(config, splits or config.splits, vocab, pretrained, relations, labels)
-    return loaded
+    learner = config.task_family.task_class
+    learner.make_edges(config)  # a mismatch of edges and model is known before hours of parsing
+    found: Splits = learner.load(config, splits or config.splits, vocab, pretrained, relations, labels)
+    return found

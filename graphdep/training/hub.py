@@ -107,7 +107,7 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
 
 
 def _gives(family: TaskFamily, task: str) -> str:
-    known = family.predictor(task)
+    known = family.task_class.predictor(task)
     if known is None:
         return f"It gives {family.gives}."
     return f"`graphdep.load` makes a `graphdep.{known.rpartition('.')[2]}` of it."
@@ -410,7 +410,7 @@ def load(name: str | os.PathLike[str], **options: Any) -> HubModel:
     """
     place = fetched(name)
     task = read_task(place)
-    known = family_of(task).predictor(task)
+    known = family_of(task).task_class.predictor(task)
     if known is None:
         used = family_of(task).used_by
         raise ValueError(f"{place}: trained on the task {task!r}, which no class answers for: see {used}")

@@ -1,25 +1,51 @@
-"""The Lightning module of a task, and its batches."""
+"""What a task is: the Lightning module that learns it, and all that is asked of it."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import lightning as L
 import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.utils.data import BatchSampler, DistributedSampler, Sampler, SequentialSampler
-from torch_geometric.data import Batch
+from torch.utils.data import DistributedSampler, SequentialSampler
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.data.encoded import trees_data
 from graphdep.metrics.metric import Metric
 from graphdep.nn.attention.layout import attach_layout
+from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.parsing.enhanced import enhance
+from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.training.build import (
+    Parts,
+    backbone_of,
+    check_nodes,
+    check_read,
+    encoder_reads,
+    preset_edges,
+    pretrained_edges,
+    with_trees,
+    with_types,
+)
+from graphdep.training.family import FilePrediction, FileRequest, Published, SplitScores
+from graphdep.training.splits import SharedBatches, Splits, epoch_seed, load_corpus
+from graphdep.training.task import family_of
+
+if TYPE_CHECKING:
+    from graphdep.datasets.base.rows import Label
+    from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.sentence import Sentence
+    from graphdep.visualization.side import Answer
+    from graphdep.vocab import RelationVocab, Vocab
 
 
 def gather_rows(rows: tuple[Tensor, ...], number: Tensor | None) -> tuple[Tensor, ...]:
@@ -93,110 +119,6 @@ def example_numbers(loader: Any, seen: list[Tensor]) -> Tensor | None:
     return torch.cat([number[some] for some in seen]) if seen else number[:0]
 
 
-class SharedBatches(Sampler[list[int]]):
-    """The part of each batch that this process has: of a batch's examples every ``n``-th one, where there are
-    ``n`` processes. Alone, or before they have met, a process has them all.
-
-    Together they so have the batches of one process. One for which nothing is left, of a batch with fewer
-    examples than processes, gets the first example, which then does not count (:meth:`counts`): all must
-    take the same number of steps.
-
-    Args:
-        batches: The batches of one process.
-
-    Example:
-        >>> from torch.utils.data import BatchSampler
-        >>> from graphdep.training.learning_task import SharedBatches
-        >>> [*SharedBatches(BatchSampler(range(5), batch_size=2, drop_last=False))]
-        [[0, 1], [2, 3], [4]]
-    """
-
-    def __init__(self, batches: BatchSampler | Sampler[list[int]]) -> None:
-        self.batches = batches
-        self._idle: set[int] = set()
-
-    @property
-    def sampler(self) -> Any:
-        """The order of the examples, which Lightning tells the epoch."""
-        return self.batches.sampler  # type: ignore[union-attr]
-
-    def counts(self, number: int) -> bool:
-        """Whether what this process had of a batch was its own."""
-        return number not in self._idle
-
-    def count(self, epochs: int) -> int:
-        """The number of batches of all epochs, as of batches by tokens."""
-        return int(self.batches.count(epochs))  # type: ignore[union-attr]
-
-    def __iter__(self) -> Iterator[list[int]]:
-        self._idle = set()
-        many = dist.is_available() and dist.is_initialized()
-        rank, count = (dist.get_rank(), dist.get_world_size()) if many else (0, 1)
-        for number, batch in enumerate(self.batches):
-            if len(batch) <= rank:
-                self._idle.add(number)
-            yield batch[rank::count] or batch[:1]
-
-    def __len__(self) -> int:
-        return len(self.batches)  # type: ignore[arg-type]
-
-
-class TokenBatchSampler(Sampler[list[int]]):
-    """Batches of examples in the order of a sampler, each with at most :obj:`max_tokens` tokens.
-
-    An example that is larger than that is a batch of its own. How many batches there are depends on the
-    order, and each epoch has its own. So this has no length: by that of the first epoch Lightning would end
-    all epochs, and drop examples.
-
-    Args:
-        sampler: Gives the order of the examples; with ``set_epoch``, that of an epoch.
-        sizes: Tokens of each example, ``[num_examples]``.
-        max_tokens: Tokens a batch at most.
-        max_examples: Examples a batch at most. (default: any number)
-
-    Raises:
-        ValueError: If a limit is below 1.
-    """
-
-    def __init__(
-        self, sampler: Sampler[int], sizes: Tensor, max_tokens: int, max_examples: int | None = None
-    ) -> None:
-        for name, limit in (("max_tokens", max_tokens), ("max_examples", max_examples)):
-            if limit is not None and limit < 1:
-                raise ValueError(f"{name!r} must be at least 1 (got {limit})")
-        self.sampler, self.sizes, self.max_tokens = sampler, sizes.tolist(), max_tokens
-        self.max_examples = max_examples or len(self.sizes) or 1
-
-    def __iter__(self) -> Iterator[list[int]]:
-        batch: list[int] = []
-        tokens = 0
-        for example in self.sampler:
-            full = len(batch) == self.max_examples
-            if batch and (full or tokens + self.sizes[example] > self.max_tokens):
-                yield batch
-                batch, tokens = [], 0
-            batch.append(example)
-            tokens += self.sizes[example]
-        if batch:
-            yield batch
-
-    def count(self, epochs: int) -> int:
-        """The number of batches of all epochs."""
-        set_epoch, now = getattr(self.sampler, "set_epoch", None), getattr(self.sampler, "epoch", 0)
-        if set_epoch is None:
-            return epochs * sum(1 for _ in self)
-        total = 0
-        for epoch in range(epochs):
-            set_epoch(epoch)
-            total += sum(1 for _ in self)
-        set_epoch(now)
-        return total
-
-    def __repr__(self) -> str:
-        limits = f"max_tokens={self.max_tokens}, max_examples={self.max_examples}"
-        return f"{type(self).__name__}({len(self.sizes)} examples, {limits})"
-
-
 Outputs = tuple[Tensor, ...]
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
@@ -229,10 +151,11 @@ class LinearSchedule:
 class LearningTask(L.LightningModule, ABC):
     """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
 
-    A subclass sets :attr:`metrics` and defines :meth:`loss` for training, :meth:`outputs` for everything
-    else, and :meth:`score` over the outputs of a whole split. ``trainer.fit`` scores the validation split
-    after each epoch, ``trainer.test(task, loader)`` any other: metrics are logged as ``val_...`` and
-    ``test_...``.
+    A subclass sets :attr:`metrics` and defines :meth:`build`, which makes the task of settings, :meth:`loss`
+    for training, :meth:`outputs` for everything else, :meth:`score` and :meth:`compared` over the outputs of
+    a whole split, and :meth:`floor`, what no skill gets; everything else has a default. ``trainer.fit``
+    scores the validation split after each epoch, ``trainer.test(task, loader)`` any other: metrics are logged
+    as ``val_...`` and ``test_...``.
 
     Where several processes share a split (DDP), its scores are those of the whole split in each of them: see
     :func:`~graphdep.training.learning_task.gather_rows`.
@@ -268,6 +191,11 @@ class LearningTask(L.LightningModule, ABC):
         self._examples: list[Tensor] = []
         self._seen = 0
 
+    @classmethod
+    @abstractmethod
+    def build(cls, config: Any, parts: Parts) -> Self:
+        """The task of the settings: model, edges, loss and optimizer, not trained."""
+
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
         """What training makes small."""
@@ -283,6 +211,12 @@ class LearningTask(L.LightningModule, ABC):
     @abstractmethod
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions ``[N]`` that the metrics compare."""
+
+    @abstractmethod
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        """What no skill gets, by the names of the metrics: ``<split>_<metric>``, and for each of the family's
+        further floors ``<split>_<metric>_<ending>``.
+        """
 
     def groups(self, outputs: Outputs) -> np.ndarray | None:
         """What of :meth:`compared` belongs together, as the words of a sentence do: a whole number each
@@ -302,6 +236,164 @@ class LearningTask(L.LightningModule, ABC):
         example.
         """
         return torch.arange(batch.num_graphs)
+
+    @classmethod
+    def predictor(cls, task: str) -> str | None:
+        """The class that answers for models of a task in Python, ``"package.module.Class"``.
+
+        It is a :class:`~graphdep.training.hub.HubModel`. (default: there is none)
+        """
+        return None
+
+    @classmethod
+    def load(
+        cls,
+        config: Any,
+        splits: tuple[str, ...],
+        vocab: Vocab | None = None,
+        pretrained: PretrainedEncoder | None = None,
+        relations: RelationVocab | None = None,
+        labels: Sequence[Label] | None = None,
+    ) -> Splits:
+        """Splits of the corpus; arguments as of :func:`~graphdep.training.load_splits`."""
+        return load_corpus(config, splits, vocab, pretrained, relations, labels)
+
+    @classmethod
+    def make_edges(cls, config: Any) -> BaseTransform:
+        """The tree control, the edges, and their types where the model needs and the edges lack them.
+
+        Raises:
+            ValueError: If the model does not read what the edges carry, or they lack what it reads.
+        """
+        if config.edges is None:
+            return with_trees(config, [])
+        edges = cls.own_edges(config, config.edges)
+        check_read(cls, config, edges)
+        return with_trees(config, edges)
+
+    @classmethod
+    def reads(cls, config: Any) -> frozenset[str]:
+        """What a model reads of edges beside their pairs, by the names in
+        :mod:`graphdep.transforms.edge_set`: edges that carry more, or lack some of it, are refused.
+        By default it reads pairs alone, written out or not.
+        """
+        return AttentionConv.reads
+
+    @classmethod
+    def own_edges(cls, config: Any, name: str) -> list[BaseTransform]:
+        """The edges of a preset, for a tree that stands, and what is done to them."""
+        return [preset_edges(config, name)]
+
+    @classmethod
+    def comparable(cls, mine: Splits, other: Splits) -> bool:
+        """Whether the predictions of two rows are of the same targets."""
+        return mine is other
+
+    @classmethod
+    def known_labels(cls, config: Any) -> bool:
+        """Whether a trained model's classes are those of its checkpoint and not of its corpus."""
+        return False
+
+    @classmethod
+    def published_for(cls, task: str, given: Mapping[str, Any]) -> Published | None:
+        """A paper's figures that may stand beside those of a table with the given settings."""
+        return family_of(task).published.get(task)
+
+    @classmethod
+    def floor_frozen(cls, config: Any, splits: Splits, encoder: PretrainedEncoder) -> dict[str, float]:
+        """What a pretrained encoder gets before it is trained, by the names of the metrics, of all splits
+        that are scored; :attr:`TaskFamily.frozen` says how. Empty where there is no such floor.
+
+        Args:
+            config: The settings.
+            splits: The data.
+            encoder: The encoder, as it was loaded.
+        """
+        return {}
+
+    def adapt(self, config: Any) -> None:
+        """Takes the edges and ways to score of other settings.
+
+        Raises:
+            ValueError: If the model has no layers for them.
+        """
+        self.edges = self.make_edges(config)
+
+    def extra_scores(
+        self, splits: Splits, split: str, config: Any, folder: Path | None = None
+    ) -> SplitScores:
+        """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
+        return SplitScores()
+
+    def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
+        """What a result has beside scores, by name: plain values, such as a row for each label."""
+        return {}
+
+    def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
+        """What people read of a split beside the numbers of its ``predictions.csv``: columns by their names,
+        such as the names of labels and the texts, of as many rows as :meth:`compared` gives.
+        """
+        return {}
+
+    def example(
+        self, config: Any, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
+    ) -> tuple[Data, list[Sentence]]:
+        """An example of raw texts as the trained model reads it, without edges, and the tree of each of its
+        utterances.
+
+        Args:
+            config, vocab, relations: What it was trained with.
+            texts: The texts of one example, none of them blank.
+            parser: Gives trees, or graphs where the settings have :obj:`arcs` other than ``"basic"``.
+
+        Raises:
+            ValueError: If the model takes another number of texts.
+        """
+        trees, _ = parse_joined(parser, texts)
+        arcs = getattr(config, "arcs", "basic")
+        trees = trees if arcs == "basic" else enhance(trees, arcs, getattr(config, "engine", "rules"))
+        return self.encoded(trees, config, vocab, relations), trees
+
+    def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
+        """The trees of one example as the model reads them, a segment a text."""
+        return trees_data(
+            trees,
+            relations,
+            vocab=vocab,
+            tokens=backbone_of(self.model).tokens if config.pretrained else None,
+            max_length=getattr(config, "max_length", None),
+            arcs=getattr(config, "arcs", "basic"),
+            phrases=config.phrases_read,
+            segment=[*range(len(trees))],
+        )
+
+    def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """What the trained model says of one example, for people, by default nothing.
+
+        Args:
+            state: What its checkpoint knows beside the weights, a :class:`~graphdep.training.RunState`.
+            batch: The example with its edges, as a batch on the device of the model.
+            trees: The tree of each utterance.
+        """
+        return []
+
+    def predict_file(self, request: FileRequest) -> FilePrediction:
+        """A file with what the trained model predicts for it: ``graphdep predict``.
+
+        Raises:
+            ValueError: If the file does not fit, or nothing can be predicted for one.
+        """
+        config = request.state.config
+        raise ValueError(
+            f"{request.checkpoint}: trained on the task {config.task!r}, which gives no predictions for "
+            f"single texts or pairs but {config.task_family.gives}: see {config.task_family.used_by}"
+        )
+
+    def begin(self, config: Any) -> None:
+        """Called before training starts from random weights or those of an encoder."""
+
+    def finish(self, folder: Path) -> None:
+        """Called with the best epoch's model before the result is written."""
 
     def configure_optimizers(self) -> Any:
         if self.make_optimizer is None:
@@ -432,7 +524,46 @@ def join_outputs(outputs: list[Outputs]) -> Outputs:
     return tuple(torch.cat(parts) for parts in zip(*outputs))
 
 
-def epoch_seed(seed: int, epoch: int) -> int:
-    """A seed of its own for each epoch, as if no other had been run before."""
-    generator = torch.Generator().manual_seed(seed)
-    return int(torch.randint(2**62, (epoch + 1,), generator=generator)[-1])
+class EncoderTask(LearningTask):
+    """Base of the tasks whose model is an encoder of sentences, from nothing or pretrained, and a head: their
+    settings are :class:`~graphdep.training.encoder_config.EncoderSettings`.
+    """
+
+    @classmethod
+    def own_edges(cls, config: Any, name: str) -> list[BaseTransform]:
+        edges = pretrained_edges(config) if config.pretrained else preset_edges(config, name)
+        return with_types(config, edges)
+
+    @classmethod
+    def reads(cls, config: Any) -> frozenset[str]:
+        return encoder_reads(config)
+
+    def adapt(self, config: Any) -> None:
+        super().adapt(config)
+        if config.pretrained:
+            check_nodes(config, backbone_of(self.model))
+
+
+class WordTask(EncoderTask):
+    """Base of the tasks whose models read states of words, some of which may be marked, and whose classes are
+    learned from the data: their settings are :class:`~graphdep.training.encoder_config.WordSettings`.
+    """
+
+    @classmethod
+    def load(cls, config: Any, splits: tuple[str, ...], *known: Any) -> Splits:
+        found = super().load(config, splits, *known)
+        return found if config.limit_eval is None else found.limited(config.limit_eval)
+
+    @classmethod
+    def known_labels(cls, config: Any) -> bool:
+        return True
+
+    def example(
+        self, config: Any, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
+    ) -> tuple[Data, list[Sentence]]:
+        if len(texts) != 1:
+            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+        data, trees = super().example(config, vocab, relations, texts, parser)
+        if config.marked:
+            data.mark = torch.zeros_like(data.word)  # a text marks nothing
+        return data, trees

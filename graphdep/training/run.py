@@ -26,10 +26,9 @@ from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
-from graphdep.training.family import SplitScores, load_splits
+from graphdep.training.family import SplitScores, build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.splits import Splits
-from graphdep.training.task import family_of
 from graphdep.training.trainer import (
     METRICS,
     STEPS,
@@ -300,7 +299,7 @@ def _train(
     if start is None and first:
         _set_aside(folder, config.task_family.files, resume, config.val_every)
     metric = monitored(config, task)
-    floor = partial(_val_floor, config.task, splits, metric.name)
+    floor = partial(_val_floor, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
     console = progress.console if first else plain_console(quiet=True)
     report = EpochReport(progress.title or f"{config.label} seed {config.seed}", checkpoint, console)
@@ -327,7 +326,7 @@ def _train(
         *(checkpoint.best_path, state, kept.config, kept.data["digest"], kept.config.own_edges()),
         ignore=config.late,
     )
-    config.task_family.finish(best, folder)
+    best.finish(folder)
     if not _validates_what_is_kept(config, task, progress):
         checkpoint.best_outputs = ()
     unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
@@ -367,9 +366,9 @@ def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str
         figure.savefig(temporary, dpi=100, format="png")
 
 
-def _val_floor(name: str, splits: Splits, metric: str, task: LearningTask) -> float | None:
+def _val_floor(splits: Splits, metric: str, task: LearningTask) -> float | None:
     """What no skill gets of a metric on the validation split."""
-    found = family_of(name).floor(task, splits, "val", task.val_outputs)
+    found = task.floor(splits, "val", task.val_outputs)
     return found.get(f"val_{metric}")
 
 
@@ -388,7 +387,7 @@ def _new_state(
         from graphdep.nn.pretrained.loading import encoder_state
 
         known = encoder_state(pretrained)
-    labels = config.task_family.labels(splits)
+    labels = splits.labels()
     return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
 
 
@@ -401,15 +400,16 @@ def _floor_frozen(
     own = pretrained.model.device
     cuda = config.accelerator != "cpu" and torch.cuda.is_available()
     try:
-        return config.task_family.floor_frozen(config, splits, pretrained.to("cuda" if cuda else own))
+        encoder = pretrained.to("cuda" if cuda else own)
+        return config.task_family.task_class.floor_frozen(config, splits, encoder)
     finally:
         pretrained.to(own)
 
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
-    family, sizes = state.config.task_family, (len(state.vocab), len(state.relations))
-    task = family.build(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
-    family.begin(task, state.config)
+    sizes = len(state.vocab), len(state.relations)
+    task = build_task(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
+    task.begin(state.config)
     return task.train()  # a pretrained encoder may not be in that mode
 
 

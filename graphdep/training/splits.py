@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader as GraphLoader
 
 from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.parsed import ParsedDataset
-from graphdep.datasets.base.rows import Label
+from graphdep.datasets.base.rows import Label, spread_rows
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.training.build import fingerprint_of, load_pretrained
 from graphdep.training.config import TrainConfig
-from graphdep.training.learning_task import SharedBatches, TokenBatchSampler, epoch_seed
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import Vocab
 
@@ -29,6 +30,116 @@ if TYPE_CHECKING:
 SPLITS = ("train", "val", "test")
 # The vocabulary of a pretrained encoder is its tokenizer's.
 NO_WORDS = Vocab([])
+
+
+def epoch_seed(seed: int, epoch: int) -> int:
+    """A seed of its own for each epoch, as if no other had been run before."""
+    generator = torch.Generator().manual_seed(seed)
+    return int(torch.randint(2**62, (epoch + 1,), generator=generator)[-1])
+
+
+class SharedBatches(Sampler[list[int]]):
+    """The part of each batch that this process has: of a batch's examples every ``n``-th one, where there are
+    ``n`` processes. Alone, or before they have met, a process has them all.
+
+    Together they so have the batches of one process. One for which nothing is left, of a batch with fewer
+    examples than processes, gets the first example, which then does not count (:meth:`counts`): all must
+    take the same number of steps.
+
+    Args:
+        batches: The batches of one process.
+
+    Example:
+        >>> from torch.utils.data import BatchSampler
+        >>> from graphdep.training.splits import SharedBatches
+        >>> [*SharedBatches(BatchSampler(range(5), batch_size=2, drop_last=False))]
+        [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, batches: BatchSampler | Sampler[list[int]]) -> None:
+        self.batches = batches
+        self._idle: set[int] = set()
+
+    @property
+    def sampler(self) -> Any:
+        """The order of the examples, which Lightning tells the epoch."""
+        return self.batches.sampler  # type: ignore[union-attr]
+
+    def counts(self, number: int) -> bool:
+        """Whether what this process had of a batch was its own."""
+        return number not in self._idle
+
+    def count(self, epochs: int) -> int:
+        """The number of batches of all epochs, as of batches by tokens."""
+        return int(self.batches.count(epochs))  # type: ignore[union-attr]
+
+    def __iter__(self) -> Iterator[list[int]]:
+        self._idle = set()
+        many = dist.is_available() and dist.is_initialized()
+        rank, count = (dist.get_rank(), dist.get_world_size()) if many else (0, 1)
+        for number, batch in enumerate(self.batches):
+            if len(batch) <= rank:
+                self._idle.add(number)
+            yield batch[rank::count] or batch[:1]
+
+    def __len__(self) -> int:
+        return len(self.batches)  # type: ignore[arg-type]
+
+
+class TokenBatchSampler(Sampler[list[int]]):
+    """Batches of examples in the order of a sampler, each with at most :obj:`max_tokens` tokens.
+
+    An example that is larger than that is a batch of its own. How many batches there are depends on the
+    order, and each epoch has its own. So this has no length: by that of the first epoch Lightning would end
+    all epochs, and drop examples.
+
+    Args:
+        sampler: Gives the order of the examples; with ``set_epoch``, that of an epoch.
+        sizes: Tokens of each example, ``[num_examples]``.
+        max_tokens: Tokens a batch at most.
+        max_examples: Examples a batch at most. (default: any number)
+
+    Raises:
+        ValueError: If a limit is below 1.
+    """
+
+    def __init__(
+        self, sampler: Sampler[int], sizes: Tensor, max_tokens: int, max_examples: int | None = None
+    ) -> None:
+        for name, limit in (("max_tokens", max_tokens), ("max_examples", max_examples)):
+            if limit is not None and limit < 1:
+                raise ValueError(f"{name!r} must be at least 1 (got {limit})")
+        self.sampler, self.sizes, self.max_tokens = sampler, sizes.tolist(), max_tokens
+        self.max_examples = max_examples or len(self.sizes) or 1
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch: list[int] = []
+        tokens = 0
+        for example in self.sampler:
+            full = len(batch) == self.max_examples
+            if batch and (full or tokens + self.sizes[example] > self.max_tokens):
+                yield batch
+                batch, tokens = [], 0
+            batch.append(example)
+            tokens += self.sizes[example]
+        if batch:
+            yield batch
+
+    def count(self, epochs: int) -> int:
+        """The number of batches of all epochs."""
+        set_epoch, now = getattr(self.sampler, "set_epoch", None), getattr(self.sampler, "epoch", 0)
+        if set_epoch is None:
+            return epochs * sum(1 for _ in self)
+        total = 0
+        for epoch in range(epochs):
+            set_epoch(epoch)
+            total += sum(1 for _ in self)
+        set_epoch(now)
+        return total
+
+    def __repr__(self) -> str:
+        limits = f"max_tokens={self.max_tokens}, max_examples={self.max_examples}"
+        return f"{type(self).__name__}({len(self.sizes)} examples, {limits})"
 
 
 class EpochSampler(Sampler[int]):
@@ -99,7 +210,21 @@ class Splits:
     def labels(self) -> list[Label] | None:
         """The names of the classes by their numbers; :obj:`None` where targets are no classes."""
         names = getattr(self.datasets["train"], "labels", ())
-        return None if self.targets("train").is_floating_point() else list(names) or None
+        if not isinstance(names, Sequence) or not names or self.targets("train").is_floating_point():
+            return None
+        return list(names)
+
+    def limited(self, limit: int) -> Splits:
+        """The splits with so many examples each at most, those to train on aside."""
+        datasets, notes = dict(self.datasets), []
+        for name in self.datasets.keys() - {"train"}:
+            whole = self.in_memory(name)
+            if limit < len(whole):
+                # A copy has no more than these, for those who count in all that a split has.
+                part = whole.index_select(spread_rows(range(len(whole)), limit)).copy()
+                datasets[name] = cast(ParsedDataset, part)
+                notes.append(f"{name}: {limit} of {len(whole)} examples, spread over the split (limit_eval)")
+        return dataclasses.replace(self, datasets=datasets, notes=tuple(sorted(notes)))
 
     @property
     def compared(self) -> str:

@@ -108,7 +108,8 @@ def plan_runs(
         return planned
     configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
     for of_row in configs.values():
-        family_of(of_row.task).edges(of_row)  # what a model does not read fails before hours of parsing
+        # What a model does not read fails before hours of parsing.
+        family_of(of_row.task).task_class.make_edges(of_row)
     config = configs[rows.trees]
     if "test" not in config.splits:
         advice = family_of(task).missing_split(config, "test")

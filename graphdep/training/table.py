@@ -182,7 +182,7 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
     """What the columns of the comparison are."""
     family, first = family_of(summary["task"]), against[0]
     grouped = first["units"] < first["n"]
-    drawn = (family.grouped if grouped else family.compared)(summary["task"])
+    drawn = family.groups if grouped else family.compared(summary["task"])
     seeds = any("seeds" in found["over"] for found in against)
     over = f"over {'seeds and ' if seeds else ''}the {first['units']} {drawn}"
     rows = "1 row is" if len(against) == 1 else f"{len(against)} rows are"
@@ -442,7 +442,7 @@ def compare_runs(
     given: dict[str, Any] = {"samples": samples, "seed": seed, "groups": groups, "paired": paired}
     found = [compare(m, runs[0].target, first, second, **given) for m in metrics]
     family = family_of(name)
-    drawn = family.compared(name) if found[0].units == found[0].n else family.grouped(name)
+    drawn = family.compared(name) if found[0].units == found[0].n else family.groups
     rows = [asdict(row) | {"verdict": row.verdict(bound)} for row in found]
     return {
         "task": name,

@@ -100,7 +100,7 @@ def families() -> tuple[Any, ...]:
     found = [*_own]
     for entry in entry_points(group=GROUP):
         family = _load(entry)
-        if not hasattr(family, "build"):
+        if not hasattr(family, "learner"):
             raise TypeError(f"entry point {entry.name!r} of {GROUP!r} is no TaskFamily (got {entry.value!r})")
         known = {name for other in found for name in other.tasks}
         if twice := known & family.tasks.keys():
@@ -116,16 +116,11 @@ def _load(entry: EntryPoint) -> Any:
     named = f"entry point {entry.name!r} of {GROUP!r} ({entry.value})"
     try:
         family = entry.load()
-        family = family() if isinstance(family, type) else family
     except Exception as error:  # of code that is not ours
         raise ImportError(f"{named} cannot be loaded: {type(error).__name__}: {error}") from error
-    missing = [name for name in ("name", "tasks", "configs") if not hasattr(family, name)]
-    if hasattr(family, "build") and missing:
-        raise ValueError(f"{named} has no {missing[0]!r}")
-    if hasattr(family, "build"):
-        for name, task in family.tasks.items():
-            if task.kind not in family.configs:
-                raise ValueError(f"{named} has no settings for the kind {task.kind!r} of its task {name!r}")
+    for name, task in getattr(family, "tasks", {}).items():
+        if task.kind not in family.configs:
+            raise ValueError(f"{named} has no settings for the kind {task.kind!r} of its task {name!r}")
     return family
 
 

@@ -351,7 +351,7 @@ class Processes:
 
     def trainer_options(self) -> dict[str, Any]:
         """What Lightning's trainer has to know. Batches are parted by
-        :class:`~graphdep.training.learning_task.SharedBatches`.
+        :class:`~graphdep.training.splits.SharedBatches`.
         """
         if self.count == 1:
             return {"devices": 1, "plugins": [LightningEnvironment()]}

@@ -102,7 +102,7 @@ def example_of(
     texts = [texts] if isinstance(texts, str) else texts
     check_texts("texts", texts, "text")
     config = state.config
-    data, trees = config.task_family.example(task, config, state.vocab, state.relations, [*texts], parser)
+    data, trees = task.example(config, state.vocab, state.relations, [*texts], parser)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")
@@ -452,7 +452,7 @@ def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Te
 def _answers(model: Model, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
     task, state = model
     task.eval()
-    return state.config.task_family.answers(task, state, batch, trees)
+    return task.answers(state, batch, trees)
 
 
 def _ranked(

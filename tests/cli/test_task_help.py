@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from typing import ClassVar
+import dataclasses
 
 import pytest
 
 from graphdep.cli.options import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
 from graphdep.tasks import families
-from graphdep.training.family import TaskFamily
+from graphdep.training.learning_task import LearningTask
 
 
 def words(text: str) -> set[str]:
@@ -32,7 +32,7 @@ def test_whatever_can_be_predicted_stands_in_the_help(run):
     assert "of spans, a .jsonl file" in " ".join(done.stdout.split())
     assert "<e1>" in done.stdout  # markup would be eaten
     for family in families():
-        predicts = type(family).predict_file is not TaskFamily.predict_file
+        predicts = family.task_class.predict_file is not LearningTask.predict_file
         assert bool(family.predicted) == predicts, family.name
 
 
@@ -41,12 +41,9 @@ def test_own_files_are_named_wherever_there_are_options_for_them(run):
 
 
 def test_a_new_family_stands_in_the_lists(monkeypatch):
-    class Another(type(families()[0])):
-        name = "sentence"
-        unit_name = "letters"
-        tasks: ClassVar = {"spelling": families()[0].tasks["cola"]}
-
-    monkeypatch.setattr("graphdep.tasks.registry.families", lambda: (Another(),))
+    own = {"spelling": families()[0].tasks["cola"]}
+    another = dataclasses.replace(families()[0], unit_name="letters", tasks=own)
+    monkeypatch.setattr("graphdep.tasks.families", lambda: (another,))
     lists = task_lists()
     assert lists[TASKS] == "of letters: spelling (CoLA)"
     assert lists[OWN_TASKS] == ""
@@ -54,7 +51,4 @@ def test_a_new_family_stands_in_the_lists(monkeypatch):
 
 
 def test_a_family_without_a_phrase_is_called_by_its_name():
-    class Short(TaskFamily):
-        name = "short"
-
-    assert Short.unit_name == "short"
+    assert dataclasses.replace(families()[0], name="short", unit_name="").unit_name == "short"

@@ -23,4 +23,4 @@ def evaluate_own(
 
 def build_edges(config: TrainConfig) -> BaseTransform:
     """The tree control and the edges of the settings."""
-    return family_of(config.task).edges(config)
+    return family_of(config.task).task_class.make_edges(config)

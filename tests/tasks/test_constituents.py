@@ -128,13 +128,13 @@ def test_controls_are_those_of_constituents(corpora, bert):
     ):
         config = settings(corpora, bert, "sick-e", f"bert@{trees}", "constituents")
         assert config.trees == trees
-        edges = family_of("sick-e").edges(config)
+        edges = family_of("sick-e").task_class.make_edges(config)
         assert any(isinstance(part, kind) for part in edges.transforms), trees
     config = settings(corpora, bert, "sick-e", "bert@reversed", "constituents")
     with pytest.raises(ValueError, match="'trees' cannot be 'reversed' where edges read constituents"):
-        family_of("sick-e").edges(config)
+        family_of("sick-e").task_class.make_edges(config)
     config = settings(corpora, bert, "sick-e", "bert", "constituents", labels=False)
-    assert "labels=False" in repr(family_of("sick-e").edges(config))
+    assert "labels=False" in repr(family_of("sick-e").task_class.make_edges(config))
 
 
 def test_a_parser_without_constituents_is_an_error_before_anything_is_parsed(corpora):

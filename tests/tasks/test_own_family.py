@@ -9,18 +9,13 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from graphdep.tasks.sentences.family import SentenceFamily
+from graphdep.tasks.sentences.family import SENTENCES
 from graphdep.training import TrainConfig, evaluate, train
 from graphdep.training import task as registry
 
-TASKS = SentenceFamily.tasks
-
-
-class OwnFamily(SentenceFamily):
-    """Relatedness under a name of its own."""
-
-    name = "own"
-    tasks = {"own-sick": dataclasses.replace(TASKS["sick-r"], title="Own")}  # noqa: RUF012
+OWN = {"own-sick": dataclasses.replace(SENTENCES.tasks["sick-r"], title="Own")}
+FAMILY = dataclasses.replace(SENTENCES, name="own", tasks=OWN)
+"""Relatedness under a name of its own."""
 
 
 @pytest.fixture
@@ -41,9 +36,8 @@ def install(monkeypatch):
     registry._by_task.cache_clear()
 
 
-@pytest.mark.parametrize("value", [OwnFamily, OwnFamily()], ids=["class", "instance"])
-def test_a_family_of_another_package_trains_and_is_evaluated(install, value, tiny, tmp_path):
-    install(value)
+def test_a_family_of_another_package_trains_and_is_evaluated(install, tiny, tmp_path):
+    install(FAMILY)
     config = TrainConfig.of("dt@random", **{**tiny, "task": "own-sick", "max_epochs": 1})
     result = train(config, tmp_path)
     places = {"root": tiny["root"], "parser": tiny["parser"]}
@@ -52,30 +46,15 @@ def test_a_family_of_another_package_trains_and_is_evaluated(install, value, tin
     }
 
 
-class Unfinished(SentenceFamily):
-    tasks = {"own-sick": TASKS["sick-r"]}  # noqa: RUF012
-    configs = {}  # noqa: RUF012
-
-
-class Broken:
-    def __init__(self) -> None:
-        raise RuntimeError("out of luck")
-
-
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
         (3, TypeError, "is no TaskFamily"),
-        (SentenceFamily, ValueError, "has a task 'cola', as another has"),
+        (SENTENCES, ValueError, "has a task 'cola', as another has"),
         (
-            Unfinished,
+            dataclasses.replace(FAMILY, configs={}),
             ValueError,
             r"\(own_family:FAMILY\) has no settings for the kind 'sentence' of its task 'own-sick'",
-        ),
-        (
-            Broken,
-            ImportError,
-            "cannot be loaded: RuntimeError: out of luck",
         ),
     ],
 )
@@ -86,7 +65,14 @@ def test_what_is_wrong_with_an_entry_point_is_named(install, value, error, messa
     assert registry.family_of("sick-e").name == "sentence"  # the package's own need no other
 
 
+def test_an_entry_point_that_cannot_be_imported_is_named(install, monkeypatch):
+    install(FAMILY)
+    monkeypatch.delattr(sys.modules["own_family"], "FAMILY")
+    with pytest.raises(ImportError, match="entry point 'own' .* cannot be loaded: AttributeError"):
+        registry.families()
+
+
 def test_an_unknown_task_lists_those_of_other_packages(install):
-    install(OwnFamily)
+    install(FAMILY)
     with pytest.raises(ValueError, match="task 'cats' is unknown; choose one of .*own-sick"):
         registry.resolve_task("cats")

@@ -34,10 +34,9 @@ from graphdep.io import atomic_path
 from graphdep.nn.attention import AttentionLayout
 from graphdep.training import TrainConfig
 from graphdep.training.build import Parts, load_pretrained, make_optimizer, settled
-from graphdep.training.family import load_splits
+from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.settings import parse_settings
-from graphdep.training.task import family_of
 from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")
@@ -130,12 +129,11 @@ def measure(config: TrainConfig, steps: int) -> dict[str, float]:
     torch.manual_seed(0)
     pretrained = load_pretrained(config) if config.pretrained else None
     splits = load_splits(config, ("train",), pretrained=pretrained)
-    family = family_of(config.task)
-    labels = family.labels(splits)
+    labels = splits.labels()
     sizes = len(splits.vocab), len(splits.relations)
     num_classes = None if labels is None else len(labels)
-    task = family.build(config, Parts(*sizes, None, pretrained, num_classes, labels)).train()
-    family.begin(task, config)
+    task = build_task(config, Parts(*sizes, None, pretrained, num_classes, labels)).train()
+    task.begin(config)
     clock, seen = Clock(), 0
 
     def after(*args: Any, **kwargs: Any) -> None:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import segment
 
+from graphdep.data.node_table import join_utterances, utterance_data
 from graphdep.datasets.dialogues import DialogueDataset
 from graphdep.decoding.decoding import Hypothesis
 from graphdep.io.files import atomic_path
@@ -23,14 +24,19 @@ from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
 from graphdep.nn import models as M
 from graphdep.nn.models.dialogue import ContextTransformer, DialogueModel, TransformerDecoder, target_bounds
-from graphdep.sentence.sentence import Sentence
+from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig, responses_name
-from graphdep.training.build import attention_of
+from graphdep.training.build import ATTENTION, Parts, attention_of, make_optimizer, preset_edges
 from graphdep.training.family import SplitScores
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 from graphdep.training.splits import Splits
+from graphdep.transforms.carried import carried
+from graphdep.transforms.controls import RewiredEdges
+from graphdep.transforms.edge_set import CLIQUES, ROOT, EdgeConstructor
 from graphdep.visualization.side import Answer, WordNodes
-from graphdep.vocab.vocab import EOU, detokenize
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import EOU, Vocab, detokenize
 
 _SHOWN = 3
 TITLE = "each word of it looks most at (decoder, last layer, mean of its heads)"
@@ -179,6 +185,30 @@ class DialogueTask(LearningTask):
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
 
+    @classmethod
+    def build(cls, config: DialogueConfig, parts: Parts) -> Self:
+        model = build_dialogue_model(config, parts.num_words, parts.num_relations, parts.vectors)
+        how: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
+        return cls(model, cls.make_edges(config), make_optimizer(config), **how)
+
+    @classmethod
+    def predictor(cls, task: str) -> str | None:
+        return "graphdep.tasks.dialogues.predict.Responder"
+
+    @classmethod
+    def own_edges(cls, config: DialogueConfig, name: str) -> list[BaseTransform]:
+        edges, errors = preset_edges(config, name), config.parse_errors
+        if not errors:
+            return [edges]
+        if not isinstance(edges, EdgeConstructor) or CLIQUES in carried(edges):
+            raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
+        return [RewiredEdges(edges, errors, config.seed)]
+
+    @classmethod
+    def reads(cls, config: DialogueConfig) -> frozenset[str]:
+        reads = ATTENTION[config.encoder].reads
+        return reads | {ROOT} if config.encoder == "dialogbert" else reads  # there ROOT is its utterance
+
     def loss(self, batch: Batch) -> Tensor:
         losses = self.model.losses(batch)
         if len(losses) > 1:
@@ -216,6 +246,30 @@ class DialogueTask(LearningTask):
     def groups(self, outputs: Outputs) -> np.ndarray:
         """The dialogue of each response."""
         return outputs[3].numpy()
+
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return unigram_floor(splits, split)
+
+    def extra_scores(
+        self, splits: Splits, split: str, config: DialogueConfig, folder: Path | None = None
+    ) -> SplitScores:
+        return score_responses(self, splits, split, config, folder)
+
+    def example(
+        self, config: DialogueConfig, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
+    ) -> tuple[Data, list[Sentence]]:
+        """The last turns of a context, as far as the model reads them."""
+        trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
+        trees = [truncate(tree, config.max_words) for tree in trees]
+        return join_utterances([utterance_data(tree, vocab, relations) for tree in trees]), trees
+
+    def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """What the model responds with, decoded as in its settings, and what of the context it looks at."""
+        config = cast(DialogueConfig, state.config)
+        [found] = self.model.generate(cast(Batch, batch), config.decoding())
+        texts = [detokenize(state.vocab.words_of(one.ids), truecase=config.lower) for one in found]
+        said = Answer("texts", "response", tuple((text or "(nothing)", None) for text in texts))
+        return [said, *looked_at(self.model, state, batch, trees, found[0])]
 
 
 def unigram_floor(splits: Splits, split: str) -> dict[str, float]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, spread_rows
+from graphdep.datasets.labels.base import LabelDataset
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, micro_f1
 from graphdep.nn.models.heads import LinearChainCRF, TokenModel, word_nodes
+from graphdep.sentence.sentence import Sentence
+from graphdep.tasks.labels.family import LOOKUP
 from graphdep.tasks.labels.settings import LabelConfig, LabelScoring, ScoredWords, bio_tables
-from graphdep.training.build import Parts, complete_encoder, start_encoder
+from graphdep.training.build import Parts, complete_encoder, grouped_optimizer, make_optimizer, start_encoder
+from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask
+from graphdep.training.splits import Splits
+from graphdep.visualization.side import Answer
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
@@ -34,6 +40,11 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
     model = TokenModel(encoder, num_classes, config.dropout, pieces=config.word_state, marked=config.marked)
     complete_encoder(encoder, config, parts, _MARKS if config.marked else 0)
     return model
+
+
+def scoring_of(config: LabelConfig, labels: Sequence[Any]) -> LabelScoring:
+    """What the labels are worth by the settings."""
+    return LabelScoring(tuple(labels), config.outside, config.scheme)
 
 
 def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | None:
@@ -290,7 +301,7 @@ def exact_by_type(dataset: Any, right: np.ndarray, words: ScoredWords) -> list[d
     ]
 
 
-class LabelTask(LearningTask):
+class LabelTask(WordTask):
     r"""Learns a label for each word.
 
     The loss is the mean cross entropy of the words of a batch whose labels are known; with a chain that is
@@ -333,6 +344,47 @@ class LabelTask(LearningTask):
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
         self.scoring, self.metrics, self.chain = scoring, metrics, chain
+
+    @classmethod
+    def build(cls, config: LabelConfig, parts: Parts) -> Self:
+        if parts.labels is None:
+            raise ValueError("'labels' must be given: they are those of the data")
+        model = build_label_model(config, parts, len(parts.labels))
+        alike = parts.pretrained is None
+        return cls(
+            model,
+            cls.make_edges(config),
+            scoring_of(config, parts.labels),
+            config.spec.metrics,
+            make_optimizer(config) if alike else grouped_optimizer(config, model),
+            chain=build_chain(config, parts.labels),
+            warmup_steps=config.warmup_steps,
+            seed=config.seed,
+        )
+
+    @classmethod
+    def predictor(cls, task: str) -> str | None:
+        return "graphdep.tasks.labels.predict.WordLabeller"
+
+    @classmethod
+    def comparable(cls, mine: Splits, other: Splits) -> bool:
+        # Other trees, and pieces in place of words, leave the labels as they are.
+        if mine is other or mine.labels() != other.labels():
+            return mine is other
+        words = (labelled_words(splits[splits.compared], "form")[-1] for splits in (mine, other))
+        return all(np.array_equal(*columns) for columns in zip(*words))
+
+    @classmethod
+    def floor_frozen(
+        cls, config: LabelConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        scoring = scoring_of(config, splits.labels() or ())
+        return label_probe_scores(scoring, [(name, splits[name]) for name in config.splits], encoder)
+
+    def adapt(self, config: LabelConfig) -> None:
+        super().adapt(config)
+        if not config.crf:
+            self.chain = build_chain(config, self.scoring.labels)
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits of the words of a batch that has edges: ``[W, classes]``."""
@@ -405,6 +457,55 @@ class LabelTask(LearningTask):
         if self.metrics[0].name == "exact":
             return sentence[np.unique(group, return_index=True)[1]]
         return sentence
+
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return label_floors(self.scoring, splits["train"], splits[split], split, LOOKUP)
+
+    def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
+        example, group, place = (column.numpy() for column in outputs[3:6])
+        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+        words = texts_of(cast(LabelDataset, splits.in_memory(split)).words)
+        if self.metrics[0].name == "exact":  # a row is a group of words
+            example, columns = example[np.unique(group, return_index=True)[1]], {}
+        elif words:
+            columns["word"] = [words[n][k] for n, k in zip(example.tolist(), place.tolist())]
+        return columns | ({"text": [" ".join(words[n]) for n in example.tolist()]} if words else {})
+
+    def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
+        scoring, words = self.scoring, scored_words(outputs)
+        prediction = outputs[0].numpy()
+        found = {"labels": scoring.table(prediction, words)}
+        dataset: Any = splits[split]
+        if "type_id" in dataset._data:
+            found["types"] = exact_by_type(dataset, scoring.exact(prediction, words)[0], words)
+        if "mark" in dataset._data:
+            codes = [scoring.codes(numbers, words) for numbers in (prediction, words.target)]
+            found |= f1_by_place(dataset, codes[0], codes[1], words)
+        return found
+
+    def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """The label of each word, with its probability."""
+        logits = self(batch)
+        numbers = self.predict(cast(Batch, batch), logits).cpu().tolist()
+        shares = logits.double().softmax(dim=1).cpu()
+        words = [word for tree in trees for word in tree.form]
+        rows = [
+            (f"{word}\t{(state.labels or ())[number]}", float(share[number]))
+            for word, number, share in zip(words, numbers, shares)
+        ]
+        return [Answer("words", state.config.task, tuple(rows))]
+
+    def predict_file(self, request: FileRequest) -> FilePrediction:
+        from graphdep.tasks.labels.predict import predict_conllu, predict_json_lines
+
+        suffix, name = request.source.suffix.lower(), request.state.config.task
+        predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
+        if suffix not in predict or request.lines is not None:
+            raise ValueError(
+                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
+                f"{' or '.join(predict)} file (got {str(request.source)!r})"
+            )
+        return predict[suffix](self, request)
 
     def _words(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Target, example in the batch and number there of each word, those that were cut away at the end."""

@@ -36,7 +36,6 @@ from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.sentence import Sentence, truncate
-from graphdep.tasks.labels.model import LabelTask
 from graphdep.tasks.labels.settings import LabelConfig
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState
@@ -114,7 +113,7 @@ class WordPredictor:
         self.config, self.state, self.name = cast(LabelConfig, state.config), state, name
         self.batch_size, self.progress, self._given = batch_size, progress, parser
         self.device = resolve_device(device)
-        self.task = cast(LabelTask, task).to(self.device).eval()
+        self.task = task.to(self.device).eval()
         self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
         self.parsed = self.parser_failures = self.cut_words = 0
 
@@ -221,7 +220,7 @@ _KEY = "misc:Label"
 """Where the labels of a model go that has not learned them from a column."""
 
 
-def predict_conllu(task: LabelTask, request: FileRequest) -> FilePrediction:
+def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     """A CoNLL-U file whose words have the labels that a model gives them, in the column that it has learned,
     else in MISC as ``Label``; all else stays as it is. The model reads trees as it was trained: the file's
     own, or a parser's; and marks where it had a ``mark_key``. Words that a pretrained encoder has no room for
@@ -284,7 +283,7 @@ def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, nee
 _LABELS = "labels"
 
 
-def predict_json_lines(task: LabelTask, request: FileRequest) -> FilePrediction:
+def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     """A file of ``{"words": [...], "mark": 3}`` with the ``labels`` that a model gives the words; those that
     are there are replaced, and all else stays as it is. ``head`` and ``deprel`` are the tree of a sentence;
     one without them is parsed. A word that is not read, beyond the limit of words or where a pretrained

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.data import BatchSampler, Sampler, SequentialSampler
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
@@ -24,16 +27,20 @@ from graphdep.datasets.post_training import (
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.metrics.scores import ACCURACY, PERPLEXITY
 from graphdep.nn.models.selection import PostTrainingModel, masked_nodes
+from graphdep.nn.pretrained import PretrainedEncoder, load_masked_word_head
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+from graphdep.tasks.post_training.family import ENCODER
 from graphdep.tasks.post_training.settings import LOSS, PostTrainingConfig
-from graphdep.training.build import fingerprint_of
+from graphdep.tasks.selection.model import read_pair
+from graphdep.training.build import Parts, backbone_of, fingerprint_of, load_pretrained, make_optimizer
 from graphdep.training.config import TrainConfig
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, SharedBatches
-from graphdep.training.splits import NO_WORDS, Splits
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.splits import NO_WORDS, SharedBatches, Splits, check_length
 from graphdep.training.task import resolve_task
+from graphdep.transforms.edge_set import CLS
 from graphdep.vocab.relations import RelationVocab
-
-if TYPE_CHECKING:
-    from graphdep.nn.pretrained import PretrainedEncoder
+from graphdep.vocab.vocab import Vocab
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +170,52 @@ class PostTrainingTask(LearningTask):
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
 
+    @classmethod
+    def build(cls, config: PostTrainingConfig, parts: Parts) -> Self:
+        assert parts.pretrained is not None
+        how: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
+        return cls(PostTrainingModel(parts.pretrained), cls.make_edges(config), make_optimizer(config), **how)
+
+    @classmethod
+    def reads(cls, config: PostTrainingConfig) -> frozenset[str]:
+        return super().reads(config) | {CLS}
+
+    @classmethod
+    def load(
+        cls,
+        config: PostTrainingConfig,
+        splits: tuple[str, ...],
+        vocab: Vocab | None = None,
+        pretrained: PretrainedEncoder | None = None,
+        *known: Any,
+    ) -> Splits:
+        pretrained = pretrained or load_pretrained(config)
+        check_length(config, pretrained)
+        return load_post_training_splits(config, splits, pretrained)
+
+    def begin(self, config: PostTrainingConfig) -> None:
+        load_masked_word_head(self.model.words, config.encoder)
+
+    def finish(self, folder: Path) -> None:
+        """Writes the encoder for :func:`~graphdep.nn.pretrained.loading`, whole or not at all."""
+        part = folder / f"{ENCODER}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        backbone_of(self.model).save_pretrained(part)
+        shutil.rmtree(folder / ENCODER, ignore_errors=True)
+        os.replace(part, folder / ENCODER)
+
+    def example(
+        self,
+        config: PostTrainingConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """The last turns of a context, and the response; no word is masked."""
+        tokens = backbone_of(self.model).tokens
+        return read_pair(texts, parser, tokens, relations, config.max_length, config.short_context)
+
     def loss(self, batch: Batch) -> Tensor:
         words, relevance = self.model(batch)
         target = batch.mlm_target[masked_nodes(batch)]
@@ -204,8 +257,8 @@ class PostTrainingTask(LearningTask):
         urc = F.cross_entropy(relevance.double(), y, reduction="none")
         return y.numpy(), (loss.double() / pieces + urc).numpy()
 
-    def floor(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         """What no skill gets: the most frequent label."""
         y = outputs[4].numpy()
         assert ACCURACY.floor is not None
-        return {f"{prefix}_relevance_accuracy": ACCURACY.floor(y, y)}
+        return {f"{split}_relevance_accuracy": ACCURACY.floor(y, y)}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import BatchSampler, DataLoader, Sampler
 from torch_geometric.data import Batch, Data
-from torch_geometric.transforms import BaseTransform
+from torch_geometric.transforms import BaseTransform, Compose
 from torch_geometric.utils import scatter
 
 from graphdep import transforms as T
@@ -30,15 +30,17 @@ from graphdep.nn.models.selection import SPEAKERS, SelectionModel
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import backbone_of, told
+from graphdep.training.build import Parts, backbone_of, grouped_optimizer, told
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, SharedBatches
-from graphdep.training.splits import EpochSampler, Splits
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.splits import EpochSampler, SharedBatches, Splits
 from graphdep.transforms.carried import carried, unread
 from graphdep.transforms.controls import example_hash, mix
+from graphdep.transforms.edge_set import CLS
 from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.options import choice
+from graphdep.visualization.side import Answer
 from graphdep.vocab.pieces import VocabTokens
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
@@ -435,6 +437,80 @@ class SelectionTask(LearningTask):
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
         self.ties, self.filter, self.recall = ties, filter, recall
 
+    @classmethod
+    def build(cls, config: SelectionConfig, parts: Parts) -> SelectionTask:
+        model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
+        options: dict[str, Any] = {
+            "ties": config.ties,
+            "filter": config.filter,
+            "recall": config.recall,
+            "warmup_steps": config.warmup_steps,
+            "seed": config.seed,
+        }
+        edges, optimizer = cls.make_edges(config), grouped_optimizer(config, model)
+        if config.objective is None:
+            return SelectionTask(model, edges, optimizer, **options)
+        model = cast(SelectionModel, model)  # the settings refuse an objective over others
+        return ObjectiveTask(model, edges, optimizer, weights=config.weights, **options)
+
+    @classmethod
+    def predictor(cls, task: str) -> str | None:
+        return "graphdep.tasks.selection.predict.ResponseSelector"
+
+    @classmethod
+    def load(cls, config: SelectionConfig, splits: tuple[str, ...], *known: Any) -> Splits:
+        """Splits of the corpus, which every objective makes its own examples of."""
+        return SelectionSplits(**vars(super().load(config, splits, *known)))
+
+    @classmethod
+    def make_edges(cls, config: SelectionConfig) -> BaseTransform:
+        """As of every task, and the marks that the model of an objective reads."""
+        check_sia_edges(config)
+        edges, further = super().make_edges(config), objective_edges(config)
+        return Compose([edges, *further]) if further else edges
+
+    @classmethod
+    def reads(cls, config: SelectionConfig) -> frozenset[str]:
+        if config.readout != "cls" or (config.sia_edges and CLS in carried(sia_edges(config))):
+            return super().reads(config)
+        return super().reads(config) | {CLS}
+
+    @classmethod
+    def comparable(cls, mine: Splits, other: Splits) -> bool:
+        """Models of words and of pieces rank the same pools: those whose candidates are right and wrong in
+        the same places, and of whose texts ten are the same.
+        """
+        if mine is other:
+            return True
+        one, two = (cast(SelectionDataset, splits[splits.compared]) for splits in (mine, other))
+        ours, theirs = ((data.labels().tolist(), data.groups().tolist()) for data in (one, two))
+        if ours != theirs:
+            return False
+        spread = range(0, len(one), max(1, len(one) // 10))
+        return all(one.sentences(number) == two.sentences(number) for number in spread)
+
+    @classmethod
+    def floor_frozen(
+        cls, config: SelectionConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        return {
+            name: value
+            for split in config.splits[1:]
+            for name, value in cosine_scores(config, splits[split], split, encoder).items()
+        }
+
+    def adapt(self, config: SelectionConfig) -> None:
+        super().adapt(config)
+        self.ties, self.filter, self.recall = config.ties, config.filter, config.recall
+        encoder = self.model.encoder
+        if isinstance(encoder, M.SIA) != (config.sia_edges is not None):
+            raise ValueError(
+                f"'sia_edges' cannot be {config.sia_edges!r}: the model was trained "
+                f"{'with' if config.sia_edges is None else 'without'} layers of SIA"
+            )
+        if isinstance(encoder, M.SIA):
+            encoder.edges = sia_edges(config)
+
     def loss(self, batch: Batch) -> Tensor:
         if isinstance(self.model, MatchingModel):
             return self.model.loss(batch, batch.y)
@@ -451,10 +527,27 @@ class SelectionTask(LearningTask):
         scores = ranking_metrics(ranked, y, group, self.ties, prefix=prefix, **self._options(group))
         return {f"{prefix}_loss": float(loss), **scores}
 
-    def floor(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         """What random scores get in the same pools."""
         _, y, group, _ = outputs
-        return random_floor(y, group, prefix=prefix, **self._options(group))
+        return random_floor(y, group, prefix=split, **self._options(group))
+
+    def example(
+        self,
+        config: SelectionConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """The last turns of a context, and the response."""
+        tokens = tokens_of(self.model, vocab)
+        return read_pair(texts, parser, tokens, relations, config.max_length, config.max_turns)
+
+    def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """How well the response fits."""
+        score = float(self.model(batch).double().sigmoid()[0])
+        return [Answer("ranking", "how well the response fits", ((trees[-1].text, score),))]
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """P@1 of every pool that counts: what random scores get, and what the model gets."""

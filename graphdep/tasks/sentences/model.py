@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
@@ -22,11 +22,27 @@ from graphdep.datasets.base.rows import spread_rows
 from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.nn import models as M
 from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
-from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig
-from graphdep.training.build import add_syntax, build_encoder, pretrained_edges
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig, Sentences, of_nodes
+from graphdep.training.build import (
+    Parts,
+    add_syntax,
+    build_encoder,
+    encoder_reads,
+    grouped_optimizer,
+    make_optimizer,
+    pretrained_edges,
+)
+from graphdep.training.family import FilePrediction, FileRequest, Published, label_columns
 from graphdep.training.floors import frozen_vectors
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import EncoderTask, MakeOptimizer, Outputs
 from graphdep.training.splits import Splits
+from graphdep.training.task import resolve_task
+from graphdep.transforms.edge_set import CLS_ALL, ROOT
+from graphdep.visualization.side import Answer
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Vocab
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
@@ -189,7 +205,11 @@ def fit_probe(
 logger = logging.getLogger("graphdep.training")
 
 
-class SentenceTask(LearningTask):
+def _spec(config: SentenceConfig) -> Sentences:
+    return cast(Sentences, config.spec)
+
+
+class SentenceTask(EncoderTask):
     """Learns a label or a grade of sentences or of pairs of sentences.
 
     Args:
@@ -223,6 +243,49 @@ class SentenceTask(LearningTask):
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
         self.goal, self.metrics = goal, goal.metrics
         self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
+
+    @classmethod
+    def build(cls, config: SentenceConfig, parts: Parts) -> Self:
+        spec = _spec(config)
+        classes = parts.num_classes or spec.num_classes
+        if parts.pretrained is None:
+            sizes = parts.num_words, parts.num_relations, parts.vectors
+            model = build_model(config, *sizes, num_classes=classes)
+            optimizer = make_optimizer(config)
+        else:
+            model = build_pretrained_model(config, classes, parts.num_relations, parts.pretrained)
+            optimizer = grouped_optimizer(config, model)
+        schedule: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
+        return cls(model, cls.make_edges(config), spec.goal, optimizer, **schedule)
+
+    @classmethod
+    def predictor(cls, task: str) -> str | None:
+        classifies = cast(Sentences, resolve_task(task)).goal.classifies
+        own = "SequenceClassifier" if classifies else "SentenceEncoder"
+        return f"graphdep.tasks.sentences.predict.{own}"
+
+    @classmethod
+    def published_for(cls, task: str, given: Mapping[str, Any]) -> Published | None:
+        return of_nodes() if given.get("node_labels") else super().published_for(task, given)
+
+    @classmethod
+    def reads(cls, config: SentenceConfig) -> frozenset[str]:
+        return encoder_reads(config) | {CLS_ALL if config.pretrained else ROOT}
+
+    @classmethod
+    def known_labels(cls, config: SentenceConfig) -> bool:
+        return config.kind == "csv"
+
+    @classmethod
+    def comparable(cls, mine: Splits, other: Splits) -> bool:
+        # Other words make a perplexity another number, but not the label of a sentence.
+        return mine is other or torch.equal(mine.targets(mine.compared), other.targets(other.compared))
+
+    @classmethod
+    def floor_frozen(
+        cls, config: SentenceConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        return probe_scores(_spec(config).goal, splits, config.splits, encoder)
 
     def on_train_start(self) -> None:
         # Beforehand, in the order of the data: batches of other epochs would give other last digits, and a
@@ -263,6 +326,46 @@ class SentenceTask(LearningTask):
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         logits, y = outputs
         return self.goal.compared(logits, y)
+
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return self.goal.floor(splits.targets("train"), outputs[1], split)
+
+    def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
+        columns = label_columns(*self.compared(outputs), splits.labels())
+        texts = splits.in_memory(split).texts()
+        if len(texts) != len(outputs[1]):  # a filter of one's own has left some out
+            return columns
+        names = ["text"] if len(texts[0]) == 1 else [f"text_{place + 1}" for place in range(len(texts[0]))]
+        return columns | {name: list(column) for name, column in zip(names, zip(*texts))}
+
+    def example(
+        self,
+        config: SentenceConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        if len(texts) != config.num_texts:
+            what = {1: "one text", 2: "a pair of texts"}[config.num_texts]
+            raise ValueError(f"'texts' must be {what}, as the model was trained on (got {len(texts)})")
+        return super().example(config, vocab, relations, texts, parser)
+
+    def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """The classes with their probabilities, or the number."""
+        logits, task = self(batch).double().cpu(), state.config.task
+        if not self.goal.classifies:
+            return [Answer("number", task, (("the model gives", float(self.goal.predict(logits)[0])),))]
+        labels = state.labels or range(logits.size(1))
+        order = logits[0].argsort(descending=True, stable=True).tolist()
+        shares = logits.softmax(dim=1)[0].tolist()
+        rows = [(str(labels[number]), shares[number]) for number in order]
+        return [Answer("classes", task, tuple(rows))]
+
+    def predict_file(self, request: FileRequest) -> FilePrediction:
+        from graphdep.tasks.sentences.predict import predict_rows
+
+        return predict_rows(self, request)
 
 
 def _reads_no_word(batch: Batch) -> bool:

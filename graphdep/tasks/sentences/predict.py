@@ -28,7 +28,6 @@ from graphdep.parsing.enhanced import check_arcs, check_engine, enhance
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, join_sentences
-from graphdep.tasks.sentences.model import SentenceTask
 from graphdep.tasks.sentences.settings import SentenceConfig, Sentences
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState
@@ -101,7 +100,7 @@ class Predictor:
         self.parser = parsing.resolve_parser(parser, **self.config.parser_options())
         self.batch_size, self.progress, self.limit = batch_size, progress, limit
         self.device = resolve_device(device)
-        self.task = cast(SentenceTask, task).to(self.device).eval()
+        self.task = task.to(self.device).eval()
         self.tokens: Tokens | None = backbone_of(task.model).tokens if config.pretrained else None
         self.parser_failures = self.cut_words = self.cut_examples = 0
 

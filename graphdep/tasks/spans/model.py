@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import UNKNOWN, spread_rows
-from graphdep.datasets.spans.base import SpanDataset
+from graphdep.datasets.base.rows import UNKNOWN, Label, spread_rows
+from graphdep.datasets.spans.base import SpanDataset, mark_spans
+from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
 from graphdep.metrics.metric import Metric
-from graphdep.metrics.scores import NOTHING
+from graphdep.metrics.scores import NOTHING, label_table
 from graphdep.nn.models.heads import SpanModel, SpanReadout
+from graphdep.parsing.enhanced import enhance
+from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
+from graphdep.tasks.spans.family import LOOKUP
 from graphdep.tasks.spans.settings import SpanConfig
-from graphdep.training.build import Parts, complete_encoder, start_encoder
+from graphdep.training.build import (
+    Parts,
+    complete_encoder,
+    grouped_optimizer,
+    make_optimizer,
+    start_encoder,
+)
+from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask
 from graphdep.training.splits import Splits
+from graphdep.visualization.side import Answer
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Vocab
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
@@ -63,7 +78,10 @@ def check_splits(config: SpanConfig, splits: Splits) -> None:
         raise ValueError(f"'path' is between two spans, but examples of {other.corpus} have one (got True)")
 
 
-class SpanTask(LearningTask):
+_MOST = 12  # labels that are shown of an answer
+
+
+class SpanTask(WordTask):
     """Learns a label for the marked spans of a sentence.
 
     The loss is the mean cross entropy of the examples of a batch whose label is known and none of whose spans
@@ -100,6 +118,51 @@ class SpanTask(LearningTask):
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
         self.metrics, self.reported = metrics, reported
         self._codes = np.array([*codes, NOTHING, UNKNOWN])
+
+    @classmethod
+    def build(cls, config: SpanConfig, parts: Parts) -> Self:
+        if parts.labels is None:
+            raise ValueError("'labels' must be given: they are those of the data")
+        model = build_span_model(config, parts, len(parts.labels))
+        scratch = parts.pretrained is None
+        optimizer = make_optimizer(config) if scratch else grouped_optimizer(config, model)
+        return cls._of(config, parts.labels, model, optimizer)
+
+    @classmethod
+    def _of(
+        cls,
+        config: SpanConfig,
+        labels: Sequence[Label],
+        model: nn.Module,
+        optimizer: MakeOptimizer | None = None,
+    ) -> Self:
+        task = config.span_task
+        codes, schedule = task.codes(labels, config.outside), (config.warmup_steps, config.seed)
+        how: dict[str, Any] = dict(zip(("warmup_steps", "seed"), schedule))
+        return cls(model, cls.make_edges(config), codes, task.metrics, task.reported, optimizer, **how)
+
+    @classmethod
+    def predictor(cls, task: str) -> str | None:
+        return "graphdep.tasks.spans.predict.SpanClassifier"
+
+    @classmethod
+    def load(cls, config: SpanConfig, splits: tuple[str, ...], *known: Any) -> Splits:
+        found = super().load(config, splits, *known)
+        check_splits(config, found)
+        return found
+
+    @classmethod
+    def comparable(cls, mine: Splits, other: Splits) -> bool:
+        # Other trees and words leave the labels as they are.
+        same = mine.labels() == other.labels()
+        return mine is other or (
+            same and torch.equal(mine.targets(mine.compared), other.targets(other.compared))
+        )
+
+    @classmethod
+    def floor_frozen(cls, config: SpanConfig, splits: Splits, encoder: PretrainedEncoder) -> dict[str, float]:
+        task = cls._of(config, splits.labels() or [], nn.Identity())
+        return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
 
     def loss(self, batch: Batch) -> Tensor:
         known = (batch.y >= 0) & (batch.lost == 0)
@@ -138,6 +201,47 @@ class SpanTask(LearningTask):
     def groups(self, outputs: Outputs) -> np.ndarray:
         """The sentence of each example."""
         return outputs[3].numpy()
+
+    def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return span_floors(self, splits["train"], splits[split], split, LOOKUP)
+
+    def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
+        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+        dataset = splits.in_memory(split)
+        texts = texts_of(dataset.texts)  # of the split, of which the dataset may be a part
+        return columns | ({"text": [texts[n][0] for n in dataset.example_id.tolist()]} if texts else {})
+
+    def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
+        dataset = cast(SpanDataset, splits[split])
+        target, prediction = self.compared(outputs)
+        codes = self.codes(np.arange(len(dataset.labels))).tolist()
+        names = {UNKNOWN: "(unknown)", **dict(zip(codes, map(str, dataset.labels)))}
+        rows = [{**row, "label": names[int(row["label"])]} for row in label_table(prediction, target)]
+        return {"labels": sorted(rows, key=lambda row: str(row["label"]))}
+
+    def example(
+        self, config: SpanConfig, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
+    ) -> tuple[Data, list[Sentence]]:
+        """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, and its tree."""
+        if len(texts) != 1:
+            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+        marked = mark_text(*read_tags(texts[0]))
+        trees = parser.parse_words([marked.words])
+        read = trees if config.arcs == "basic" else enhance(trees, config.arcs, config.engine)
+        data = self.encoded(read, config, vocab, relations)
+        return mark_spans(data, SpanExample(marked.words, marked.spans).marks), trees
+
+    def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """The labels with their probabilities, the best first."""
+        shares = self(batch).double().softmax(dim=1)[0].cpu()
+        order = shares.argsort(descending=True, stable=True)[:_MOST].tolist()
+        rows = [(str((state.labels or ())[number]), float(shares[number])) for number in order]
+        return [Answer("classes", state.config.task, tuple(rows))]
+
+    def predict_file(self, request: FileRequest) -> FilePrediction:
+        from graphdep.tasks.spans.predict import predict_rows
+
+        return predict_rows(self, request)
 
     def codes(self, numbers: np.ndarray) -> np.ndarray:
         """What labels are to the metrics, by their numbers. -1, a label that training does not have, and -2,

@@ -26,7 +26,6 @@ from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read
 from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
-from graphdep.tasks.spans.model import SpanTask
 from graphdep.tasks.spans.settings import SpanConfig
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState
@@ -172,7 +171,7 @@ class SpanPredictor:
         self.config, self.state, self.name = cast(SpanConfig, state.config), state, name
         self.batch_size, self.progress, self.limit, self._given = batch_size, progress, limit, parser
         self.device = resolve_device(device)
-        self.task = cast(SpanTask, task).to(self.device).eval()
+        self.task = task.to(self.device).eval()
         self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
         self.parsed = self.parser_failures = self.lost_spans = 0
 
@@ -258,7 +257,7 @@ class SpanPredictor:
         return logits.double().softmax(dim=-1)
 
 
-def predict_rows(task: SpanTask, request: FileRequest) -> FilePrediction:
+def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     """A file in one of the layouts of :class:`~graphdep.datasets.OwnSpans`, with or without labels, and what
     a model predicts for each row. ``head`` and ``deprel`` are the tree of a sentence; one without them is
     parsed. A row of which a span is not read, beyond the limit of words or where a pretrained encoder has no

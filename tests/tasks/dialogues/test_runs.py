@@ -10,7 +10,7 @@ from graphdep.tasks.dialogues.model import read_responses, spread_over
 from graphdep.tasks.dialogues.settings import DIALOGUE_MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.config import RESULT
-from graphdep.training.learning_task import TokenBatchSampler
+from graphdep.training.splits import TokenBatchSampler
 from graphdep.training.table import write_report
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_dialogues

@@ -11,7 +11,6 @@ pytest.importorskip("transformers")
 from graphdep.metrics.scores import NOTHING
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.labels import model as frozen
-from graphdep.tasks.labels.family import LabelFamily
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.floors import frozen_words
 
@@ -80,7 +79,7 @@ def test_scores_are_those_of_the_splits(of_roles, encoder, model, max_length, mo
 
     real = frozen.LabelScoring.scores
     monkeypatch.setattr(frozen.LabelScoring, "scores", scores)
-    found = LabelFamily().floor_frozen(config, splits, model)
+    found = frozen.LabelTask.floor_frozen(config, splits, model)
     names = {
         f"{split}_{name}" for split in ("val", "test") for name in ("accuracy", "f1", "macro_f1", "exact")
     }

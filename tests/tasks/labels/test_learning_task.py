@@ -5,11 +5,11 @@ import torch
 from torch.nn import functional as F
 from torch_geometric.data import Batch
 
-from graphdep.tasks import family_of
 from graphdep.tasks.labels.model import LabelTask, word_losses
 from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts
+from graphdep.training.family import build_task
 from graphdep.training.learning_task import join_outputs
 from graphdep.transforms import PRESETS, resolve
 from graphdep.transforms.carried import carried
@@ -29,7 +29,7 @@ def make(splits, tiny, model: str = "dt", **settings: object) -> LabelTask:
     torch.manual_seed(0)
     config = TrainConfig.of(model, **{**tiny, **settings})
     parts = Parts(len(splits.vocab), len(splits.relations), labels=splits.labels())
-    task = family_of("ud-tags").build(config, parts)
+    task = build_task(config, parts)
     torch.nn.init.normal_(task.model.head.lin.weight)
     return task.double().eval()
 
@@ -103,4 +103,4 @@ def test_losses_of_words():
 def test_labels_are_those_of_the_data(splits, tiny):
     config = TrainConfig.of(**tiny)
     with pytest.raises(ValueError, match="'labels' must be given"):
-        family_of("ud-tags").build(config, Parts(len(splits.vocab), len(splits.relations)))
+        build_task(config, Parts(len(splits.vocab), len(splits.relations)))

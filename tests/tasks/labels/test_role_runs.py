@@ -134,7 +134,7 @@ def test_rows_of_words_and_of_pieces_are_compared(of_roles, on_encoder, tmp_path
         name: load_splits(config, pretrained=load_pretrained(config) if config.pretrained else None)
         for name, config in configs.items()
     }
-    comparable = family_of("propbank-ewt").comparable
+    comparable = family_of("propbank-ewt").task_class.comparable
     assert comparable(splits["bilstm"], splits["bert"])
     assert not comparable(splits["bilstm"], splits["heads"])
 

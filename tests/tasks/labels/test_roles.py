@@ -13,11 +13,11 @@ from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
 from graphdep.datasets.labels.words import bio_of, spans_of
-from graphdep.tasks import family_of
 from graphdep.tasks.labels.model import LabelTask
 from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.family import build_task
 from graphdep.training.learning_task import example_numbers, gather_rows, join_outputs
 
 # Those over constituents: tests/tasks/test_constituents.py.
@@ -32,9 +32,7 @@ def make(splits, settings, model: str = "dt", **more: object) -> LabelTask:
     torch.manual_seed(0)
     sizes = len(splits.vocab), len(splits.relations)
     pretrained = load_pretrained(config) if config.pretrained else None
-    task = family_of("propbank-ewt").build(
-        config, Parts(*sizes, pretrained=pretrained, labels=splits.labels())
-    )
+    task = build_task(config, Parts(*sizes, pretrained=pretrained, labels=splits.labels()))
     torch.nn.init.normal_(task.model.head.lin.weight)
     if config.crf:
         torch.nn.init.normal_(task.chain.transition)
@@ -297,7 +295,7 @@ def test_a_chain_needs_labels_that_it_has_rules_for(spans, of_roles):
     config = TrainConfig.of(**of_roles, form="spans", decode="viterbi")
     parts = Parts(len(spans.vocab), len(spans.relations), labels=("O", "B-A", "I-A", "I-B"))
     with pytest.raises(ValueError, match="rules of spans ask for B-B before I-B, and training has none"):
-        family_of("propbank-ewt").build(config, parts)
+        build_task(config, parts)
     parts = Parts(len(spans.vocab), len(spans.relations), labels=("B-A", "I-A"))
     with pytest.raises(ValueError, match="'crf' needs 'O' among the labels of training"):
-        family_of("propbank-ewt").build(TrainConfig.of(**of_roles, form="spans", crf=True), parts)
+        build_task(TrainConfig.of(**of_roles, form="spans", crf=True), parts)

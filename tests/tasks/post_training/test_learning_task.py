@@ -109,7 +109,7 @@ def test_the_floor_is_the_most_frequent_label():
     task = make_task()
     y = torch.tensor([0, 0, 1, 2])
     outputs = (torch.zeros(4), torch.ones(4).long(), torch.zeros(4).long(), torch.zeros(4, 3), y)
-    assert task.floor(outputs, "val") == {"val_relevance_accuracy": 0.5}
+    assert task.floor(None, "val", outputs) == {"val_relevance_accuracy": 0.5}
 
 
 def test_both_are_learnt():

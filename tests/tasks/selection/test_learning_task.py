@@ -89,7 +89,7 @@ def test_options_reach_the_metrics():
 def test_floor_is_what_equal_scores_get():
     found = outputs(LOGITS, LABELS, GROUPS)
     equal = outputs([0.0] * len(LOGITS), LABELS, GROUPS)
-    floor = task().floor(found, "test")
+    floor = task().floor(None, "test", found)
     scores = task().score(equal, "test")
     assert floor == pytest.approx({name: scores[name] for name in floor})
     assert floor["test_P@1"] == pytest.approx((1 / 4 + 2 / 4) / 2)

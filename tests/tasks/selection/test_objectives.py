@@ -23,8 +23,7 @@ from graphdep.tasks.selection.settings import OBJECTIVES, ObjectiveSettings
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task
-from graphdep.training.learning_task import SharedBatches
-from graphdep.training.splits import EpochSampler
+from graphdep.training.splits import EpochSampler, SharedBatches
 from tests.kit.tiny_corpora import write_tiny_selection
 from tests.kit.tiny_encoder import write_tiny_encoder
 

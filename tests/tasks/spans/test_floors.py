@@ -9,10 +9,10 @@ from sklearn.metrics import accuracy_score, f1_score
 from graphdep.datasets.spans.rows import span_key
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.parsing import resolve_parser
-from graphdep.tasks import family_of
 from graphdep.tasks.spans.model import span_floors
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.family import build_task
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 OUTSIDE = {"semeval2010": "Other", "conll04": "none"}
@@ -58,7 +58,7 @@ def slow_floors(task: str, train, split, lost) -> dict[str, float]:
 def made(config, splits):
     pretrained = load_pretrained(config) if config.pretrained else None
     parts = Parts(len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels())
-    return family_of(config.task).build(config, parts)
+    return build_task(config, parts)
 
 
 @pytest.mark.parametrize("task", ["conll04", "aspects", "spans"])

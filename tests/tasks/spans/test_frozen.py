@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.spans import model as frozen
-from graphdep.tasks.spans.family import SpanFamily
+from graphdep.tasks.spans.model import SpanTask
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.ablation import ablate
 from graphdep.training.floors import frozen_words
@@ -52,7 +52,7 @@ def test_a_run_has_it(of_task, on_encoder, model, tmp_path, task):
     config = config_of(of_task, on_encoder, task)
     splits = load_splits(config)
     result = train(config, tmp_path, splits=splits)
-    assert result["floor_frozen"] == SpanFamily().floor_frozen(config, splits, model)
+    assert result["floor_frozen"] == SpanTask.floor_frozen(config, splits, model)
     assert result["floor_frozen"].keys() == {n for n in result["metrics"] if not n.endswith("_loss")}
 
 
@@ -61,7 +61,7 @@ def test_a_row_that_does_not_pass_it_is_called_untrained(of_task, on_encoder, tm
     settings = {k: v for k, v in config.to_dict().items() if k in {*on_encoder, "root", "parser"}}
     for value, told in ((1.0, True), (-1.0, False)):
         floor = {f"{split}_macro_f1": value for split in ("val", "test")}
-        monkeypatch.setattr(SpanFamily, "floor_frozen", lambda *args, floor=floor: floor)
+        monkeypatch.setattr(SpanTask, "floor_frozen", lambda *args, floor=floor: floor)
         folder = tmp_path / str(value)
         summary = ablate("semeval2010", ["bert"], [0], folder, settings={**settings, "max_epochs": 1})
         assert ("- UNTRAINED bert: test_macro_f1" in markdown(summary)) is told

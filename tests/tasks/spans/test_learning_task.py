@@ -10,11 +10,11 @@ from torch.utils.data import DataLoader as PlainLoader
 from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
-from graphdep.tasks import family_of
 from graphdep.tasks.spans.model import SpanTask
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
 from graphdep.training.encoder_config import WORD_MODELS
+from graphdep.training.family import build_task
 from graphdep.training.learning_task import example_numbers, gather_rows, join_outputs
 from graphdep.transforms import PRESETS
 
@@ -30,7 +30,7 @@ def make(splits, settings, model: str = "dt", **more: object) -> SpanTask:
     torch.manual_seed(0)
     pretrained = load_pretrained(config) if config.pretrained else None
     parts = Parts(len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels())
-    task = family_of(config.task).build(config, parts)
+    task = build_task(config, parts)
     torch.nn.init.normal_(task.model.head.lin.weight)
     if config.pretrained:  # its marks start without an effect
         torch.nn.init.normal_(task.model.encoder.marks.weight)
@@ -243,6 +243,4 @@ def test_rows_of_several_processes_are_those_of_one(splits, short, monkeypatch, 
 
 def test_classes_are_those_of_the_data(splits, short):
     with pytest.raises(ValueError, match="'labels' must be given"):
-        family_of("semeval2010").build(
-            TrainConfig.of(**short), Parts(len(splits.vocab), len(splits.relations))
-        )
+        build_task(TrainConfig.of(**short), Parts(len(splits.vocab), len(splits.relations)))

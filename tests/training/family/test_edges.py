@@ -105,7 +105,7 @@ def is_started(*args, **kwargs):
 def no_data(monkeypatch):
     """Fails where data are asked for."""
     for family in families():
-        monkeypatch.setattr(type(family), "load", is_started)
+        monkeypatch.setattr(family.task_class, "load", is_started)
 
 
 WRONG = r"'edges' cannot be 'dt': they carry types .* model 'transformer.* does not read \(model 'dt'"
@@ -151,7 +151,7 @@ def test_a_row_fits_its_own_edges_and_is_built_of_what_reads_them(task, model):
     labels = ("Other", "Cause-Effect(e1,e2)") if task == "semeval2010" else ("A", "B")
     encoder = build_task(config.replace(**SMALL), Parts(50, 801, num_classes=3, labels=labels)).model.encoder
     graph = encoder if isinstance(encoder, GraphTransformer) else encoder.encoder
-    said = family_of(task).reads(config) - {ROOT, CLS, CLS_ALL, NODES, CLIQUES}
+    said = family_of(task).task_class.reads(config) - {ROOT, CLS, CLS_ALL, NODES, CLIQUES}
     assert graph.reads - {CLIQUES} == said
 
 
@@ -159,7 +159,7 @@ def test_a_row_fits_its_own_edges_and_is_built_of_what_reads_them(task, model):
 @pytest.mark.parametrize("model", ["transformer", "dt", "g2g", "gate", "lisa", "bert", "bert-dt", "bert-g2g"])
 def test_words_take_edges_exactly_where_their_model_reads_them(model, edges):
     config = TrainConfig.of(model, task="ud-tags", edges=edges)
-    own = family_of("ud-tags").own_edges(config, edges)
+    own = family_of("ud-tags").task_class.own_edges(config, edges)
     there = carried(own[0])
     expected = {
         TYPES: {"dt", "g2g", "gate", "bert-dt", "bert-g2g"},

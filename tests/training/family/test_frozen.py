@@ -14,12 +14,13 @@ pytest.importorskip("transformers")
 from graphdep.data import NodeType
 from graphdep.metrics import MSE, ranking_metrics
 from graphdep.nn.pretrained import load_encoder
+from graphdep.tasks import resolve_task
 from graphdep.tasks.sentences import model as sentences
-from graphdep.tasks.sentences.family import SentenceFamily
+from graphdep.tasks.sentences.model import SentenceTask
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.ablation import ablate
-from graphdep.training.family import TaskFamily
 from graphdep.training.floors import frozen_vectors
+from graphdep.training.learning_task import LearningTask
 from graphdep.training.table import markdown, table_cells
 from graphdep.training.task import family_of
 from tests.kit.tiny_corpora import write_tiny_selection
@@ -89,7 +90,7 @@ def test_the_pool_must_be_known(encoder):
 def test_candidates_are_ranked_by_the_cosine(folder, encoder, short, pools):
     config = TrainConfig.of("bert", **pools, **short)
     splits = load_splits(config)
-    found = family_of("ubuntu").floor_frozen(config, splits, encoder)
+    found = family_of("ubuntu").task_class.floor_frozen(config, splits, encoder)
     expected = {}
     for split in ("val", "test"):
         pairs = [splits[split][number] for number in range(len(splits[split]))]
@@ -105,8 +106,8 @@ def test_linear_models_learn_what_a_word_tells(task, encoder, short, corpus, opi
     own = opinions if task == "sst" else {**corpus, "task": task}
     config = TrainConfig.of("bert", **own, **short)
     splits = load_splits(config)
-    found = SentenceFamily().floor_frozen(config, splits, encoder)
-    metrics = SentenceFamily.tasks[task].goal.metrics
+    found = SentenceTask.floor_frozen(config, splits, encoder)
+    metrics = resolve_task(task).goal.metrics
     assert found.keys() == {f"{split}_{metric.name}" for split in ("val", "test") for metric in metrics}
     assert all(np.isfinite(value) for value in found.values())
     if task == "sst":
@@ -152,7 +153,7 @@ def test_training_examples_are_limited(monkeypatch, encoder, short, corpus):
     real = sentences.fit_probe
     monkeypatch.setattr(sentences, "LIMIT_TRAIN", 12)
     monkeypatch.setattr(sentences, "fit_probe", fit)
-    SentenceFamily().floor_frozen(config, splits, encoder)
+    SentenceTask.floor_frozen(config, splits, encoder)
     assert sizes == [(12, 12, 10)]
 
 
@@ -163,7 +164,7 @@ def test_a_run_has_it_and_is_else_the_same_without(task, short, pools, corpus, t
     splits = load_splits(config)
     result = train(config, tmp_path / "with", splits=splits)
     without = train(dataclasses.replace(config, floor_frozen=False), tmp_path / "without", splits=splits)
-    assert result["floor_frozen"] == family_of(task).floor_frozen(config, splits, encoder)
+    assert result["floor_frozen"] == family_of(task).task_class.floor_frozen(config, splits, encoder)
     assert result["floor_frozen"].keys() <= result["metrics"].keys()
     assert without["floor_frozen"] == {}
     assert result["metrics"] == without["metrics"]
@@ -173,18 +174,18 @@ def test_a_run_has_it_and_is_else_the_same_without(task, short, pools, corpus, t
 
 def test_models_without_a_pretrained_encoder_have_none(tiny, tmp_path):
     assert train(TrainConfig.of("dt", task="sick-e", **tiny), tmp_path)["floor_frozen"] == {}
-    assert TaskFamily.floor_frozen(None, None, None, None) == {}
+    assert LearningTask.floor_frozen(None, None, None) == {}
 
 
 def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, monkeypatch):
     calls = []
 
-    def counted(self, *args):
+    def counted(*args):
         calls.append(args)
-        return real(self, *args)
+        return real(*args)
 
-    real = SentenceFamily.floor_frozen
-    monkeypatch.setattr(SentenceFamily, "floor_frozen", counted)
+    real = SentenceTask.floor_frozen
+    monkeypatch.setattr(SentenceTask, "floor_frozen", counted)
     settings = {**corpus, **short}
     summary = ablate("sick-e", ["bert", "bert-dt"], [0, 1], tmp_path, settings=settings)
     assert len(calls) == 1

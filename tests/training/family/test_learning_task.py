@@ -11,7 +11,8 @@ from graphdep import Sentence, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention import layout as layout_module
 from graphdep.tasks import ENTAILMENT, SentenceTask
-from graphdep.training.learning_task import LearningTask, LinearSchedule, epoch_seed
+from graphdep.training.learning_task import LearningTask, LinearSchedule
+from graphdep.training.splits import epoch_seed
 from graphdep.transforms import resolve
 
 

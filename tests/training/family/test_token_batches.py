@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.training.learning_task import TokenBatchSampler
+from graphdep.training.splits import TokenBatchSampler
 
 
 @given(
