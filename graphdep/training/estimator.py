@@ -8,10 +8,10 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -20,17 +20,20 @@ from rich.progress import track
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep import parsing
 from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_folder
-from graphdep.io.limits import check_limit, shown
+from graphdep.io.limits import MAX_WORDS, check_limit, shown
 from graphdep.io.process import plain_console
-from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
+from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import RunState, load_task, save_task
 from graphdep.training.config import TrainConfig, resolve_model
-from graphdep.training.family import load_splits
+from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
 from graphdep.training.run import run_folder, train_model
 from graphdep.training.task import family_of
@@ -124,6 +127,148 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
+# Examples that are in memory at a time.
+_CHUNK = 4096
+
+
+class Predictor:
+    """A trained model that is asked: on its device, in evaluation mode, with its parser.
+
+    :attr:`parsed` counts the sentences of the last call that had no tree, :attr:`parser_failures` those of
+    them that have a chain for a tree.
+
+    Args:
+        task, state: As :func:`graphdep.training.load_task` gives them.
+        family: The name of the family that it must be of.
+        answers: What it is asked for, in messages.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the one of the
+            training if that is ``"bundled"``. It is resolved when a text needs it.
+        name: What the model is called in messages, such as its file.
+        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
+            :obj:`None`)
+        limit: Words of a text at most, and whether a longer one is cut. (default: 10,000 words, an error)
+        cache: SQLite file that keeps the parses. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
+            device.
+    """
+
+    def __init__(
+        self,
+        task: Any,
+        state: RunState,
+        family: str,
+        answers: str,
+        parser: str | Parser | None,
+        name: str,
+        *,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
+        cache: str | Path | None = None,
+    ) -> None:
+        check_batch_size(batch_size)
+        check_family(name, state.config, family, answers)
+        check_weights(task, name)
+        self.config, self.state, self.name = cast(Any, state.config), state, name
+        self.batch_size, self.progress, self.limit = batch_size, progress, limit
+        self.device = resolve_device(device)
+        self.task = task.to(self.device).eval()
+        self._given, self._cache = parser, cache
+        self.parsed = self.parser_failures = 0
+
+    @cached_property
+    def parser(self) -> Parser:
+        """The parser, for what the model reads of a parse."""
+        named = parser_to_use(self.name, self.config.parser, self._given)
+        options: dict[str, Any] = {} if isinstance(named, Parser) else {"progress": self.progress}
+        return resolve_parser(named, cache=self._cache, **self.config.parser_options(), **options)
+
+    def parse_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
+        """One tree a text."""
+        trees, self.parser_failures = parse_joined(self.parser, texts, roots=roots)
+        return trees
+
+    def parse_words(self, sentences: Sequence[Sequence[str] | Sentence]) -> list[Sentence]:
+        """The tree of each sentence: its own, or that of the parser for a list of words."""
+        words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
+        self.parsed, self.parser_failures = len(words), 0
+        parsed: Iterator[Sentence] = iter(())
+        if words:
+            before = self.parser.failures
+            parsed = iter(self.parser.parse_words(words))
+            self.parser_failures = self.parser.failures - before
+        return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
+
+    def data(self, trees: list[Sentence]) -> Data:
+        """The trees of one example as the model reads them."""
+        data: Data = self.task.encoded(trees, self.config, self.state.vocab, self.state.relations)
+        return data
+
+    def graphs(self, trees: list[Sentence]) -> list[Sentence]:
+        """The trees, or the enhanced graphs that the model reads."""
+        arcs = self.config.arcs
+        return trees if arcs == "basic" else parsing.enhance(trees, arcs, self.config.engine)
+
+    def chunks(self, count: int, what: str = "predicting", size: int = _CHUNK) -> Iterator[slice]:
+        """The parts of so many examples that are in memory at a time."""
+        starts = range(0, count, size)
+        for start in tracked(starts, what, self.progress, much=len(starts) > 1):
+            yield slice(start, start + size)
+
+    def batches(
+        self, made: Sequence[Data], what: str = "", *, much: bool = False
+    ) -> Iterator[tuple[list[int], Batch]]:
+        """Batches of examples with their edges, and the numbers of the examples; shown where it says what is
+        done with them, by itself if there is much of it.
+        """
+        batches = batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size)
+        for numbers in tracked(batches, what, self.progress if what else False, much=much):
+            batch = Batch.from_data_list([made[number] for number in numbers])
+            yield numbers, self.task.edges(batch.to(self.device))
+
+    def check_finite(self, outputs: Tensor) -> Tensor:
+        """The outputs; raises :class:`ValueError` if one is not finite."""
+        if not outputs.isfinite().all():
+            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
+        return outputs
+
+
+class CheckpointModel(HubModel):
+    """Base of what has no training of its own and answers from a checkpoint; arguments as of a subclass."""
+
+    family: ClassVar[str]
+    """The name of the family of its tasks."""
+    answers: ClassVar[str]
+    """What one gives, in messages."""
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str],
+        *,
+        parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+    ) -> None:
+        check_batch_size(batch_size)
+        options: dict[str, Any] = {"batch_size": batch_size, "device": device, "progress": progress}
+        options |= {"limit": WordLimit(max_words, truncate), "cache": cache}
+        self.checkpoint, self.parser_failures = os.fspath(checkpoint), 0
+        self._own = load_task(checkpoint, edges)
+        self._predictor = Predictor(*self._own, self.family, self.answers, parser, self.checkpoint, **options)
+        self.config, self.model = self._predictor.config, self._predictor.task.model
+        self.parser = self._predictor.parser
+
+
 _SCRATCH = (None, "transformer")
 
 
@@ -141,8 +286,6 @@ class TaskEstimator(HubModel, BaseEstimator):
     """What one that was fitted is called in messages."""
     answers: ClassVar[str]
     """What one gives, in messages."""
-    predictor: ClassVar[Callable[..., Any]]
-    """Makes what predicts of a trained task, its state, a parser and a name; it has :obj:`labels`."""
     own: ClassVar[tuple[str, ...]] = ()
     """Settings that :meth:`_train_on` gets from the subclass."""
     needed: ClassVar[tuple[str, ...]] = ("train",)
@@ -165,7 +308,7 @@ class TaskEstimator(HubModel, BaseEstimator):
     max_words: int
     truncate: bool
     settings: dict[str, Any]
-    _predictor: Any = None
+    _predictor: Predictor | None = None
     _trained_edges: str | BaseTransform | None = None
 
     def _keep(self, given: Mapping[str, Any]) -> None:
@@ -180,8 +323,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
         kept or others, such as ``--train`` (for the floor) and ``--test``.
         """
-        check_is_fitted(self, "classes_")
-        save_task(file, self._predictor.task, self._predictor.state)
+        save_task(file, *self._trained())
 
     @classmethod
     def load(
@@ -214,6 +356,8 @@ class TaskEstimator(HubModel, BaseEstimator):
         task, state = load_task(file, edges)
         config = state.config
         check_family(os.fspath(file), config, family_of(cls.task).name, cls.answers)
+        if cls._classes(state) is None:
+            raise ValueError(f"{os.fspath(file)}: trained on the task {config.task!r}, which has no classes")
         options: dict[str, Any] = {
             "parser": parser_to_use(file, config.parser, parser),
             "device": device,
@@ -227,25 +371,39 @@ class TaskEstimator(HubModel, BaseEstimator):
         loaded._set(task, state, os.fspath(file))
         return loaded
 
-    def _set(self, task: Any, state: RunState, name: str) -> None:
+    def _set(self, task: Any, state: RunState, name: str, progress: bool | None = False) -> None:
         """Takes up a trained model."""
-        parser = self._parser_to_predict(state.config)
         options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = type(self).predictor(task, state, parser, name, progress=False, **options)
-        labels = predictor.labels
-        if labels is None:
-            raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
-        # As scikit-learn's scorers of probabilities have the classes.
-        self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        options |= {"progress": progress, "limit": self._limit, "cache": self.cache}
+        family = family_of(self.task).name
+        self._predictor = Predictor(task, state, family, self.answers, self.parser, name, **options)
         self._trained_edges = self.edges
-        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
+        if (labels := self._classes(state)) is not None:
+            # As scikit-learn's scorers of probabilities have the classes.
+            self._order = sorted(range(len(labels)), key=labels.__getitem__)
+            self.classes_ = np.array([labels[number] for number in self._order])
 
-    def _ready(self) -> Any:
+    @classmethod
+    def _classes(cls, state: RunState) -> Any:
+        """The classes of a trained model by their numbers; :obj:`None` where it gives numbers."""
+        return [str(label) for label in state.labels or ()]
+
+    @classmethod
+    def _of_request(cls, task: Any, request: FileRequest) -> Self:
+        """A trained model that answers for a file."""
+        limit = {"max_words": request.limit.max_words, "truncate": request.limit.truncate}
+        asked = cls(parser=cast(Any, request.parser), batch_size=request.batch_size, **cast(Any, limit))
+        asked._set(task, request.state, request.checkpoint, None)
+        return asked
+
+    def _ready(self) -> Predictor:
         """What predicts, in batches as the argument says now."""
-        check_is_fitted(self, "classes_")
+        if self._predictor is None:
+            check_is_fitted(self, "classes_")
+        assert self._predictor is not None
         batch_size = plain(self.batch_size)
         check_batch_size(batch_size)
-        self._predictor.batch_size = batch_size
+        self._predictor.batch_size, self._predictor.limit = batch_size, self._limit
         return self._predictor
 
     @property
@@ -253,8 +411,8 @@ class TaskEstimator(HubModel, BaseEstimator):
         return WordLimit(plain(self.max_words), plain(self.truncate))
 
     def _trained(self) -> tuple[Any, RunState]:
-        check_is_fitted(self, "classes_")
-        return self._predictor.task, self._predictor.state
+        known = self._ready()
+        return known.task, known.state
 
     def _result(self) -> Mapping[str, Any] | None:
         return getattr(self, "result_", None)
@@ -310,12 +468,6 @@ class TaskEstimator(HubModel, BaseEstimator):
         if self.folder is not None:
             return None
         return Path(_parses_of_process(os.getpid()).name, "parses.sqlite")
-
-    def _parser_to_predict(self, config: Any) -> str | Parser:
-        """The parser, with its parses where a file for them was named."""
-        if self.cache is None:
-            return self.parser
-        return resolve_parser(self.parser, cache=Path(self.cache), **config.parser_options())
 
     def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
         if not isinstance(self.parser, str):

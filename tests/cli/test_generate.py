@@ -209,7 +209,7 @@ def test_the_parser_of_a_checkpoint_has_to_be_given(run, checkpoint, dialogues, 
 @pytest.fixture
 def chat(checkpoint, monkeypatch):
     """Sends lines to the chat; any text has a tree there."""
-    monkeypatch.setattr("graphdep.tasks.dialogues.predict.resolve_parser", lambda *_, **__: Chains())
+    monkeypatch.setattr("graphdep.training.estimator.resolve_parser", lambda *_, **__: Chains())
     arguments = ["generate", "--checkpoint", checkpoint, "--parser", "bundled"]
     return lambda text: CliRunner().invoke(app, arguments, input=text)
 

@@ -6,37 +6,25 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import join_utterances, utterance_data
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis
 from graphdep.io.limits import MAX_WORDS, check_list, check_texts
-from graphdep.nn.models.dialogue import DialogueModel
-from graphdep.parsing.parser import Parser, WordLimit, parse_joined
-from graphdep.parsing.resolver import resolve_parser
+from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig
-from graphdep.training.checkpoint import load_task
-from graphdep.training.estimator import (
-    batches_by_size,
-    check_batch_size,
-    check_family,
-    check_weights,
-    parser_to_use,
-    resolve_device,
-    tracked,
-)
-from graphdep.training.hub import HubModel
+from graphdep.training.estimator import CheckpointModel
 from graphdep.vocab.vocab import detokenize
 
 _PROGRESS_FROM = 64
 
 
-class Responder(HubModel):
+class Responder(CheckpointModel):
     """Responses of a trained model to dialogues in raw text.
 
     Texts are parsed on the way, each different one once. As in training, the model reads the last turns of a
@@ -78,6 +66,8 @@ class Responder(HubModel):
         2
     """
 
+    family, answers = "dialogue", "responses"
+
     def __init__(
         self,
         checkpoint: str | os.PathLike[str],
@@ -92,21 +82,18 @@ class Responder(HubModel):
         truncate: bool = False,
         **decoding: Any,
     ) -> None:
-        check_batch_size(batch_size)
-        self.limit = WordLimit(max_words, truncate)
-        self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = self._own = load_task(checkpoint, edges)
-        check_family(self.checkpoint, state.config, "dialogue", "responses")
-        self.config = cast(DialogueConfig, state.config)
+        super().__init__(
+            checkpoint,
+            parser=parser,
+            edges=edges,
+            batch_size=batch_size,
+            device=device,
+            progress=progress,
+            cache=cache,
+            max_words=max_words,
+            truncate=truncate,
+        )
         self.decoding = _decode_config(self.config, decoding)
-        self.device = resolve_device(device)
-        self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
-        check_weights(self.model, self.checkpoint)
-        self.vocab, self.relations = state.vocab, state.relations
-        name = parser_to_use(checkpoint, self.config.parser, parser)
-        options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
-        self.parser = resolve_parser(name, cache=cache, **options)
-        self.parser_failures = 0
 
     def respond(self, contexts: Sequence[Sequence[str]]) -> list[list[str]]:
         """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first,
@@ -131,29 +118,31 @@ class Responder(HubModel):
         limited = [self._limited(number, context) for number, context in enumerate(contexts)]
         examples = self._examples([context[-self.config.max_turns :] for context in limited])
         found: list[list[Hypothesis]] = [[] for _ in examples]
-        batches = batches_by_size([data.num_nodes for data in examples], self.batch_size)
         much = len(examples) >= _PROGRESS_FROM
-        for numbers in tracked(batches, "responding", self.progress, much=much):
-            batch = Batch.from_data_list([examples[number] for number in numbers])
-            responses = self.model.generate(self.edges(batch.to(self.device)), self.decoding)
+        for numbers, batch in self._predictor.batches(examples, "responding", much=much):
+            responses = self.model.generate(batch, self.decoding)
             for number, hypotheses in zip(numbers, responses):
                 found[number] = hypotheses
         return found
 
     def _limited(self, number: int, context: Sequence[str]) -> list[str]:
-        return [self.limit.text(t, f"'contexts[{number}][{place}]'") for place, t in enumerate(context)]
+        limit = self._predictor.limit
+        return [limit.text(t, f"'contexts[{number}][{place}]'") for place, t in enumerate(context)]
 
     def _examples(self, contexts: list[list[str]]) -> list[Data]:
         texts = list(dict.fromkeys(turn for context in contexts for turn in context))
-        trees, self.parser_failures = parse_joined(self.parser, texts, roots=self.config.roots)
+        known = self._predictor
+        trees = known.parse_texts(texts, self.config.roots)
+        vocab, relations = known.state.vocab, known.state.relations
+        self.parser_failures = known.parser_failures
         utterances = {
-            text: utterance_data(truncate(tree, self.config.max_words), self.vocab, self.relations)
+            text: utterance_data(truncate(tree, self.config.max_words), vocab, relations)
             for text, tree in zip(texts, trees)
         }
         return [join_utterances([utterances[turn] for turn in context]) for context in contexts]
 
     def _text(self, ids: Sequence[int]) -> str:
-        return detokenize(self.vocab.words_of(ids), truecase=self.config.lower)
+        return detokenize(self._predictor.state.vocab.words_of(ids), truecase=self.config.lower)
 
 
 def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeConfig:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from lightning import Callback
 from torch import Tensor
-from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep import parsing
-from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import mark_words
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
@@ -37,24 +33,13 @@ from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.labels.settings import LabelConfig
-from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState
 from graphdep.training.estimator import (
+    Predictor,
     TaskEstimator,
-    batches_by_size,
-    check_batch_size,
-    check_family,
-    check_weights,
-    parser_to_use,
     plain,
-    resolve_device,
-    tracked,
 )
 from graphdep.training.family import FilePrediction, FileRequest
-from graphdep.vocab.vocab import Tokens
-
-# Sentences that are in memory at a time.
-_CHUNK = 4096
 
 
 class WordAnswer(NamedTuple):
@@ -74,133 +59,6 @@ class WordAnswer(NamedTuple):
         cut = words - len(self.labels)
         rest = self.probabilities.new_zeros(cut, self.probabilities.size(1))
         return WordAnswer([*self.labels, *[None] * cut], torch.cat([self.probabilities, rest]))
-
-
-class WordPredictor:
-    """The labels that a model of the family gives words, as it was trained: by its chain, with marks.
-
-    :attr:`parsed` counts the sentences of the last call that had no tree, :attr:`parser_failures` those of
-    them that have a chain for a tree, :attr:`cut_words` the words without a label.
-
-    Args:
-        task, state: As :func:`graphdep.training.load_task` gives them.
-        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        name: What the model is called in messages, such as its file.
-        batch_size: Sentences a batch at most; fewer where they are long. (default: :obj:`64`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
-            :obj:`None`)
-
-    Raises:
-        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
-            device.
-    """
-
-    def __init__(
-        self,
-        task: Any,
-        state: RunState,
-        parser: str | Parser,
-        name: str,
-        *,
-        batch_size: int = 64,
-        device: str | torch.device | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        check_batch_size(batch_size)
-        check_family(name, state.config, "labels", "labels of words")
-        check_weights(task, name)
-        self.config, self.state, self.name = cast(LabelConfig, state.config), state, name
-        self.batch_size, self.progress, self._given = batch_size, progress, parser
-        self.device = resolve_device(device)
-        self.task = task.to(self.device).eval()
-        self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
-        self.parsed = self.parser_failures = self.cut_words = 0
-
-    @property
-    def takes_marks(self) -> bool:
-        """Whether the model has learned from marks."""
-        return takes_marks(self.state)
-
-    @property
-    def needs_marks(self) -> bool:
-        """Whether all sentences that it has learned from had a mark."""
-        return needs_marks(self.state)
-
-    @cached_property
-    def parser(self) -> Parser:
-        """The parser, once some sentence needs it."""
-        return parsing.resolve_parser(self._given, **self.config.parser_options())
-
-    @property
-    def labels(self) -> list[str]:
-        """The classes by their numbers."""
-        return [str(label) for label in self.state.labels or ()]
-
-    def trees(self, sentences: Sequence[Sequence[str] | Sentence]) -> list[Sentence]:
-        """The tree of each sentence: its own, or that of the parser for a list of words."""
-        words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
-        self.parsed, self.parser_failures = len(words), 0
-        parsed = iter(self._parse(words) if words else [])
-        return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
-
-    def answers(self, trees: Sequence[Sentence], marks: Sequence[int | None]) -> list[WordAnswer]:
-        """What the model says of the words of each tree, as the marked word, from 0, sees them.
-
-        Raises:
-            ValueError: If an output is not finite.
-        """
-        self.cut_words = 0
-        found: list[WordAnswer] = []
-        starts = range(0, len(trees), _CHUNK)
-        for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
-            found += self._chunk(trees[start : start + _CHUNK], marks[start : start + _CHUNK])
-        self.cut_words = sum(label is None for answer in found for label in answer.labels)
-        return found
-
-    def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
-        before = self.parser.failures
-        trees = self.parser.parse_words(words)
-        self.parser_failures = self.parser.failures - before
-        return trees
-
-    @torch.inference_mode()
-    def _chunk(self, trees: Sequence[Sentence], marks: Sequence[int | None]) -> list[WordAnswer]:
-        arcs, engine = self.config.arcs, self.config.engine
-        graphs = trees if arcs == "basic" else parsing.enhance(trees, arcs, engine)
-        made = [self._data(*pair) for pair in zip(graphs, marks)]
-        found: dict[int, WordAnswer] = {}
-        for numbers in batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size):
-            batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
-            left = [int(made[number].word.max()) + 1 for number in numbers]
-            answers = self._batch(batch, left)
-            found |= {number: answer.padded(len(trees[number])) for number, answer in zip(numbers, answers)}
-        return [found[number] for number in range(len(trees))]
-
-    def _data(self, tree: Sentence, mark: int | None) -> Data:
-        data = trees_data(
-            [tree],
-            self.state.relations,
-            vocab=self.state.vocab,
-            tokens=self.tokens,
-            max_length=self.config.max_length,
-            arcs=self.config.arcs,
-            phrases=self.config.reads_constituents,
-            segment=[0],
-        )
-        if self.config.marked:
-            mark_words(data, [int(word == mark) for word in range(len(tree))])
-        return data
-
-    def _batch(self, batch: Batch, left: list[int]) -> Iterator[WordAnswer]:
-        batch = self.task.edges(batch)
-        logits = self.task(batch).float()
-        if not logits.isfinite().all():
-            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
-        best = self.task.predict(batch, logits).cpu().split(left)
-        shares = logits.double().softmax(dim=-1).cpu().split(left)
-        for numbers, share in zip(best, shares):
-            yield WordAnswer([self.labels[number] for number in numbers.tolist()], share)
 
 
 def takes_marks(state: RunState) -> bool:
@@ -243,16 +101,13 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     for name, given in (("text_columns", request.text_columns), ("truncate", request.limit.truncate)):
         if given:
             raise ValueError(f"{name!r} is for files of texts (got {given!r})")
-    own = config.reads_own_trees
-    parser = "bundled" if own else parser_to_use(request.checkpoint, config.parser, request.parser)
-    predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
+    own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
     sentences = read_conllu(request.source, max_words=request.limit.max_words)
-    trees = predictor.trees(sentences if own else [sentence.form for sentence in sentences])
     marks = _marks(request, sentences, mark_key, needs_marks(state))
-    answers = predictor.answers(trees, marks)
+    answers = model._answers(sentences if own else [sentence.form for sentence in sentences], marks)
     column = Column(config.key, config.absent) if config.has_key else Column(_KEY)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
-    words, failures, cut = sum(map(len, sentences)), predictor.parser_failures, predictor.cut_words
+    words, failures, cut = sum(map(len, sentences)), model.parser_failures, model.cut_words
     counts = {"key": column.key, "parser_failures": failures, "cut_words": cut}
     return FilePrediction(
         "".join(format_conllu(sentence) + "\n" for sentence in named),
@@ -295,7 +150,6 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
         OSError: If the file cannot be read.
     """
     state = cast(RunState, request.state)
-    config = cast(LabelConfig, state.config)
     if request.text_columns:
         raise ValueError(f"'text_columns' is for files of texts (got {request.text_columns!r})")
     rows = read_text_rows(request.source, ["words"])
@@ -304,10 +158,8 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     sentences = [_sentence(row, request.limit) for row in rows]
     needs, takes = needs_marks(state), takes_marks(state)
     marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]
-    whole = all(isinstance(sentence, Sentence) for sentence in sentences)
-    parser = "bundled" if whole else parser_to_use(request.checkpoint, config.parser, request.parser)
-    predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
-    answers = predictor.answers(predictor.trees(sentences), marks)
+    model = WordLabeller._of_request(task, request)
+    answers = model._answers(sentences, marks)
     lines, cut = [], 0
     for row, answer in zip(rows, answers):
         missing = len(row.values["words"]) - len(answer.labels)
@@ -318,16 +170,16 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
         sum(len(row.values["words"]) for row in rows),
         sum(_LABELS in row.values for row in rows),
     )
-    counts = {"parsed": predictor.parsed, "parser_failures": predictor.parser_failures, "cut_words": cut}
+    parsed, failures = model._ready().parsed, model.parser_failures
+    counts = {"parsed": parsed, "parser_failures": failures, "cut_words": cut}
     return FilePrediction(
         "".join(lines),
         {"sentences": len(rows), "words": words, **counts, "replaced": replaced},
         [
             *([f"{plural(replaced, 'row')} had labels, which are replaced"] if replaced else []),
             *([f"{plural(cut, 'word')} not read, and without a label"] if cut else []),
-            f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {predictor.parsed} of "
-            "them parsed, "
-            f"{predictor.parser_failures} with a chain tree",
+            f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {parsed} of them parsed, "
+            f"{failures} with a chain tree",
         ],
     )
 
@@ -418,13 +270,11 @@ class WordLabeller(TaskEstimator):
 
     task = "labels"
     answers = "labels of words"
-    predictor = WordPredictor
     called = "the labeller"
     own = ("scheme", "outside")
     usual_models = ("dt", "bert-dt")
     scheme: str
     outside: str | None
-    _predictor: WordPredictor | None = None
 
     def __init__(
         self,
@@ -482,7 +332,7 @@ class WordLabeller(TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`fit`.
         """
-        return [answer.labels for answer in self._answers(sentences, marks)]
+        return [answer.labels for answer in self._asked(sentences, marks)]
 
     def predict_proba(self, sentences: Any, marks: Any = None) -> list[np.ndarray]:
         """For each sentence the probability of each label at each word, ``[words, num_classes]``, float64: of
@@ -492,7 +342,7 @@ class WordLabeller(TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`fit`.
         """
-        answers = self._answers(sentences, marks)
+        answers = self._asked(sentences, marks)
         return [answer.probabilities.numpy()[:, self._order] for answer in answers]
 
     def score(self, sentences: Any, labels: Any, marks: Any = None) -> float:
@@ -553,21 +403,57 @@ class WordLabeller(TaskEstimator):
             examples.append(example.cut(self._limit))
         return examples
 
-    def _answers(self, sentences: Any, marks: Any) -> list[WordAnswer]:
-        predictor: WordPredictor = self._ready()
+    def _asked(self, sentences: Any, marks: Any) -> list[WordAnswer]:
         read = self._read(sentences, marks)
-        _check_marks(predictor, read)
+        _check_marks(self._ready().state, read)
         kept = [one.cut(self._limit) for one in read]
-        trees = predictor.trees([one.words if one.tree is None else one.tree for one in kept])
-        answers = predictor.answers(trees, [one.mark for one in kept])
+        given = [one.words if one.tree is None else one.tree for one in kept]
+        answers = self._answers(given, [one.mark for one in kept])
         whole = [answer.padded(len(one)) for answer, one in zip(answers, read)]
-        self.parser_failures = predictor.parser_failures
         self.cut_words = sum(answer.labels.count(None) for answer in whole)
         return whole
 
+    def _answers(
+        self, sentences: Sequence[Sequence[str] | Sentence], marks: Sequence[int | None]
+    ) -> list[WordAnswer]:
+        """What the model says of the words of each sentence, as the marked word, from 0, sees them: by its
+        chain, with marks.
 
-def _check_marks(predictor: WordPredictor, read: Sequence[LabelledWords]) -> None:
-    needs, takes = predictor.needs_marks, predictor.takes_marks
+        Raises:
+            ValueError: If an output is not finite.
+        """
+        known = self._ready()
+        trees = known.parse_words(sentences)
+        found: list[WordAnswer] = []
+        for part in known.chunks(len(trees)):
+            found += self._chunk(known, trees[part], marks[part])
+        self.parser_failures = known.parser_failures
+        self.cut_words = sum(answer.labels.count(None) for answer in found)
+        return found
+
+    @torch.inference_mode()
+    def _chunk(
+        self, known: Predictor, trees: list[Sentence], marks: Sequence[int | None]
+    ) -> list[WordAnswer]:
+        made = [known.data([graph]) for graph in known.graphs(trees)]
+        if known.config.marked:
+            for data, tree, mark in zip(made, trees, marks):
+                mark_words(data, [int(word == mark) for word in range(len(tree))])
+        found: dict[int, WordAnswer] = {}
+        labels = self._classes(known.state)
+        for numbers, batch in known.batches(made):
+            left = [int(made[number].word.max()) + 1 for number in numbers]
+            logits = known.check_finite(known.task(batch).float())
+            best = known.task.predict(batch, logits).cpu().split(left)
+            shares = logits.double().softmax(dim=-1).cpu().split(left)
+            for number, one, share in zip(numbers, best, shares):
+                answer = WordAnswer([labels[label] for label in one.tolist()], share)
+                found[number] = answer.padded(len(trees[number]))
+        return [found[number] for number in range(len(trees))]
+
+
+def _check_marks(state: RunState, read: Sequence[LabelledWords]) -> None:
+    needs, takes = needs_marks(state), takes_marks(state)
     for number, one in enumerate(read):
         if one.mark is None and needs:
             raise ValueError(

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
-from torch_geometric.transforms import BaseTransform
+from torch_geometric.data import Data
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.io.limits import MAX_WORDS, check_list, check_texts
-from graphdep.nn.models.baselines.matching import MatchingModel
-from graphdep.nn.models.selection import SelectionModel
-from graphdep.parsing.parser import Parser, WordLimit, parse_joined
-from graphdep.parsing.resolver import resolve_parser
+from graphdep.io.limits import check_list, check_texts
 from graphdep.tasks.selection.model import tokens_of
-from graphdep.tasks.selection.settings import SelectionConfig
-from graphdep.training.checkpoint import load_task
-from graphdep.training.estimator import (
-    batches_by_size,
-    check_batch_size,
-    check_family,
-    check_weights,
-    parser_to_use,
-    resolve_device,
-    tracked,
-)
-from graphdep.training.hub import HubModel
+from graphdep.training.estimator import CheckpointModel
+from graphdep.vocab.vocab import Tokens
 
 # Pools whose examples are in memory at a time.
 _CHUNK = 64
@@ -50,7 +34,7 @@ class Ranking(NamedTuple):
     scores: list[float]
 
 
-class ResponseSelector(HubModel):
+class ResponseSelector(CheckpointModel):
     """Ranks the candidates for the next response in a dialogue, in raw text.
 
     Texts are parsed on the way, each different one once. What is longer than the model takes is cut as in
@@ -89,35 +73,17 @@ class ResponseSelector(HubModel):
         ([0, 1], 2)
     """
 
-    def __init__(
-        self,
-        checkpoint: str | os.PathLike[str],
-        *,
-        parser: str | Parser | None = None,
-        edges: str | BaseTransform | None = None,
-        batch_size: int = 64,
-        device: str | torch.device | None = None,
-        progress: bool | None = None,
-        cache: str | Path | None = None,
-        max_words: int = MAX_WORDS,
-        truncate: bool = False,
-    ) -> None:
-        check_batch_size(batch_size)
-        self.limit = WordLimit(max_words, truncate)
-        self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = self._own = load_task(checkpoint, edges)
-        check_family(self.checkpoint, state.config, "selection", "rankings")
-        self.config = cast(SelectionConfig, state.config)
-        self.device = resolve_device(device)
-        model = cast(SelectionModel | MatchingModel, task.model)
-        self.model, self.edges = model.to(self.device), task.edges
-        check_weights(self.model, self.checkpoint)
-        self.tokens, self.relations = tokens_of(self.model, state.vocab), state.relations
-        name = parser_to_use(checkpoint, self.config.parser, parser)
-        options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
-        self.parser = resolve_parser(name, cache=cache, **options)
-        self.parser_failures = 0
-        self.cut_words = {"context": 0, "candidates": 0}
+    family, answers = "selection", "rankings"
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """What the model reads of words."""
+        return tokens_of(self.model, self._predictor.state.vocab)
+
+    @cached_property
+    def cut_words(self) -> dict[str, int]:
+        """What was cut in the last call."""
+        return {"context": 0, "candidates": 0}
 
     def __repr__(self) -> str:
         about = f"task={self.config.task!r}, model={self.config.model!r}"
@@ -150,22 +116,24 @@ class ResponseSelector(HubModel):
         return self._rank([self._limited(pool, f"pools[{number}].") for number, pool in enumerate(pools)])
 
     def _limited(self, pool: Mapping[str, Sequence[str]], place: str) -> dict[str, list[str]]:
+        limit = self._predictor.limit
         return {
-            name: [self.limit.text(text, f"'{place}{name}[{n}]'") for n, text in enumerate(pool[name])]
+            name: [limit.text(text, f"'{place}{name}[{n}]'") for n, text in enumerate(pool[name])]
             for name in ("context", "candidates")
         }
 
     def _rank(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
         texts = list(dict.fromkeys(text for pool in pools for text in self._texts(pool)))
-        trees, self.parser_failures = parse_joined(self.parser, texts, roots="all")
+        known = self._predictor
+        trees, relations = known.parse_texts(texts, "all"), known.state.relations
+        self.parser_failures = known.parser_failures
         utterances = {
-            text: EncodedUtterance.of(tree, self.tokens, self.relations) for text, tree in zip(texts, trees)
+            text: EncodedUtterance.of(tree, self.tokens, relations) for text, tree in zip(texts, trees)
         }
         self.cut_words = {"context": 0, "candidates": 0}
-        starts = range(0, len(pools), _CHUNK)
         rankings: list[Ranking] = []
-        for start in tracked(starts, "ranking", self.progress, much=len(starts) > 1):
-            rankings += self._rank_some(pools[start : start + _CHUNK], utterances)
+        for part in known.chunks(len(pools), "ranking", _CHUNK):
+            rankings += self._rank_some(pools[part], utterances)
         return rankings
 
     def _texts(self, pool: Mapping[str, Sequence[str]]) -> list[str]:
@@ -200,14 +168,9 @@ class ResponseSelector(HubModel):
     def _scores(self, examples: list[Data]) -> Tensor:
         """Logits of the examples, on the CPU."""
         scores = torch.zeros(len(examples))
-        for numbers in batches_by_size([data.num_nodes for data in examples], self.batch_size):
-            batch = Batch.from_data_list([examples[number] for number in numbers])
-            scores[numbers] = self.model(self.edges(batch.to(self.device))).float().cpu()
-        if not scores.isfinite().all():
-            raise ValueError(
-                f"{self.checkpoint}: gives scores that are not finite: it has diverged in training"
-            )
-        return scores
+        for numbers, batch in self._predictor.batches(examples):
+            scores[numbers] = self.model(batch).float().cpu()
+        return self._predictor.check_finite(scores)
 
 
 def _ranking(logits: list[float]) -> Ranking:

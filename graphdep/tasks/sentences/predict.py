@@ -16,27 +16,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep import parsing
 from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance
-from graphdep.parsing.parser import Parser, WordLimit, parse_joined
+from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, join_sentences
-from graphdep.tasks.sentences.settings import SentenceConfig, Sentences
-from graphdep.training.build import backbone_of
+from graphdep.tasks.sentences.settings import Sentences
 from graphdep.training.checkpoint import RunState
 from graphdep.training.estimator import (
+    Predictor,
     TaskEstimator,
     batches_by_size,
     check_batch_size,
     check_family,
-    check_weights,
     parser_to_use,
     plain,
     resolve_device,
@@ -46,140 +44,10 @@ from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
 from graphdep.training.hub import HubModel
 from graphdep.vocab.relations import RelationVocab
-from graphdep.vocab.vocab import Tokens, Vocab
+from graphdep.vocab.vocab import Vocab
 
 if TYPE_CHECKING:
     from graphdep.visualization.plots import AttentionMap
-
-
-# Examples that are in memory at a time.
-_CHUNK = 4096
-
-
-class Predictor:
-    """The outputs of a model of a task on sentences, for raw texts.
-
-    Texts are parsed on the way, each different one once, and become the examples that training saw.
-    :attr:`parser_failures` counts the texts of the last call that have a chain for a tree, :attr:`cut_words`
-    its words that are not read since an example would be longer than the model takes, and
-    :attr:`cut_examples` the examples that they are of.
-
-    Args:
-        task, state: As :func:`graphdep.training.load_task` gives them.
-        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        name: What the model is called in messages, such as its file.
-        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
-            :obj:`None`)
-        limit: Words of a text at most, and whether a longer one is cut. (default: 10,000 words, an error)
-
-    Raises:
-        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
-            device.
-        ImportError: If the model reads enhanced graphs by pybart, which is not installed.
-    """
-
-    def __init__(
-        self,
-        task: Any,
-        state: RunState,
-        parser: str | Parser,
-        name: str,
-        *,
-        batch_size: int = 64,
-        device: str | torch.device | None = None,
-        progress: bool | None = None,
-        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
-    ) -> None:
-        check_batch_size(batch_size)
-        config = state.config
-        check_family(name, config, "sentence", "predictions for single texts or pairs")
-        check_weights(task.model, name)
-        self.config, self.state, self.name = cast(SentenceConfig, config), state, name
-        self.parser = parsing.resolve_parser(parser, **self.config.parser_options())
-        self.batch_size, self.progress, self.limit = batch_size, progress, limit
-        self.device = resolve_device(device)
-        self.task = task.to(self.device).eval()
-        self.tokens: Tokens | None = backbone_of(task.model).tokens if config.pretrained else None
-        self.parser_failures = self.cut_words = self.cut_examples = 0
-
-    @property
-    def labels(self) -> list[Any] | None:
-        """The names of the classes, or numbers where the checkpoint has no names; :obj:`None` where the model
-        gives numbers.
-        """
-        if not self.task.goal.classifies:
-            return None
-        task = self.config.spec
-        assert isinstance(task, Sentences)
-        return self.state.labels or list(range(task.num_classes))
-
-    def outputs(
-        self, examples: Sequence[tuple[str, ...]], place: Callable[[int, int], str] | None = None
-    ) -> Tensor:
-        """The model's outputs, ``[num_examples, C]``, on the CPU: logits of classes, or what a goal's
-        ``predict`` makes numbers of.
-
-        Args:
-            examples: One or two texts each, as many as the model was trained on, none of them blank.
-            place: What a text is called in messages, by the numbers of its example and in it.
-                (default: ``'examples[3]'``, of pairs ``'examples[3][0]'``)
-
-        Raises:
-            ValueError: If a text is longer than :obj:`limit`, before any is parsed; or an output is not
-                finite.
-        """
-        width = len(examples[0])
-        place = place or (lambda number, column: repr(place_in("examples", number, column, width)))
-        place_of: dict[str, str] = {}
-        cut: list[tuple[str, ...]] = []
-        for number, example in enumerate(examples):
-            places = [place(number, column) for column in range(len(example))]
-            cut.append(tuple(map(self.limit.text, example, places)))
-            for text, where in zip(cut[-1], places):
-                place_of.setdefault(text, where)
-        texts = list(place_of)
-        trees, self.parser_failures = parse_joined(self.parser, texts)
-        trees = [self.limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
-        if self.config.arcs != "basic":
-            trees = parsing.enhance(trees, self.config.arcs, self.config.engine)
-        tree_of = dict(zip(texts, trees))
-        self.cut_words = self.cut_examples = 0
-        starts = range(0, len(cut), _CHUNK)
-        parts = []
-        for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
-            some = cut[start : start + _CHUNK]
-            parts.append(self._outputs([[tree_of[text] for text in example] for example in some]))
-        return torch.cat(parts)
-
-    @torch.inference_mode()
-    def _outputs(self, examples: list[list[Sentence]]) -> Tensor:
-        made = [self._example(trees) for trees in examples]
-        outputs: dict[int, Tensor] = {}
-        for numbers in batches_by_size([data.num_nodes for data in made], self.batch_size):
-            batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
-            outputs |= zip(numbers, self.task(self.task.edges(batch)).float().cpu())
-        rows = torch.stack([outputs[number] for number in range(len(made))])
-        if not rows.isfinite().all():
-            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
-        return rows
-
-    def _example(self, trees: list[Sentence]) -> Data:
-        data = trees_data(
-            trees,
-            self.state.relations,
-            vocab=self.state.vocab,
-            tokens=self.tokens,
-            max_length=self.config.max_length,
-            arcs=self.config.arcs,
-            phrases=self.config.phrases_read,
-            segment=list(range(len(trees))),
-        )
-        cut = 0 if self.tokens is None else int(data.cut_words.sum())
-        self.cut_words += cut
-        self.cut_examples += cut > 0
-        return data
 
 
 def check_examples(name: str, examples: Any, num_texts: int | None = None) -> list[tuple[str, ...]]:
@@ -251,47 +119,52 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         ValueError: If the columns do not fit the model, or a row is wrong; names file and line.
         OSError: If the file cannot be read.
     """
-    state, source = cast(RunState, request.state), request.source
-    named = parser_to_use(request.checkpoint, state.config.parser, request.parser)
-    options: dict[str, Any] = {"batch_size": request.batch_size, "limit": request.limit}
-    predictor = Predictor(task, state, named, request.checkpoint, **options)
-    columns = _columns(request, predictor)
+    source, model = request.source, SequenceClassifier._of_request(task, request)
+    columns = _columns(request)
     if request.lines is None:
         rows = read_text_rows(source, columns)
     else:
         rows = rows_of_lines(source, request.lines, columns)
     examples = [tuple(row.text(column) for column in columns) for row in rows]
-    predicted = _predicted(
-        predictor, examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}"
-    )
-    names = None if predictor.labels is None else [str(label) for label in predictor.labels]
+    outputs = model._outputs(examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}")
+    labels = model._classes(request.state)
+    if labels is None:
+        numbers = task.goal.predict(outputs.double()).tolist()
+        predicted = [PredictedRow(number, None) for number in numbers]
+    else:
+        probabilities = outputs.double().softmax(dim=1)
+        named = [dict(zip(map(str, labels), row)) for row in probabilities.tolist()]
+        best = probabilities.argmax(dim=1).tolist()
+        predicted = [PredictedRow(labels[number], row) for number, row in zip(best, named)]
+    names = None if labels is None else [str(label) for label in labels]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
     return FilePrediction(
         text,
         {
             "rows": len(rows),
-            "parser_failures": predictor.parser_failures,
-            "cut_words": predictor.cut_words,
-            "cut_rows": predictor.cut_examples,
+            "parser_failures": model.parser_failures,
+            "cut_words": model.cut_words,
+            "cut_rows": model._cut_examples,
             "replaced": replaced,
         },
         [
             *(notes if replaced else []),
-            f"{plural(len(rows), 'row')}, {plural(predictor.parser_failures, 'text')} with a chain tree, "
-            f"{plural(predictor.cut_words, 'word')} cut in {plural(predictor.cut_examples, 'row')}",
+            f"{plural(len(rows), 'row')}, {plural(model.parser_failures, 'text')} with a chain tree, "
+            f"{plural(model.cut_words, 'word')} cut in {plural(model._cut_examples, 'row')}",
         ],
     )
 
 
-def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
+def _columns(request: FileRequest) -> list[str]:
     """The columns with the texts: those that are given, or those of the training, or if these are not there
     the usual ones.
     """
-    width = predictor.config.num_texts
+    config = request.state.config
+    width = config.num_texts
     if request.lines is not None:
         return ["text"] if width == 1 else ["text_1", "text_2"]
-    names: str | None = request.text_columns or getattr(predictor.config, "text_columns", None)
+    names: str | None = request.text_columns or getattr(config, "text_columns", None)
     if not request.text_columns:
         check_suffix("path", request.source)
         there = column_names(request.source)
@@ -301,7 +174,7 @@ def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
             return found[0]
     if names is None:
         raise ValueError(
-            f"{predictor.name}: trained on the task {predictor.config.task!r}, which does not say what your "
+            f"{request.checkpoint}: trained on the task {config.task!r}, which does not say what your "
             f"columns are called: give --text-columns (those of {request.source} are {', '.join(there)})"
         )
     columns = _split(names)
@@ -314,20 +187,6 @@ def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
 
 def _split(names: str) -> list[str]:
     return [name.strip() for name in names.split(",")]
-
-
-def _predicted(
-    predictor: Predictor, examples: list[tuple[str, ...]], place: Callable[[int, int], str]
-) -> list[PredictedRow]:
-    """What is new in each row."""
-    outputs, labels = predictor.outputs(examples, place), predictor.labels
-    if labels is None:
-        numbers = predictor.task.goal.predict(outputs.double()).tolist()
-        return [PredictedRow(number, None) for number in numbers]
-    probabilities = outputs.double().softmax(dim=1)
-    named = [dict(zip(map(str, labels), row)) for row in probabilities.tolist()]
-    best = probabilities.argmax(dim=1).tolist()
-    return [PredictedRow(labels[number], row) for number, row in zip(best, named)]
 
 
 _COLUMNS = ("first", "second")
@@ -393,12 +252,11 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
 
     task = "csv"
     answers = "predictions for single texts or pairs"
-    predictor = Predictor
     called = "the classifier"
     own = ("text_columns", "label_column")
     usual_models = ("dt", "bert-dam-basic")
     needed = ("train", *own)
-    _predictor: Predictor | None = None
+    cut_words = parser_failures = _cut_examples = 0
 
     def __init__(
         self,
@@ -464,11 +322,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`predict`.
         """
-        predictor: Predictor = self._ready()
-        predictor.limit = self._limit
-        examples = check_examples("X", X, predictor.config.num_texts)
-        logits = predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
-        self.parser_failures, self.cut_words = predictor.parser_failures, predictor.cut_words
+        examples = check_examples("X", X, self._ready().config.num_texts)
+        logits = self._outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
     def attention(self, X: Any) -> list[AttentionMap]:
@@ -481,9 +336,56 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         """
         from graphdep.visualization.attention import attention_of
 
-        known: Predictor = self._ready()
+        known = self._ready()
         examples = check_examples("X", X, known.config.num_texts)
         return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
+
+    @classmethod
+    def _classes(cls, state: RunState) -> list[Any] | None:
+        task = cast(Sentences, state.config.spec)
+        return (state.labels or list(range(task.num_classes))) if task.goal.classifies else None
+
+    def _outputs(self, examples: Sequence[tuple[str, ...]], place: Callable[[int, int], str]) -> Tensor:
+        """The model's outputs, ``[num_examples, C]``, on the CPU: logits of classes, or what a goal's
+        ``predict`` makes numbers of. Each different text is parsed once.
+
+        Args:
+            examples: One or two texts each, as many as the model was trained on, none of them blank.
+            place: What a text is called in messages, by the numbers of its example and in it.
+
+        Raises:
+            ValueError: If a text is longer than the limit, before any is parsed; or an output is not finite.
+        """
+        known = self._ready()
+        place_of: dict[str, str] = {}
+        cut: list[tuple[str, ...]] = []
+        for number, example in enumerate(examples):
+            places = [place(number, column) for column in range(len(example))]
+            cut.append(tuple(map(known.limit.text, example, places)))
+            for text, where in zip(cut[-1], places):
+                place_of.setdefault(text, where)
+        texts = list(place_of)
+        trees = known.parse_texts(texts)
+        trees = [known.limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
+        tree_of = dict(zip(texts, known.graphs(trees)))
+        self.parser_failures, self.cut_words, self._cut_examples = known.parser_failures, 0, 0
+        parts = [
+            self._chunk(known, [[tree_of[text] for text in example] for example in cut[part]])
+            for part in known.chunks(len(cut))
+        ]
+        return torch.cat(parts)
+
+    @torch.inference_mode()
+    def _chunk(self, known: Predictor, examples: list[list[Sentence]]) -> Tensor:
+        made = [known.data(trees) for trees in examples]
+        for data in made if known.config.pretrained else ():
+            words = int(data.cut_words.sum())
+            self.cut_words += words
+            self._cut_examples += words > 0
+        outputs: dict[int, Tensor] = {}
+        for numbers, batch in known.batches(made):
+            outputs |= zip(numbers, known.task(batch).float().cpu())
+        return known.check_finite(torch.stack([outputs[number] for number in range(len(made))]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

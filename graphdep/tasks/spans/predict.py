@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from lightning import Callback
 from sklearn.base import ClassifierMixin
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep import parsing
-from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
@@ -26,23 +23,13 @@ from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read
 from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
-from graphdep.tasks.spans.settings import SpanConfig
-from graphdep.training.build import backbone_of
-from graphdep.training.checkpoint import RunState
 from graphdep.training.estimator import (
+    Predictor,
     TaskEstimator,
-    batches_by_size,
-    check_batch_size,
-    check_family,
-    check_weights,
-    parser_to_use,
     plain,
-    resolve_device,
-    tracked,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
-from graphdep.vocab.vocab import Tokens
 
 
 def span_sentences(sentences: Any, spans: Any = None) -> list[SpanExample]:
@@ -114,10 +101,6 @@ def _ends(place: str, spans: Any) -> list[Any]:
     return [[plain(end) for end in span] if isinstance(span, (list, tuple)) else span for span in spans]
 
 
-# Examples that are in memory at a time.
-_CHUNK = 4096
-
-
 class SpanAnswer(NamedTuple):
     """What is said of an example.
 
@@ -131,132 +114,6 @@ class SpanAnswer(NamedTuple):
     probabilities: Tensor
 
 
-class SpanPredictor:
-    """The labels that a model of the family gives marked spans.
-
-    :attr:`parsed` counts the examples of the last call that had no tree, :attr:`parser_failures` those of
-    them that have a chain for a tree, :attr:`lost_spans` the examples without a label.
-
-    Args:
-        task, state: As :func:`graphdep.training.load_task` gives them.
-        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the one of the
-            training if that is ``"bundled"``, which is asked for where an example has no tree.
-        name: What the model is called in messages, such as its file.
-        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
-            :obj:`None`)
-        limit: Words of a sentence at most, of which the others are not read. (default: 10,000)
-
-    Raises:
-        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
-            device.
-    """
-
-    def __init__(
-        self,
-        task: Any,
-        state: RunState,
-        parser: str | Parser | None,
-        name: str,
-        *,
-        batch_size: int = 64,
-        device: str | torch.device | None = None,
-        progress: bool | None = None,
-        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
-    ) -> None:
-        check_batch_size(batch_size)
-        check_family(name, state.config, "spans", "labels of marked spans")
-        check_weights(task, name)
-        self.config, self.state, self.name = cast(SpanConfig, state.config), state, name
-        self.batch_size, self.progress, self.limit, self._given = batch_size, progress, limit, parser
-        self.device = resolve_device(device)
-        self.task = task.to(self.device).eval()
-        self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
-        self.parsed = self.parser_failures = self.lost_spans = 0
-
-    @cached_property
-    def parser(self) -> Parser:
-        """The parser, once some sentence needs it."""
-        named = parser_to_use(self.name, self.config.parser, self._given)
-        return parsing.resolve_parser(named, **self.config.parser_options())
-
-    @property
-    def labels(self) -> list[str]:
-        """The classes by their numbers."""
-        return [str(label) for label in self.state.labels or ()]
-
-    @property
-    def num_spans(self) -> int:
-        """How many spans the examples of the training had."""
-        return int(self.state.data["num_spans"]["train"])
-
-    def answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
-        """What the model says of each example.
-
-        Raises:
-            ValueError: If the parser has to be given, or an output is not finite.
-        """
-        trees = self._trees([self._read(example) for example in examples])
-        found: list[SpanAnswer] = []
-        starts = range(0, len(examples), _CHUNK)
-        for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
-            found += self._chunk(examples[start : start + _CHUNK], trees[start : start + _CHUNK])
-        self.lost_spans = sum(answer.label is None for answer in found)
-        return found
-
-    def _read(self, example: SpanExample) -> list[str] | Sentence:
-        """The words that are read, or the tree of them."""
-        if example.tree is not None:
-            return truncate(example.tree, self.limit.max_words)
-        return list(example.words[: self.limit.max_words])
-
-    def _trees(self, sentences: Sequence[list[str] | Sentence]) -> list[Sentence]:
-        words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
-        self.parsed, self.parser_failures = len(words), 0
-        parsed = iter(self._parse(words) if words else [])
-        trees = [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
-        arcs, engine = self.config.arcs, self.config.engine
-        return trees if arcs == "basic" else parsing.enhance(trees, arcs, engine)
-
-    def _parse(self, words: list[list[str]]) -> list[Sentence]:
-        before = self.parser.failures
-        trees = self.parser.parse_words(words)
-        self.parser_failures = self.parser.failures - before
-        return trees
-
-    @torch.inference_mode()
-    def _chunk(self, examples: Sequence[SpanExample], trees: Sequence[Sentence]) -> list[SpanAnswer]:
-        made = [self._data(*pair) for pair in zip(examples, trees)]
-        found: dict[int, SpanAnswer] = {}
-        for numbers in batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size):
-            batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
-            for number, share in zip(numbers, self._probabilities(batch)):
-                lost = int(made[number].lost) > 0
-                label = None if lost else self.labels[int(share.argmax())]
-                found[number] = SpanAnswer(label, share * 0 if lost else share)
-        return [found[number] for number in range(len(made))]
-
-    def _data(self, example: SpanExample, tree: Sentence) -> Data:
-        data = trees_data(
-            [tree],
-            self.state.relations,
-            vocab=self.state.vocab,
-            tokens=self.tokens,
-            max_length=self.config.max_length,
-            arcs=self.config.arcs,
-            phrases=self.config.reads_constituents,
-            segment=[0],
-        )
-        return mark_spans(data, example.marks)
-
-    def _probabilities(self, batch: Batch) -> Tensor:
-        logits = self.task(self.task.edges(batch)).float().cpu()
-        if not logits.isfinite().all():
-            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
-        return logits.double().softmax(dim=-1)
-
-
 def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     """A file in one of the layouts of :class:`~graphdep.datasets.OwnSpans`, with or without labels, and what
     a model predicts for each row. ``head`` and ``deprel`` are the tree of a sentence; one without them is
@@ -268,19 +125,17 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             file, line and value; or the model has diverged.
         OSError: If the file cannot be read.
     """
-    state, source = cast(RunState, request.state), request.source
-    config = cast(SpanConfig, state.config)
-    options: dict[str, Any] = {"batch_size": request.batch_size, "limit": request.limit}
-    predictor = SpanPredictor(task, state, request.parser, request.checkpoint, **options)
-    column = request.text_columns or getattr(config, "text_columns", None) or "text"
+    source, model = request.source, SpanClassifier._of_request(task, request)
+    column = request.text_columns or getattr(request.state.config, "text_columns", None) or "text"
     if request.lines is None:
         rows = read_text_rows(source, [column_of(source, column)])
     else:
         rows = rows_of_lines(source, request.lines, [column])
-    examples = [_row_example(row, column, request.limit, predictor.num_spans) for row in rows]
-    predicted = [_predicted(answer, predictor.labels) for answer in predictor.answers(examples)]
-    text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, predictor.labels)
-    parsed, failures, lost = predictor.parsed, predictor.parser_failures, predictor.lost_spans
+    examples = [_row_example(row, column, request.limit, model._num_spans) for row in rows]
+    labels = model._classes(request.state)
+    predicted = [_predicted(answer, labels) for answer in model._answers(examples)]
+    text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, labels)
+    parsed, failures, lost = model._ready().parsed, model.parser_failures, model.lost_spans
     counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
     unread = [f"{plural(lost, 'row')} without a prediction: a span is not read"]
@@ -376,11 +231,9 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
     task = "spans"
     answers = "labels of marked spans"
-    predictor = SpanPredictor
     own = ("outside",)
     usual_models = ("dt", "bert-dt")
     outside: str | None
-    _predictor: SpanPredictor | None = None
 
     def __init__(
         self,
@@ -437,7 +290,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`fit`, and if there are more or fewer spans than in training.
         """
-        labels = [answer.label for answer in self._answers(sentences, spans)]
+        labels = [answer.label for answer in self._asked(sentences, spans)]
         return np.array(labels, dtype=object if None in labels else None)
 
     def predict_proba(self, sentences: Any, spans: Any = None) -> np.ndarray:
@@ -446,7 +299,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`predict`.
         """
-        answers = self._answers(sentences, spans)
+        answers = self._asked(sentences, spans)
         return torch.stack([answer.probabilities for answer in answers]).numpy()[:, self._order]
 
     def score(self, sentences: Any, labels: Any, spans: Any = None) -> float:
@@ -468,12 +321,43 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         given = super()._given(path, folder, own)
         return {name: value for name, value in given.items() if name not in _NO_SETTINGS}
 
-    def _answers(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
-        predictor: SpanPredictor = self._ready()
-        predictor.limit = self._limit
-        answers = predictor.answers(self._examples(sentences, spans, predictor.num_spans))
-        self.parser_failures, self.lost_spans = predictor.parser_failures, predictor.lost_spans
-        return answers
+    @property
+    def _num_spans(self) -> int:
+        """How many spans the examples of the training had."""
+        return int(self._ready().state.data["num_spans"]["train"])
+
+    def _asked(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
+        return self._answers(self._examples(sentences, spans, self._num_spans))
+
+    def _answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
+        """What the model says of each example.
+
+        Raises:
+            ValueError: If the parser has to be given, or an output is not finite.
+        """
+        known = self._ready()
+        trees = known.graphs(known.parse_words([_read(example, known.limit) for example in examples]))
+        found: list[SpanAnswer] = []
+        for part in known.chunks(len(examples)):
+            made = [
+                mark_spans(known.data([tree]), one.marks) for one, tree in zip(examples[part], trees[part])
+            ]
+            found += self._chunk(known, made)
+        self.parser_failures = known.parser_failures
+        self.lost_spans = sum(answer.label is None for answer in found)
+        return found
+
+    @torch.inference_mode()
+    def _chunk(self, known: Predictor, made: list[Data]) -> list[SpanAnswer]:
+        found: dict[int, SpanAnswer] = {}
+        labels = self._classes(known.state)
+        for numbers, batch in known.batches(made):
+            logits = known.check_finite(known.task(batch).float().cpu())
+            for number, share in zip(numbers, logits.double().softmax(dim=-1)):
+                lost = int(made[number].lost) > 0
+                label = None if lost else labels[int(share.argmax())]
+                found[number] = SpanAnswer(label, share * 0 if lost else share)
+        return [found[number] for number in range(len(made))]
 
     def _examples(self, sentences: Any, spans: Any, num_spans: int) -> list[SpanExample]:
         """The sentences with their spans, as many as they must have, and no longer than is read."""
@@ -495,6 +379,13 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
+
+
+def _read(example: SpanExample, limit: WordLimit) -> list[str] | Sentence:
+    """The words that are read, or the tree of them."""
+    if example.tree is not None:
+        return truncate(example.tree, limit.max_words)
+    return list(example.words[: limit.max_words])
 
 
 def _check_labels(labels: Any, count: int) -> list[str]:

@@ -179,7 +179,7 @@ def test_scores_that_are_not_finite_are_no_ranking(tmp_path):
             parameter.fill_(3e38)
 
     selector = ResponseSelector(save(tmp_path, change=blow_up), parser=Stub())
-    with pytest.raises(ValueError, match="scores that are not finite"):
+    with pytest.raises(ValueError, match="outputs that are not finite"):
         selector.rank(CONTEXT, CANDIDATES)
 
 

@@ -238,7 +238,7 @@ def test_checkpoints_of_other_tasks(tmp_path):
     pairs = [("ann sees bob", "bob sees ann"), ("ann sees bob", "ann runs"), ("bob runs", "so what")]
     answers = ["NEUTRAL", "CONTRADICTION", "ENTAILMENT"]
     # By hand: the model has the corpus' order of classes.
-    logits = model._predictor.outputs(pairs).double()
+    logits = model._outputs(pairs, "{}{}".format).double()
     own = torch.nn.functional.cross_entropy(logits, torch.tensor([SICK.labels.index(x) for x in answers]))
     assert get_scorer("neg_log_loss")(model, pairs, answers) == pytest.approx(-own.item())
     assert log_loss(answers, model.predict_proba(pairs)) == pytest.approx(own.item())

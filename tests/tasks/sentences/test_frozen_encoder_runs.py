@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 from graphdep import SentenceEncoder, attention_map
 from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.sentences.predict import Predictor
+from graphdep.tasks.sentences.predict import SequenceClassifier
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from tests.kit.runs import evaluate_own
@@ -59,9 +59,10 @@ def test_it_learns_from_single_sentences_and_predicts(short, opinions, folder, t
     config = TrainConfig.of("bert-frozen", **{**opinions, **short, "max_epochs": 12, "lr": 0.1})
     result = train(config, tmp_path)
     assert result["metrics"]["test_accuracy"] > result["floor"]["test_accuracy"]
-    task, state = load_task(tmp_path / "best.ckpt")
+    task, _ = load_task(tmp_path / "best.ckpt")
     texts = [("a fine film",), ("so dull",), ("a fine film",)]
-    out = Predictor(task, state, "chain", "best.ckpt").outputs(texts)
+    model = SequenceClassifier.load(tmp_path / "best.ckpt", parser="chain")
+    out = model._outputs(texts, "{}{}".format)
     assert torch.equal(out[0], out[2])
     encoder = SentenceEncoder(tmp_path / "best.ckpt", parser="chain")
     vectors = encoder.encode([text for (text,) in texts])
