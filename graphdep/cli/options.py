@@ -66,7 +66,7 @@ def _add_hint(error: Any, options: list[str]) -> None:
     option = f"--{name.removeprefix('max_') if name == 'max_epochs' else name}".replace("_", "-")
     if option in options:
         error.message += f" (did you mean {option}?)"
-    elif any(name in config.field_types() for family in families() for config in family.configs.values()):
+    elif any(name in config.marks for family in families() for config in family.configs.values()):
         error.message += f" (settings go through --set: --set {name}=VALUE)"
     else:
         return
@@ -89,7 +89,7 @@ def task_lists() -> dict[str, str]:
 
 def takes_files(family: TaskFamily, task: str) -> bool:
     """Whether a task is one on files of one's own."""
-    return "train" in family.config(task).field_types()
+    return "train" in family.config(task).marks
 
 
 def _tasks(family: TaskFamily) -> str:
@@ -510,8 +510,8 @@ def own_files(
     own = {"train": train, "val": val, "test": test, "text_columns": columns, "label_column": label_column}
     given = {name: value for name, value in own.items() if value is not None}
     for name in given:
-        if name not in TrainConfig.of_task(task).field_types():
-            takers = [other for other in TASKS if name in TrainConfig.of_task(other).field_types()]
+        if name not in TrainConfig.of_task(task).marks:
+            takers = [other for other in TASKS if name in TrainConfig.of_task(other).marks]
             option, tasks = name.replace("_", "-"), ", ".join(takers)
             raise ValueError(f"--{option} is for files of your own, --task {tasks} (got {task!r})")
     return given

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphdep.sentence import Sentence
     from graphdep.training.build import Parts
     from graphdep.training.config import TrainConfig
-    from graphdep.training.encoder_config import WordSettings
+    from graphdep.training.encoder_config import WordConfig
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
     from graphdep.training.task import Task
@@ -454,7 +454,7 @@ class TaskFamily(ABC):
 
 class WordFamily(TaskFamily):
     """Base of the families whose models read states of words, some of which may be marked, and whose classes
-    are learned from the data; their settings are :class:`WordSettings`.
+    are learned from the data; their settings are :class:`WordConfig`.
     """
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
@@ -462,12 +462,12 @@ class WordFamily(TaskFamily):
 
         if not config.pretrained:
             return with_types(config, preset_edges(config, name))
-        return with_types(config, pretrained_edges(cast("WordSettings", config)))
+        return with_types(config, pretrained_edges(cast("WordConfig", config)))
 
     def reads(self, config: TrainConfig) -> frozenset[str]:
         from graphdep.training.build import encoder_reads
 
-        return encoder_reads(cast("WordSettings", config))
+        return encoder_reads(cast("WordConfig", config))
 
     def load(
         self,
@@ -479,7 +479,7 @@ class WordFamily(TaskFamily):
         labels: Sequence[Label] | None = None,
     ) -> Splits:
         found = super().load(config, splits, vocab, pretrained, relations, labels)
-        limit = cast("WordSettings", config).limit_eval
+        limit = cast("WordConfig", config).limit_eval
         return found if limit is None else _limited(found, limit)
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
@@ -487,7 +487,7 @@ class WordFamily(TaskFamily):
 
         super().adapt(task, config)
         if config.pretrained:
-            check_nodes(cast("WordSettings", config), backbone_of(task.model))
+            check_nodes(cast("WordConfig", config), backbone_of(task.model))
 
     def example(
         self,
@@ -503,7 +503,7 @@ class WordFamily(TaskFamily):
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
         data, trees = super().example(task, config, vocab, relations, texts, parser)
-        if cast("WordSettings", config).marked:
+        if cast("WordConfig", config).marked:
             data.mark = torch.zeros_like(data.word)  # a text marks nothing
         return data, trees
 
@@ -514,7 +514,7 @@ class WordFamily(TaskFamily):
         return True
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
-        own = split in config.field_types()  # a file of one's own
+        own = split in config.marks  # a file of one's own
         return f": give it (--{split} FILE)" if own else ""
 
 

@@ -94,7 +94,7 @@ def test_names_of_others_have_a_hint(run):
     )
     assert "(did you mean 'dailydialog'?)" in run("train", "--task", "dailydialogue").stderr
     known = {
-        name for family in families() for config in family.configs.values() for name in config.field_types()
+        name for family in families() for config in family.configs.values() for name in config.marks
     }
     assert not {*USUAL_WORDS.values()} - known
     assert not {*USUAL_WORDS} & known

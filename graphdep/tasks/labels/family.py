@@ -79,7 +79,7 @@ class LabelFamily(WordFamily):
         return LabelTask(
             model,
             self.edges(config),
-            LabelScoring(tuple(parts.labels), config.outside, config.scheme),
+            LabelScoring(tuple(parts.labels), config.outside_label, config.label_scheme),
             self.tasks[config.task].metrics,
             optimizer,
             chain=chain,
@@ -99,7 +99,7 @@ class LabelFamily(WordFamily):
         from graphdep.tasks.labels.model import label_probe_scores
 
         config, labels = cast(LabelConfig, config), tuple(splits.labels() or ())
-        scoring = LabelScoring(labels, config.outside, config.scheme)
+        scoring = LabelScoring(labels, config.outside_label, config.label_scheme)
         return label_probe_scores(scoring, [(name, splits[name]) for name in config.splits], encoder)
 
     def compared(self, task: str) -> str:

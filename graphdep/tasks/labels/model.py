@@ -44,11 +44,12 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
     """
     if config.decode == "argmax" and not config.crf:
         return None
-    if config.crf and labels[0] != config.outside:
+    if config.crf and labels[0] != config.outside_label:
         raise ValueError(
-            f"'crf' needs {config.outside!r} among the labels of training, for words without one (got True)"
+            f"'crf' needs {config.outside_label!r} among the labels of training, for words without one (got "
+            "True)"
         )
-    if config.scheme != "bio":
+    if config.label_scheme != "bio":
         return LinearChainCRF(num_labels=len(labels), learned=config.crf)
     _check_begun([str(label) for label in labels])
     follows, first = (torch.from_numpy(table) for table in bio_tables(labels))

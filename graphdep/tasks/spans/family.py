@@ -86,7 +86,7 @@ class SpanFamily(WordFamily):
         return SpanTask(
             model,
             self.edges(config),
-            task.codes(labels, config.outside),
+            task.codes(labels, config.outside_label),
             task.metrics,
             task.reported,
             optimizer,

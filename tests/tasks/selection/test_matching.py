@@ -138,7 +138,7 @@ def test_runs_share_their_data_and_have_names_of_their_own(pools) -> None:
     assert smn.data_settings() == dua.data_settings()
     bert = TrainConfig.of("bert", **{**pools, "image_words": 50, "encoder": "transformer"})
     assert smn.data_settings() == bert.data_settings()
-    assert len({smn.digest(), dua.digest(), dataclasses.replace(smn, accumulation="last").digest()}) == 3
+    assert len({smn.digest(), dua.digest(), smn.replace(accumulation="last").digest()}) == 3
 
 
 def test_a_table_of_models_of_words_and_of_pieces(pools, tmp_path) -> None:
