@@ -88,6 +88,10 @@ class PretrainedConfig(TrainConfig):
 
     def check(self) -> None:
         super().check()
+        self._check_encoder()
+
+    def _check_encoder(self) -> None:
+        """Raises :class:`ValueError` where the encoder is of the other kind."""
         self.check_read(("freeze_layers", "layer_decay", "head_lr"), "a pretrained encoder", self.pretrained)
         if self.pretrained and self.vectors is not None:
             raise ValueError(f"'vectors' are for {self.from_scratch_name} (got encoder={self.encoder!r})")
@@ -276,8 +280,7 @@ class EncoderConfig(PretrainedConfig):
             return {}
         return {"vocab_from": self.vocab_from, "vectors": self.vectors}
 
-    def check(self) -> None:
-        super().check()
+    def _check_encoder(self) -> None:
         # A name that is no encoder of ours could be any folder's: only some models take one.
         own = resolve_model(self.model, self.models).overrides.get("encoder")
         if self.pretrained and own in (None, *self.encoders):
@@ -290,6 +293,10 @@ class EncoderConfig(PretrainedConfig):
                 f"model {self.model!r} stands on a pretrained encoder: 'encoder' must be its name or folder "
                 f"(got {self.encoder!r})"
             )
+        super()._check_encoder()
+
+    def check(self) -> None:
+        super().check()
         if self.vocab_from == "vectors" and self.vectors is None:
             raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
         if self.pretrained and self.level_embedding:

@@ -32,9 +32,9 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 def test_choices_are_those_of_the_layers() -> None:
     """Settings do not import them."""
-    assert SelectionConfig.choices["accumulation"] == ACCUMULATIONS
-    assert SelectionConfig.choices["matching_form"] == DAM_FORMS
-    assert SelectionConfig.choices["block_objective"] == OBJECTIVES
+    assert SelectionConfig.marks["accumulation"]["choices"] == ACCUMULATIONS
+    assert SelectionConfig.marks["matching_form"]["choices"] == DAM_FORMS
+    assert SelectionConfig.marks["block_objective"]["choices"] == OBJECTIVES
 
 
 def test_each_is_a_row_with_a_published_figure() -> None:
@@ -120,7 +120,7 @@ def test_presets_have_the_published_sizes() -> None:
         ),
         ("smn", {"sia_edges": "sia"}, "'sia_edges' is for models on an encoder; with encoder='smn' it must"),
         ("dua", {"readout": "mean"}, "it must be 'cls' .got 'mean'"),
-        ("dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last', encoder='dua'"),
+        ("dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last'"),
         ("bert", {"image_words": 9}, "'image_words' is for encoder smn, dua, dam-2018, ioi .got 9"),
         ("smn", {"image_words": 4}, "'image_words' must be at least 5"),
         ("smn", {"matching_form": "code"}, "'matching_form' is for encoder dua, dam-2018, ioi"),
