@@ -322,6 +322,7 @@ class TrainConfig(Settings):
     accelerator: str = setting(
         "auto",
         "Device: auto (a GPU if there is one), cpu or gpu.",
+        panel=TRAINING,
         choices=("auto", "cpu", "gpu"),
         place=True,
     )

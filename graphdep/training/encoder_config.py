@@ -415,12 +415,13 @@ class WordConfig(EncoderConfig):
     def check(self) -> None:
         super().check()
         for name in self._given():
-            takes = self.spec.takes(self.corpus_options[name])
-            self.check_option(name, takes)
+            self.check_option(name, self.corpus_options[name])
 
-    def check_option(self, name: str, takes: bool) -> None:
-        """Raises :class:`ValueError` if a setting has another value than its default on a task without it."""
-        if not takes and getattr(self, name) != self.usual(name):
+    def check_option(self, name: str, option: str) -> None:
+        """Raises :class:`ValueError` if a setting has another value than its default and the corpus lacks the
+        option.
+        """
+        if getattr(self, name) != self.usual(name) and not self.spec.takes(option):
             raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
 
     def _given(self) -> dict[str, Any]:

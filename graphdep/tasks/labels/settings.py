@@ -384,7 +384,7 @@ class LabelConfig(WordConfig, kind="labels"):
     def check(self) -> None:
         super().check()
         for name in ("key", "absent"):
-            self.check_option(name, self.word_task.takes(name))
+            self.check_option(name, name)
         if self.decode != "argmax" and self.label_scheme != "bio":
             raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
         if self.crf and self.monitor == "loss":

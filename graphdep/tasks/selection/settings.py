@@ -350,7 +350,7 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
     )
     limit_eval: int | None = setting(
         None,
-        "Validate and test on so many pairs only, of pools spread over their splits; acts before parsing.",
+        "Validate and test on so many examples each at most, of pools spread over their splits.",
         panel=DATA,
         published=True,
         free=True,

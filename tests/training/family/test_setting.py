@@ -67,12 +67,15 @@ def test_a_setting_that_is_declared_again_keeps_what_it_does_not_say_otherwise()
         ({"size": 2, "share": 0.0}, "'share' must be above 0 (got 0.0)"),
         ({"size": 2, "share": 1}, "'share' must be below 1 (got 1.0)"),
         ({"size": 2, "plain": 1}, "'plain' takes true or false (got 1)"),
-        ({"size": 2, "sice": 1}, "unknown setting 'sice' (did you mean 'size'?); the settings are size, lr, "),
+        (
+            {"size": 2, "sice": 1},
+            "unknown setting 'sice' (did you mean 'size'?); the settings are size, lr, ",
+        ),
         ({"size": 2, "epochs": 1}, "unknown setting 'epochs' (did you mean 'max_epochs'?)"),
     ],
 )
 def test_a_wrong_setting_is_one_line_that_names_it(given, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - compared below
+    with pytest.raises(ValueError) as caught:
         Base(**given)
     assert str(caught.value).startswith(message)
 
