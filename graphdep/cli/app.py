@@ -18,7 +18,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import ErrorGroup, print_json
 from graphdep.cli.demo import demo
 from graphdep.cli.look import attention, draw, explore, models, parse, settings
-from graphdep.cli.options import TaskCommand
+from graphdep.cli.options import EvaluateCommand, RunCommand, TaskCommand
 from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train
 from graphdep.cli.use import embed, export, generate, predict, rank, submit
 from graphdep.io.process import plain_console
@@ -152,8 +152,6 @@ for command in (
     demo,
     parse,
     draw,
-    train,
-    evaluate,
     generate,
     rank,
     embed,
@@ -162,11 +160,13 @@ for command in (
     submit,
     models,
     settings,
-    ablate,
     compare,
 ):
     app.command(cls=TaskCommand)(command)
-app.command("needs-structure", cls=TaskCommand)(needs_structure)
+app.command(cls=RunCommand)(train)
+app.command(cls=RunCommand)(ablate)
+app.command("needs-structure", cls=RunCommand)(needs_structure)
+app.command(cls=EvaluateCommand)(evaluate)
 app.command()(attention)
-app.command()(explore)
+app.command(cls=TaskCommand)(explore)
 app.add_typer(human_eval, name="human-eval")

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.common import check_output, print_json, read_texts, same_file, say_loading, stream_texts
-from graphdep.cli.options import EDGE_NAMES, import_edges
+from graphdep.cli.options import EDGES, import_edges
 from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import plural
 from graphdep.io.process import plain_console
@@ -194,7 +194,7 @@ def draw(
         ),
     ] = Path("tree.svg"),
     edges: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help=f"Edges to draw below the words: {EDGE_NAMES}")
+        str | None, typer.Option(metavar="A,B,...", help=f"Edges to draw below the words: {EDGES}")
     ] = None,
     against: Annotated[
         str | None,
@@ -336,7 +336,7 @@ def explore(
         str | None, typer.Option(metavar="random", help="Compare with the same model on a random tree.")
     ] = None,
     edges: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help=f"Further edges to show and look for: {EDGE_NAMES}")
+        str | None, typer.Option(metavar="A,B,...", help=f"Further edges to show and look for: {EDGES}")
     ] = None,
     candidate: Annotated[
         list[str] | None,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from graphdep.training.family import TaskFamily
 
 
-TASKS, MODELS, ROWS, OWN_TASKS, PREDICTED = "{tasks}", "{models}", "{rows}", "{own_tasks}", "{predicted}"
-"""What a help text may have in place of a list: the tasks, the models, the rows of tables, the tasks on files
-of one's own, what can be predicted.
+TASKS, MODELS, ROWS, PREDICTED, EDGES = "{tasks}", "{models}", "{rows}", "{predicted}", "{edges}"
+"""What a help text may have in place of a list: the tasks, the models, the rows of tables, what can be
+predicted, the edges.
 """
 
 
@@ -37,14 +39,14 @@ class TaskCommand(TyperCommand):
         except Exception as error:
             # By its name: Typer has had Click as a package, and as a part of its own.
             if type(error).__name__ == "NoSuchOption":
-                _add_hint(error, [option for param in self.params for option in param.opts])
+                _add_hint(error, [option for param in self.get_params(ctx) for option in param.opts])
             if getattr(getattr(error, "param", None), "name", None) == "seeds" and "integer" in str(error):
                 error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         said = str([self.help, *map(vars, self.params)])
-        if any(place in said for place in (TASKS, MODELS, ROWS, OWN_TASKS, PREDICTED)):
+        if any(place in said for place in (TASKS, MODELS, ROWS, PREDICTED, EDGES)):
             lists = task_lists()
             self.help = _filled(self.help, lists)
             for param in self.params:
@@ -55,41 +57,117 @@ class TaskCommand(TyperCommand):
 
 
 def _add_hint(error: Any, options: list[str]) -> None:
-    """Says how a setting is given that was typed as an option."""
-    if "--set" not in options:
-        return
-    from graphdep.tasks import families
+    """Says which option stands for a word that is usual elsewhere."""
     from graphdep.training.settings import USUAL_WORDS
 
-    typed = error.option_name.lstrip("-").replace("-", "_")
-    name = USUAL_WORDS.get(typed, typed)
+    name = USUAL_WORDS.get(error.option_name.lstrip("-").replace("-", "_"), "")
     option = f"--{name.removeprefix('max_') if name == 'max_epochs' else name}".replace("_", "-")
     if option in options:
         error.message += f" (did you mean {option}?)"
-    elif any(name in config.field_types() for family in families() for config in family.configs.values()):
-        error.message += f" (settings go through --set: --set {name}=VALUE)"
-    else:
-        return
-    error.possibilities = None
+        error.possibilities = None
+
+
+class RunCommand(TaskCommand):
+    """A command that has an option for every setting of a run: those with a panel are shown by ``--help``,
+    the others by ``graphdep settings``.
+    """
+
+    marks: tuple[str, ...] = ()
+    """Only settings with one of these marks are shown; none for all."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        own = super().get_params(ctx)
+        taken = {flag for param in own for flag in param.opts}
+        return own + [param for param in _settings_options(self.marks) if not taken & {*param.opts}]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        own = {param.name for param in self.params}
+        ctx.meta[_GIVEN] = {name: ctx.params.pop(name) for name in [*ctx.params] if name not in own}
+        return rest
+
+
+class EvaluateCommand(RunCommand):
+    """As :class:`RunCommand`, of settings that the weights do not depend on."""
+
+    marks = ("place", "free", "late")
+
+
+_GIVEN = "graphdep.settings"
+
+
+@cache
+def _settings_options(marks: tuple[str, ...]) -> list[Any]:
+    """An option for each setting of any task, made by Typer out of a signature."""
+    from graphdep.training.config import TrainConfig
+
+    known: dict[str, tuple[dict[str, Any], Any]] = {}
+    for config in (TrainConfig, *_configs()):
+        for name, own in config.marks.items():
+            known.setdefault(name, (own, config.model_fields[name].annotation))
+
+    def command() -> None: ...
+
+    parameters = []
+    for name, (own, annotation) in known.items():
+        flags = [f"--{name.replace('_', '-')}", *([own["flag"]] if "flag" in own else [])]
+        kinds = get_args(annotation) or (annotation,)
+        hidden = "panel" not in own or bool(marks and not any(map(own.get, marks)))
+        option = typer.Option(
+            *reversed(flags),
+            help=own["help"],
+            metavar="PATH" if own.get("place") and str in kinds else _METAVARS[kinds[0]],
+            rich_help_panel=own.get("panel"),
+            hidden=hidden,
+        )
+        # The columns of pairs may be given one after the other.
+        kind: Any = list[str] | None if name == "text_columns" else str | None
+        parameters.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
+            )
+        )
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    return list(typer.main.get_command(app).params)
+
+
+_METAVARS = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
+
+
+def _configs() -> list[Any]:
+    from graphdep.tasks import families
+
+    return [config for family in families() for config in family.configs.values()]
+
+
+def options_given(ctx: typer.Context) -> dict[str, str]:
+    """The settings that were given as options, as texts."""
+    found = {name: value for name, value in ctx.meta[_GIVEN].items() if value not in (None, [], ())}
+    return {name: value if isinstance(value, str) else ",".join(value) for name, value in found.items()}
 
 
 def task_lists() -> dict[str, str]:
     """The texts that stand for the lists, by what is in their place."""
     from graphdep.tasks import families
+    from graphdep.transforms.presets import edge_names
 
     known = families()
     return {
         TASKS: "; ".join(f"of {family.unit_name}: {_tasks(family)}" for family in known),
         MODELS: "; ".join(f"of {family.unit_name} {_models(family)}" for family in known),
         ROWS: "; ".join(f"of {family.unit_name} {','.join(family.default_models)}" for family in known),
-        OWN_TASKS: ", ".join(name for family in known for name in family.tasks if takes_files(family, name)),
         PREDICTED: "; ".join(family.predicted for family in known if family.predicted),
+        EDGES: f"{', '.join(edge_names())}, or your own: package.module:Name, which is imported, from this "
+        "folder, too.",
     }
 
 
 def takes_files(family: TaskFamily, task: str) -> bool:
     """Whether a task is one on files of one's own."""
-    return "train" in family.config(task).field_types()
+    return "train" in family.config(task).marks
 
 
 def _tasks(family: TaskFamily) -> str:
@@ -167,7 +245,7 @@ def _object(module: str, path: str) -> object:
         raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
 
 
-_DATA, _OWN, _RUN = "Data", f"Files of your own (--task {OWN_TASKS})", "Training"
+_DATA, _RUN = "Data", "Training"
 
 # What a training file is for where no task is named: other suffixes are those of several tasks.
 _TASK_OF_FILES = {".csv": "csv", ".conllu": "labels", ".conll": "labels", ".spacy": "labels"}
@@ -188,70 +266,11 @@ Bound = Annotated[
         "has a verdict. [default: none]",
     ),
 ]
-Root = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder of the corpus (raw/, processed/, cache/). [default: datasets/ and the corpus' name]",
-        rich_help_panel=_DATA,
-    ),
-]
 RawFrom = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
         help="Folder with the corpus' raw files; they are copied into the root.",
-        rich_help_panel=_DATA,
-    ),
-]
-TrainFile = Annotated[
-    str | None,
-    typer.Option(
-        "--train",
-        metavar="FILE",
-        help="Texts to train on: .csv or .tsv with a header, .jsonl or .parquet; of words .jsonl, .parquet, "
-        ".conllu, .spacy, or a word and its label a line; of spans .jsonl, .parquet, or .csv or .tsv with "
-        "`<e1>` and `<e2>` in texts.",
-        rich_help_panel=_OWN,
-    ),
-]
-ValFile = Annotated[
-    str | None,
-    typer.Option(
-        "--val",
-        metavar="FILE",
-        help="The same for validation. [default: a tenth of the training file, drawn]",
-        rich_help_panel=_OWN,
-    ),
-]
-TestFile = Annotated[
-    str | None,
-    typer.Option(
-        "--test", metavar="FILE", help="The same for testing. [default: no test]", rich_help_panel=_OWN
-    ),
-]
-TextColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME[,NAME]",
-        help="The column with the texts, or the two columns of pairs; may be given twice.",
-        rich_help_panel=_OWN,
-    ),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The column with the labels. Which label of words or spans stands for no finding, so that f1 "
-        "leaves it out, is --set outside=LABEL. [default: of words O, of spans none]",
-        rich_help_panel=_OWN,
-    ),
-]
-Parser = Annotated[
-    str | None,
-    typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE. "
-        "[default: bundled]",
         rich_help_panel=_DATA,
     ),
 ]
@@ -262,23 +281,6 @@ ModelParser = Annotated[
         "if training had another one than bundled. [default: bundled]"
     ),
 ]
-TrainedRoot = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder of the corpus (raw/, processed/, cache/); must be given if training had another one "
-        "than the corpus' own.",
-        rich_help_panel=_DATA,
-    ),
-]
-TrainedParser = Annotated[
-    str | None,
-    typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE; must be given "
-        "if training had another one than bundled.",
-        rich_help_panel=_DATA,
-    ),
-]
 MaxWords = Annotated[
     int,
     typer.Option(
@@ -286,47 +288,6 @@ MaxWords = Annotated[
     ),
 ]
 Truncate = Annotated[bool, typer.Option("--truncate", help="Read the first words of a longer text.")]
-LimitTrain = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Train on N examples and parse no others: the first, of GLUE and response selection "
-        "spread over the split; validation and test stay whole "
-        "(--limit-eval and --set limit_eval=N are for them, where a task has it).",
-        rich_help_panel=_DATA,
-    ),
-]
-LimitEval = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Validate and test on N examples each, spread over their splits: of words, spans, response "
-        "selection and post-training.",
-        rich_help_panel=_DATA,
-    ),
-]
-EDGE_NAMES = (
-    "transformer, transformer-utterance, tree, dra, sia, sia-intra, sia-inter, dam, dt, dt-related, lisa, "
-    "gate, g2g, lisa-complete, constituents, same-constituent, or your own: package.module:Name, which is "
-    "imported, from this folder, too."
-)
-Edges = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help=f"Edges instead of the model's own: {EDGE_NAMES}", rich_help_panel=_RUN
-    ),
-]
-RowEdges = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="Edges instead of the models' own; several, separated by commas, are the rows, of one model: "
-        f"{EDGE_NAMES}",
-        rich_help_panel=_RUN,
-    ),
-]
 ModelEdges = Annotated[
     str | None,
     typer.Option(
@@ -335,43 +296,13 @@ ModelEdges = Annotated[
         "names them, and nothing is imported for it.",
     ),
 ]
-MaxEpochs = Annotated[
-    int | None,
-    typer.Option(
-        "--epochs",
-        "--max-epochs",
-        min=1,
-        metavar="N",
-        help="Epochs at most; fewer after `patience` of them without a better validation score (--set "
-        "patience=8, none for never). [default: the model's]",
-        rich_help_panel=_RUN,
-    ),
-]
-LearningRate = Annotated[
-    float | None,
-    typer.Option("--lr", metavar="X", help="Learning rate. [default: the model's]", rich_help_panel=_RUN),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Examples a batch. [default: the model's]", rich_help_panel=_RUN),
-]
-Encoder = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The pretrained encoder of models whose names begin with bert: a folder, or a name on the "
-        "Hugging Face hub. transformer stands for one that is trained from nothing. [default: the model's]",
-        rich_help_panel=_RUN,
-    ),
-]
-Seed = Annotated[int | None, typer.Option(min=0, help="Random seed. [default: 0]", rich_help_panel=_RUN)]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Any other setting by its Python name, e.g. --set hidden_channels=60; may be repeated. "
-        "`graphdep settings --model NAME` lists all.",
+        help="A setting by its Python name: --set hidden_channels=60, which is --hidden-channels 60; may "
+        "be repeated. `graphdep settings --model NAME` lists all.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -442,32 +373,35 @@ Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Where results 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")]
 
 
-def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
-    """The settings that were given, by option or by ``--set``; edges of one's own are imported.
+def gather(task: str, options: Mapping[str, str], texts: list[str] | None) -> dict[str, Any]:
+    """The settings of a task that were given, by options or by ``--set``; edges of one's own are imported.
 
     Raises:
         ValueError: If a setting is wrong, or given both ways with different values.
     """
+    from graphdep.tasks.registry import TASKS
     from graphdep.training.config import TrainConfig
     from graphdep.training.settings import parse_settings
 
-    given = {key: value for key, value in options.items() if value is not None}
-    by_set = parse_settings(texts or [], given.get("task"))
+    config = TrainConfig.of_task(task)
+    for name in options:
+        if name not in config.marks:
+            takers = [other for other in TASKS if name in TrainConfig.of_task(other).marks]
+            raise ValueError(f"{name!r} is a setting of --task {', '.join(takers)} (got {task!r})")
+    given = {name: config.read(name, value) for name, value in options.items()}
+    by_set = parse_settings(texts or [], task)
     for key in given.keys() & by_set.keys():
         if given[key] != by_set[key]:
             raise ValueError(f"{key!r} is given twice: {given[key]!r} and, with --set, {by_set[key]!r}")
     settings = given | by_set
-    for key in TrainConfig.of_task(settings.get("task")).edge_settings:
+    for key in config.edge_settings:
         if settings.get(key) is not None:
             import_edges(settings[key])
     return settings
 
 
 def task_of(
-    task: str | None,
-    train: str | None = None,
-    text_columns: list[str] | None = None,
-    config_file: Path | None = None,
+    task: str | None, options: Mapping[str, str] = MappingProxyType({}), config_file: Path | None = None
 ) -> str:
     """The task that is named, by an option or in a file of settings, or else that a training file of one's
     own stands for, or else the default.
@@ -482,39 +416,13 @@ def task_of(
 
         named = read_mapping(config_file).get("task")
         task = named if isinstance(named, str) else None
+    train = options.get("train")
     if task is not None or train is None:
         return task or DEFAULT_TASK
-    found = "csv" if text_columns else _TASK_OF_FILES.get(Path(train).suffix.lower())
+    found = "csv" if "text_columns" in options else _TASK_OF_FILES.get(Path(train).suffix.lower())
     if found is None:
         raise ValueError(f"--train {train}: say what it is for, --task csv, labels or spans")
     return found
-
-
-def own_files(
-    task: str,
-    train: str | None,
-    val: str | None,
-    test: str | None,
-    text_columns: list[str] | None,
-    label_column: str | None,
-) -> dict[str, Any]:
-    """The settings that name files of one's own and their columns, of those that are given.
-
-    Raises:
-        ValueError: If the task takes none of that name; the message lists those that do.
-    """
-    from graphdep.tasks.registry import TASKS
-    from graphdep.training.config import TrainConfig
-
-    columns = ",".join(text_columns) if text_columns else None
-    own = {"train": train, "val": val, "test": test, "text_columns": columns, "label_column": label_column}
-    given = {name: value for name, value in own.items() if value is not None}
-    for name in given:
-        if name not in TrainConfig.of_task(task).field_types():
-            takers = [other for other in TASKS if name in TrainConfig.of_task(other).field_types()]
-            option, tasks = name.replace("_", "-"), ", ".join(takers)
-            raise ValueError(f"--{option} is for files of your own, --task {tasks} (got {task!r})")
-    return given
 
 
 def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 def train(
+    ctx: typer.Context,
     task: o.Task = None,
     model: Annotated[
         str | None,
@@ -33,22 +34,6 @@ def train(
             "--task NAME` lists all."
         ),
     ] = None,
-    edges: o.Edges = None,
-    root: o.Root = None,
-    raw_from: o.RawFrom = None,
-    parser: o.Parser = None,
-    train_file: o.TrainFile = None,
-    val_file: o.ValFile = None,
-    test_file: o.TestFile = None,
-    text_columns: o.TextColumns = None,
-    label_column: o.LabelColumn = None,
-    encoder: o.Encoder = None,
-    max_epochs: o.MaxEpochs = None,
-    batch_size: o.BatchSize = None,
-    lr: o.LearningRate = None,
-    limit_train: o.LimitTrain = None,
-    limit_eval: o.LimitEval = None,
-    seed: o.Seed = None,
     config_file: o.ConfigFile = None,
     logger: o.LoggerName = "none",
     log_every: o.LogEvery = None,
@@ -78,7 +63,7 @@ def train(
 
         graphdep train --task sick-r --model transformer --seed 1 --resume
 
-        graphdep train --edges dra --lr 0.01 --epochs 10 --set hidden_channels=60 --json
+        graphdep train --edges dra --lr 0.01 --epochs 10 --hidden-channels 60 --json
 
         graphdep train --config runs/.../run.yaml --seed 1
 
@@ -86,17 +71,17 @@ def train(
 
         graphdep train --task csv --train reviews.csv --text-columns text --label-column stars
 
-        graphdep train --task labels --train names.conll --test new.conll --set scheme=bio
+        graphdep train --task labels --train names.conll --test new.conll --scheme bio
     """
     say_loading()
     check_logger(logger)
-    task = o.task_of(task, train_file, text_columns, config_file)
-    given: dict[str, Any] = {"task": task, "edges": edges, "root": root, "raw_from": raw_from}
-    given |= {"parser": parser, "seed": seed}
-    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
-    given |= {"limit_train": limit_train, "limit_eval": limit_eval}
-    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
-    shared = o.gather(given | own, settings) | ({} if model is None else {"model": model})
+    options = o.options_given(ctx)
+    task = o.task_of(task, options, config_file)
+    shared = {
+        "task": task,
+        **o.gather(task, options, settings),
+        **({} if model is None else {"model": model}),
+    }
     config = o.config_of(None, o.over_file(config_file, shared))
     config.check_sources()
 
@@ -133,20 +118,9 @@ def _say_unfinished(config: TrainConfig, folder: Path) -> None:
 
 
 def evaluate(
+    ctx: typer.Context,
     checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
     split: Annotated[str, typer.Option(help="train, val or test; of MNLI also test-mismatched.")] = "test",
-    root: o.TrainedRoot = None,
-    raw_from: o.RawFrom = None,
-    parser: o.TrainedParser = None,
-    train_file: o.TrainFile = None,
-    val_file: o.ValFile = None,
-    test_file: o.TestFile = None,
-    text_columns: o.TextColumns = None,
-    label_column: o.LabelColumn = None,
-    edges: o.Edges = None,
-    accelerator: Annotated[
-        str | None, typer.Option(help="auto, cpu or gpu. [default: as in training]")
-    ] = None,
     settings: o.Settings = None,
     json: o.Json = False,
 ) -> None:
@@ -168,12 +142,7 @@ def evaluate(
     from graphdep.training.checkpoint import read_task
     from graphdep.training.evaluation import evaluate as run
 
-    given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
-    given |= {"edges": edges}
-    task = read_task(checkpoint)
-    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
-    shared = o.gather({**given, **own, "task": task}, settings)
-    del shared["task"]
+    shared = o.gather(read_task(checkpoint), o.options_given(ctx), settings)
     result = run(checkpoint, split, settings=shared)
     if json:
         print_json(result)
@@ -205,22 +174,6 @@ def ablate(
         ),
     ] = None,
     bound: o.Bound = None,
-    edges: o.RowEdges = None,
-    root: o.Root = None,
-    raw_from: o.RawFrom = None,
-    parser: o.Parser = None,
-    train_file: o.TrainFile = None,
-    val_file: o.ValFile = None,
-    test_file: o.TestFile = None,
-    text_columns: o.TextColumns = None,
-    label_column: o.LabelColumn = None,
-    encoder: o.Encoder = None,
-    max_epochs: o.MaxEpochs = None,
-    batch_size: o.BatchSize = None,
-    lr: o.LearningRate = None,
-    limit_train: o.LimitTrain = None,
-    limit_eval: o.LimitEval = None,
-    seed: o.Seed = None,
     config_file: o.RowsConfig = None,
     logger: o.LoggerName = "none",
     log_every: o.LogEvery = None,
@@ -256,20 +209,15 @@ def ablate(
     file = RowsFile() if config_file is None else read_rows_file(config_file)
     seeds = seeds or file.table.get("seeds", 3)
     check_limit("seeds", seeds)
-    task = o.task_of(task or file.settings.get("task"), train_file, text_columns)
-    rows = _names(edges)
-    one, rows = (rows[0], []) if len(rows) == 1 else (None, rows)
-    given: dict[str, Any] = {
-        "edges": one,
-        "root": root,
-        "raw_from": raw_from,
-        "parser": parser,
-    }
-    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
-    given |= {"limit_train": limit_train, "limit_eval": limit_eval, "seed": seed}
-    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
-    shared = file.settings | o.gather({**given, **own, "task": task}, settings)
-    del shared["task"]
+    options = o.options_given(ctx)
+    task = o.task_of(task or file.settings.get("task"), options)
+    rows = _names([options["edges"]]) if "edges" in options else []
+    if len(rows) > 1:
+        del options["edges"]
+    else:
+        rows = []
+    shared = file.settings | o.gather(task, options, settings)
+    shared.pop("task", None)
     first = shared.pop("seed", 0)
     if "model" in shared:
         raise ValueError("'model' is not a setting of all runs: use --models")
@@ -339,8 +287,9 @@ def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str,
 def command_line(ctx: typer.Context) -> str:
     """The command as one would type it, with the options that were given."""
     parts = ["graphdep", str(ctx.info_name)]
-    for parameter in ctx.command.params:
-        value = ctx.params.get(parameter.name or "")
+    values = {**ctx.params, **o.options_given(ctx)}
+    for parameter in ctx.command.get_params(ctx):
+        value = values.get(parameter.name or "")
         if value in (None, False, [], ()) or value == parameter.get_default(ctx) or parameter.name == "json":
             continue
         for item in value if isinstance(value, (list, tuple)) else [value]:
@@ -451,6 +400,7 @@ def _over(summary: dict[str, Any], counts: list[int]) -> str:
 
 
 def needs_structure(
+    ctx: typer.Context,
     task: o.Task = None,
     model: Annotated[
         str | None,
@@ -470,19 +420,6 @@ def needs_structure(
             min=1e-9, metavar="X", help="The smallest gain that would matter, in units of the metric."
         ),
     ] = 0.02,
-    root: o.Root = None,
-    raw_from: o.RawFrom = None,
-    parser: o.Parser = None,
-    train_file: o.TrainFile = None,
-    val_file: o.ValFile = None,
-    test_file: o.TestFile = None,
-    text_columns: o.TextColumns = None,
-    label_column: o.LabelColumn = None,
-    encoder: o.Encoder = None,
-    max_epochs: o.MaxEpochs = None,
-    batch_size: o.BatchSize = None,
-    lr: o.LearningRate = None,
-    limit_train: o.LimitTrain = None,
     settings: o.Settings = None,
     output: o.Output = None,
     json: o.Json = False,
@@ -500,14 +437,12 @@ def needs_structure(
     """
     check_limit("seeds", seeds)
     say_loading()
-    task = o.task_of(task, train_file, text_columns)
-    given: dict[str, Any] = {"root": root, "raw_from": raw_from, "parser": parser}
-    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
-    given |= {"limit_train": limit_train}
-    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
-    shared = o.gather({**given, **own, "task": task}, settings)
-    for name in ("task", "seed", "model"):
-        if shared.pop(name, None) is not None and name != "task":
+    options = o.options_given(ctx)
+    task = o.task_of(task, options)
+    shared = o.gather(task, options, settings)
+    shared.pop("task", None)
+    for name in ("seed", "model", "edges"):
+        if name in shared:
             raise ValueError(f"{name!r} is not a setting of all runs here")
     from graphdep.training.structure import needs_structure as run
 

@@ -228,13 +228,13 @@ def ablate(
     finished = [result for row in table.values() for result in row.results]
     # All rows of a table stand on the encoder that is given; the notes name it.
     named = any(config[0].pretrained for config in configs.values())
-    names = {*own.defining} - ({"encoder"} if named else set())
+    names = {*own.with_mark("defines")} - ({"encoder"} if named else set())
     changed = {name: value for name, value in given.items() if name in names}
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
     published = family_of(task).task_class.published_for(task, given)
-    other = given.keys() & {*own.defining, *own.published_with}
+    other = given.keys() & {*own.with_mark("defines", "published")}
     if rows is not None:
         other |= {name for row in rows.values() for name in row if name != "model"}
     if published is not None and (edges or other or described["examples"] != published.examples):
@@ -265,7 +265,7 @@ def ablate(
                 name: value
                 for name, value in published.rows.items()
                 if "encoder" in own.models[name].overrides  # of which the paper does not say these
-                or not own.models[name].overrides.keys() & set(own.published_with)
+                or not own.models[name].overrides.keys() & set(own.with_mark("published"))
             },
             "others": dict(published.others),
             "note": published.note,

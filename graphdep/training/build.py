@@ -24,9 +24,9 @@ from graphdep.training.config import TrainConfig, resolve_model
 from graphdep.training.encoder_config import (
     ADDING_NODES,
     CONVS,
-    EncoderSettings,
-    PretrainedSettings,
-    WordSettings,
+    EncoderConfig,
+    PretrainedConfig,
+    WordConfig,
 )
 from graphdep.training.settings import NOISY_TREES, PARSED
 from graphdep.transforms.carried import carried, missing, unread
@@ -106,7 +106,7 @@ def node_options(config: Any, name: str, overview: str) -> dict[str, Any]:
     """Options of a preset about the nodes that it adds, as the settings have them.
 
     Args:
-        config: The settings, an :class:`~graphdep.training.encoder_config.EncoderSettings`.
+        config: The settings, an :class:`~graphdep.training.encoder_config.EncoderConfig`.
         name: The preset.
         overview: The node type that stands for the whole text, whose nodes see those that are added.
     """
@@ -188,9 +188,9 @@ def _misfit(
 
 def _model(config: TrainConfig) -> str:
     """The model's name, with the settings that change what it reads."""
-    usual = {**config.defaults(), **resolve_model(config.model, config.models).settings}
+    usual = resolve_model(config.model, config.models).settings
     names = ("relation_attention",) if config.pretrained else ("encoder", "relation_attention")
-    changed = [name for name in names if name in usual and getattr(config, name) != usual[name]]
+    changed = [n for n in names if n in config.marks and getattr(config, n) != usual.get(n, config.usual(n))]
     said = "".join(f" with {name}={getattr(config, name)!r}" for name in changed)
     return f"model {config.model!r}{said}"
 
@@ -276,7 +276,7 @@ def build_encoder(
 
     Args:
         config: A :class:`TrainConfig` with
-            :class:`~graphdep.training.encoder_config.ScratchSettings`.
+            :class:`~graphdep.training.encoder_config.EncoderConfig`.
         num_words, num_relations: Sizes of the vocabularies.
         vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
     """
@@ -354,7 +354,7 @@ def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
     return types
 
 
-def encoder_reads(config: EncoderSettings) -> frozenset[str]:
+def encoder_reads(config: EncoderConfig) -> frozenset[str]:
     """What the encoder of the settings, pretrained or not, reads of edges."""
     if config.pretrained:
         terms = A.RelationKeyValue if config.relation_terms == "key-value" else A.GatedRelationScore
@@ -365,7 +365,7 @@ def encoder_reads(config: EncoderSettings) -> frozenset[str]:
 
 
 def add_syntax(
-    config: EncoderSettings, num_relations: int, encoder: PretrainedEncoder, edges: BaseTransform
+    config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder, edges: BaseTransform
 ) -> None:
     """Gives an encoder what the settings add to its layers, not trained, and freezes those that stay.
 
@@ -388,9 +388,7 @@ def add_syntax(
         encoder.freeze(config.freeze_layers)
 
 
-def _terms(
-    config: EncoderSettings, num_relations: int, encoder: PretrainedEncoder
-) -> Callable[[], nn.Module]:
+def _terms(config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder) -> Callable[[], nn.Module]:
     """Makes the relation terms of one layer after another."""
     size, heads = encoder.hidden_channels, encoder.heads
     unchanged = config.relation_start == "unchanged"
@@ -420,7 +418,7 @@ def _terms(
     return make
 
 
-def pretrained_edges(config: EncoderSettings) -> BaseTransform:
+def pretrained_edges(config: EncoderConfig) -> BaseTransform:
     """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
     where the preset leaves it open, and [CLS] sees all words where edges can be made to have it so.
     """
@@ -431,7 +429,7 @@ def pretrained_edges(config: EncoderSettings) -> BaseTransform:
     return edges | T.SpecialEdges()
 
 
-def _options(config: EncoderSettings, edges: str) -> dict[str, Any]:
+def _options(config: EncoderConfig, edges: str) -> dict[str, Any]:
     """Values of a preset's options, by their names there."""
     options: dict[str, Any] = {name: getattr(config, name) for name in EDGE_OPTIONS}
     options["scope"] = "example"
@@ -442,7 +440,7 @@ def _options(config: EncoderSettings, edges: str) -> dict[str, Any]:
     return own | (node_options(config, edges, "CLS") if edges in ADDING_NODES else {})
 
 
-def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
+def check_nodes(config: EncoderConfig, encoder: PretrainedEncoder) -> None:
     """Raises :class:`ValueError` if a trained encoder has no vectors for nodes that the edges bring, or has
     them for nothing.
     """
@@ -518,13 +516,13 @@ def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
 
 def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
     """Makes an optimizer of the groups of parameters that the model's encoder says, in place of all alike."""
-    assert isinstance(config, PretrainedSettings)
+    assert isinstance(config, PretrainedConfig)
     optimizer, settings = make_optimizer(config), config
     return lambda parameters: optimizer(parameter_groups(parameters, backbone_of(model), settings))
 
 
 def parameter_groups(
-    parameters: Iterable[nn.Parameter], backbone: Any, config: PretrainedSettings
+    parameters: Iterable[nn.Parameter], backbone: Any, config: PretrainedConfig
 ) -> list[dict[str, Any]]:
     """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
     encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
@@ -608,7 +606,7 @@ def gain_of_bf16(channels: int, threads: int) -> float:
     return seconds[False] / seconds[True]
 
 
-def start_encoder(config: WordSettings, parts: Parts) -> TextEncoder:
+def start_encoder(config: WordConfig, parts: Parts) -> TextEncoder:
     """The encoder that a head is put on: the pretrained one as it was loaded, or a new one.
 
     Args:
@@ -620,7 +618,7 @@ def start_encoder(config: WordSettings, parts: Parts) -> TextEncoder:
     return build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
 
 
-def complete_encoder(encoder: TextEncoder, config: WordSettings, parts: Parts, marks: int) -> None:
+def complete_encoder(encoder: TextEncoder, config: WordConfig, parts: Parts, marks: int) -> None:
     """Gives an encoder marks, and a pretrained one its syntax, once there is a head on it: then all models of
     a seed have the same head and marks, and differ by their syntax alone.
 

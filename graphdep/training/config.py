@@ -5,30 +5,27 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
-import inspect
 import json
 import math
-import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple
 
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import LIMITS, check_encoder_name, check_limit, check_transformers
+from graphdep.io.limits import check_encoder_name, check_transformers
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.settings import (
     CONTROL_TREES,
+    DATA,
     NOISY_TREES,
+    OWN,
     PARSED,
-    USUAL_WORDS,
-    MarkedNames,
-    Metadata,
+    TRAINING,
+    Settings,
     check_trees,
-    check_type,
     setting,
-    typed_setting,
 )
 from graphdep.training.task import DEFAULT_TASK, Task, config_of, families, family_of, resolve_task
 from graphdep.transforms.presets import check_known, edge_names, is_known, is_own, preset_options, resolve
@@ -145,88 +142,20 @@ def _elsewhere(model: str) -> str:
     return ""
 
 
-_TREES = ("parser", "gold", *CONTROL_TREES)
 _COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
 _UNNAMED = ("raw_from", "num_workers", "accelerator")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainConfig:
-    """Settings of a run that all kinds of tasks share; each kind has a subclass with its own ones and with
-    the defaults of its paper: :class:`SentenceConfig`, :class:`DialogueConfig`.
+class TrainConfig(Settings):
+    """Settings of a run that all kinds of tasks share; each kind has a subclass with settings of its own and
+    the defaults of its paper, such as :class:`SentenceConfig` and :class:`DialogueConfig`.
 
     Use :meth:`of` to start from a model preset, :func:`parse_settings` to read ``key=value`` texts. Both
-    take the class from the task.
+    take the class from the task. ``graphdep settings --task NAME`` lists names, defaults and meanings.
 
     Args:
-        task: Task, e.g. ``"sick-e"``.
-        model: Name of the row: a model preset.
-        encoder: Which encoder; the edges are for those that read a graph.
-        edges: Edge preset, or edges that :func:`graphdep.transforms.register_edges` knows; :obj:`None` for an
-            encoder that reads words or tree itself.
-        trees: Which trees: the ``"parser"``'s, the corpus' own (``"gold"``), or a control in place of the
-            parse: ``"random"``, ``"random-labels"`` (words keep the label of their arc), ``"chain"``,
-            ``"reversed"``, ``"noisy-20"`` (a fifth of the arcs wrong; 5, 10, 20, 30, 40, 60, 80 or 100
-            percent). Where a corpus has its own trees these begin with them; ``"random-labels-parsed"`` and
-            ``"noisy-5-parsed"`` (10, 20) with the parser's. (default: ``"parser"``)
-        labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
-        word_order: ``"shuffled"`` for a control whose words have their positions in random order. (default:
-            ``"text"``)
-        max_distance: Longest tree path that gets a relation, or that a word can look along.
-        max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
-        parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
-        root: Folder of the corpus; :obj:`None` for the task's own. (default: :obj:`None`)
-        raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
-        limit_train: Train on so many examples only: the first, of GLUE and in response selection spread
-            over the split; acts before parsing. (default: :obj:`None`)
-        min_freq: Words seen less often are unknown.
-        vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
-        vectors_scale: ``"file"``: as they are there. ``"unit"``: divided by their mean length, which is then
-            that of random ones, of positions, levels and marks. Those of GloVe are five times as long, and
-            beside them a model sees words well and hardly where they stand. Which is better is a matter of
-            the task, so try both on validation data: with one seed, a Transformer had .20 and, divided, .39
-            on the roles of 5,000 predicates (validation F1 after 12 epochs), but .74 (five seeds) and .69 on
-            the relations of SemEval-2010. (default: ``"file"``)
-        seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
-        max_epochs: Epochs at most.
-        patience: Stop after so many epochs without a better validation score; :obj:`None` for never. Epochs
-            do not count that score exactly what no skill does, such as an F1 of 0, while the training loss
-            falls below that of all epochs before.
-        monitor: What is better of two epochs on the validation split: that with the better first metric of
-            the task, ``"metric"``, or that with the smaller ``"loss"``. Of 500 examples a single one is .2
-            points of accuracy, which so chooses among like epochs by chance and lets patience end a run whose
-            loss still falls; but as a model becomes surer, its loss may rise where accuracy does, too. The
-            first metric is what tables report: the default. A run that is
-            to end when its loss stops falling has ``monitor=loss``, some :obj:`patience`, and more epochs
-            than it needs. (default: ``"metric"``)
-        val_every: Validate after every so many epochs, which must divide :obj:`max_epochs`: of a small part
-            of a corpus an epoch may take less time than its validation split. Only these can be the best
-            epoch, and an interrupted run goes on from the last of them. (default: :obj:`1`)
-        keep: The epoch that the model is of: the ``"best"`` by :obj:`monitor`, the first of equal ones,
-            or the ``"last"``, with which patience stops nothing: for validation splits that every epoch gets
-            right. (default: ``"best"``)
-        batch_size: Examples a batch.
-        batch_tokens: Nodes and target tokens of a batch at most, instead of :obj:`batch_size` examples.
-            (default: :obj:`None`)
-        optimizer: ``"adagrad"``, ``"adam"``, ``"adamw"`` or ``"sgd"``.
-        lr: Learning rate, the highest where it changes.
-        warmup_steps: Updates in which the learning rate rises linearly to :obj:`lr`, to fall linearly to 0 at
-            the end; :obj:`None` for a constant one. (default: :obj:`None`)
-        weight_decay: L2 penalty.
-        clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
-        hidden_channels: Size of the states of an encoder that is trained from nothing.
-        num_layers: Its layers.
-        heads: Its attention heads, which share the channels.
-        ff_channels: Size of its feed-forward layers.
-        dropout: Dropout probability.
-        position_embedding: Tell it where in a text a word stands. (default: :obj:`True`)
-        norm_first: Normalise before each part of a layer, and at the end. (default: :obj:`False`)
-        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``; ``"auto"``: bf16 where this machine is
-            faster in it, see :func:`~graphdep.training.build.settled`. (default: ``"32-true"``)
-        num_workers: Processes that load data; most corpora are in memory and need none, those of response
-            selection are on disk. At most four a core. (default: :obj:`0`)
-        accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
+        **settings: The settings by name.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -238,45 +167,165 @@ class TrainConfig:
         ('dt', 64, 0)
     """
 
-    task: str
-    model: str
-    encoder: str = setting("transformer", defines=True)
-    edges: str | None = setting(defines=True, free=True)
-    trees: str = setting("parser", choices=_TREES, defines=True, free=True)
-    labels: bool = setting(True, defines=True)
-    word_order: str = setting("text", choices=("text", "shuffled"), defines=True, free=True)
-    max_distance: int = setting(defines=True)
-    max_sum: int = setting(4, free=True)
-    parser: str = setting("bundled", free=True)
-    root: str | None = setting(None, place=True)
-    raw_from: str | None = setting(None, place=True)
-    limit_train: int | None = None
-    min_freq: int
-    vectors: str | None = None
-    vectors_scale: str = setting("file", choices=("file", "unit"))
-    seed: int = 0
-    max_epochs: int
-    patience: int | None
-    monitor: str = setting("metric", choices=("metric", "loss"))
-    val_every: int = 1
-    keep: str = setting("best", choices=("best", "last"))
-    batch_size: int = setting(published=True, free=True)
-    batch_tokens: int | None = setting(None, published=True, free=True)
-    optimizer: str = setting(choices=("adagrad", "adam", "adamw", "sgd"), published=True)
-    lr: float = setting(published=True)
-    warmup_steps: int | None = setting(None, published=True)
-    weight_decay: float = setting(published=True)
-    clip: float | None = None
-    hidden_channels: int = setting(published=True)
-    num_layers: int = setting(published=True)
-    heads: int = setting(published=True)
-    ff_channels: int = setting(published=True)
-    dropout: float = setting(published=True)
-    position_embedding: bool = setting(True, defines=True)
-    norm_first: bool = setting(False, published=True)
-    precision: str = setting("32-true", choices=("32-true", "bf16-mixed", "16-mixed", "auto"), free=True)
-    num_workers: int = setting(0, place=True)
-    accelerator: str = setting("auto", choices=("auto", "cpu", "gpu"), place=True)
+    task: str = setting(..., "Task, such as sick-e.")
+    model: str = setting(..., "Model preset, whose name the row of a table has.")
+    encoder: str = setting(
+        "transformer",
+        "Encoder: transformer, another that is trained from scratch, or for models whose names begin with "
+        "bert a pretrained encoder: a folder, or a name on the Hugging Face hub.",
+        panel=TRAINING,
+        defines=True,
+    )
+    edges: str | None = setting(
+        ...,
+        f"Edges in place of the model's own: {', '.join(edge_names())}, or your own: package.module:Name, "
+        "which is imported, from this folder, too; none for an encoder that reads words or tree itself.",
+        panel=TRAINING,
+        defines=True,
+        free=True,
+    )
+    trees: str = setting(
+        "parser",
+        "Trees: the parser's, the corpus' own (gold), or a control in place of the parse: random; "
+        "random-labels, whose words keep the label of their arc; chain; reversed; noisy-20, a fifth of the "
+        "arcs wrong (5, 10, 20, 30, 40, 60, 80 or 100 percent). Where a corpus has its own trees these begin "
+        "with them; random-labels-parsed and noisy-5-parsed (10, 20) with the parser's.",
+        choices=("parser", "gold", *CONTROL_TREES),
+        defines=True,
+        free=True,
+    )
+    labels: bool = setting(True, "Tell the labels of arcs apart, where the edges read them.", defines=True)
+    word_order: str = setting(
+        "text",
+        "shuffled: a control whose words have their positions in random order.",
+        choices=("text", "shuffled"),
+        defines=True,
+        free=True,
+    )
+    max_distance: int = setting(
+        ..., "Longest tree path that gets a relation, or that a word can look along.", defines=True
+    )
+    max_sum: int = setting(4, "Largest sum of depths of edges sia.", free=True)
+    parser: str = setting(
+        "bundled",
+        "Parser: bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE.",
+        panel=DATA,
+        free=True,
+    )
+    root: str | None = setting(
+        None,
+        "Folder of the corpus (raw/, processed/, cache/); none for datasets/ and the corpus' name.",
+        panel=DATA,
+        place=True,
+    )
+    raw_from: str | None = setting(
+        None, "Folder with the corpus' raw files; they are copied into the root.", panel=DATA, place=True
+    )
+    limit_train: int | None = setting(
+        None,
+        "Train on so many examples and parse no others: the first, of GLUE and response selection spread "
+        "over the split; validation and test stay whole (limit_eval is for them, where a task has it).",
+        panel=DATA,
+    )
+    min_freq: int = setting(..., "Words seen less often are unknown.")
+    vectors: str | None = setting(None, "GloVe text file to start the word vectors from.")
+    vectors_scale: str = setting(
+        "file",
+        "file: vectors as they are there; unit: divided by their mean length, which is then that of random "
+        "vectors. Those of GloVe are five times as long. Which is better differs from task to task: try both "
+        "on validation data.",
+        choices=("file", "unit"),
+    )
+    seed: int = setting(
+        0,
+        "Random seed of the weights, the order of the examples, dropout and random trees.",
+        panel=TRAINING,
+    )
+    max_epochs: int = setting(
+        ...,
+        "Epochs at most; fewer after patience of them without a better validation score.",
+        panel=TRAINING,
+        flag="--epochs",
+    )
+    patience: int | None = setting(
+        ...,
+        "Stop after so many epochs without a better validation score; none for never. Epochs do not count "
+        "that score exactly what no skill does, such as an F1 of 0, while the training loss falls.",
+    )
+    monitor: str = setting(
+        "metric",
+        "The better of two epochs on the validation split has the better first metric of the task (metric), "
+        "or the smaller loss (loss). The first metric is what tables report. A small split chooses among "
+        "similar epochs by chance; a run that is to end when its loss stops falling has monitor=loss and "
+        "some patience.",
+        choices=("metric", "loss"),
+    )
+    val_every: int = setting(
+        1,
+        "Validate after every so many epochs, which must divide max_epochs. Only these can be the best "
+        "epoch, and an interrupted run goes on from the last of them.",
+    )
+    keep: str = setting(
+        "best",
+        "The epoch that is kept: the best by monitor, the first of equal epochs, or the last, with which "
+        "patience stops nothing: for validation splits that every epoch gets right.",
+        choices=("best", "last"),
+    )
+    batch_size: int = setting(..., "Examples a batch.", panel=TRAINING, published=True, free=True)
+    batch_tokens: int | None = setting(
+        None,
+        "Nodes and target tokens of a batch at most, in place of batch_size examples.",
+        published=True,
+        free=True,
+    )
+    optimizer: str = setting(..., "Optimizer.", choices=("adagrad", "adam", "adamw", "sgd"), published=True)
+    lr: float = setting(
+        ..., "Learning rate, the highest where it changes.", above=0, panel=TRAINING, published=True
+    )
+    warmup_steps: int | None = setting(
+        None,
+        "Updates in which the learning rate rises linearly to lr, to fall linearly to 0 at the end; none for "
+        "a constant rate.",
+        published=True,
+    )
+    weight_decay: float = setting(..., "L2 penalty.", published=True)
+    clip: float | None = setting(None, "Largest norm of the gradient; none for no limit.", above=0)
+    hidden_channels: int = setting(
+        ..., "Size of the states of an encoder that is trained from scratch.", published=True
+    )
+    num_layers: int = setting(..., "Layers of an encoder that is trained from scratch.", published=True)
+    heads: int = setting(
+        ...,
+        "Attention heads of an encoder that is trained from scratch; they share the channels.",
+        published=True,
+    )
+    ff_channels: int = setting(
+        ..., "Size of the feed-forward layers of an encoder that is trained from scratch.", published=True
+    )
+    dropout: float = setting(..., "Dropout probability.", below=1, published=True)
+    position_embedding: bool = setting(True, "Embed the position of a word in its text.", defines=True)
+    norm_first: bool = setting(
+        False, "Normalise before each part of a layer, and at the end.", published=True
+    )
+    precision: str = setting(
+        "32-true",
+        "Precision of the training; auto: bf16 where this machine is faster in it.",
+        choices=("32-true", "bf16-mixed", "16-mixed", "auto"),
+        free=True,
+    )
+    num_workers: int = setting(
+        0,
+        "Processes that load data, at most four a core; most corpora are in memory and need none, those of "
+        "response selection are on disk.",
+        place=True,
+    )
+    accelerator: str = setting(
+        "auto",
+        "Device: auto (a GPU if there is one), cpu or gpu.",
+        panel=TRAINING,
+        choices=("auto", "cpu", "gpu"),
+        place=True,
+    )
 
     kind: ClassVar[str]
     """The kind of task whose settings these are."""
@@ -293,40 +342,23 @@ class TrainConfig:
     """Encoders without edges that read words alone, and no tree."""
     edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
     """Settings that name edges: the papers', or your own."""
-    # What the fields say of themselves, see `setting`.
-    defining = MarkedNames("defines")
-    published_with = MarkedNames("published")
-    free = MarkedNames("free", "late")
-    late = MarkedNames("late")
-    places = MarkedNames("place")
-    choices = Metadata[tuple[str | None, ...]]("choices")
-    at_least = Metadata[float]("at_least")
 
-    def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
+    def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.kind = kind
-        cls.family = getattr(cls, "family", kind)
+        if kind is not None:
+            cls.kind = kind
+            cls.family = getattr(cls, "family", kind)
 
-    def __post_init__(self) -> None:
-        for name, kind in self.field_types().items():
-            check_type(name, kind, getattr(self, name))
-        encoders = {} if self.any_encoder else {"encoder": tuple(self.encoders)}
-        for name, allowed in {**encoders, **self.choices}.items():
-            if getattr(self, name) not in allowed:
-                choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
-                raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.check()
+
+    def check(self) -> None:
+        """Raises :class:`ValueError` where settings do not fit each other; subclasses add theirs."""
+        if not self.any_encoder and self.encoder not in self.encoders:
+            raise ValueError(f"'encoder' must be one of {', '.join(self.encoders)} (got {self.encoder!r})")
         for name in self.edge_settings:
             _check_edges(name, getattr(self, name))
-        if not 0 < self.lr < 3e38:  # float32 ends there
-            raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
-        if self.clip is not None and not 0 < self.clip < math.inf:
-            raise ValueError(f"'clip' must be above 0 (got {self.clip!r})")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
-        at_least = self.at_least
-        for name, value in self.to_dict().items():
-            if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
-                check_limit(name, value, at_least.get(name))
         if self.encoder in self.headed and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
         if self.max_epochs % self.val_every:
@@ -356,6 +388,14 @@ class TrainConfig:
                 "'word_order' is for models that know the order by positions (got 'shuffled', "
                 f"encoder={self.encoder!r}, position_embedding={self.position_embedding})"
             )
+
+    def check_read(self, names: Iterable[str], reader: str, read: bool) -> None:
+        """Raises :class:`ValueError` if a setting that nothing reads has another value than the default: it
+        would make two rows of a table that are the same.
+        """
+        for name in () if read else names:
+            if getattr(self, name) != self.usual(name):
+                raise ValueError(f"{name!r} is for {reader} (got {getattr(self, name)!r})")
 
     @cached_property
     def task_family(self) -> Any:
@@ -486,39 +526,13 @@ class TrainConfig:
         return own(**{**state, "num_workers": 0})
 
     @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """The values of the settings that have one whatever the model is."""
-        fields = dataclasses.fields(cls)
-        return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
-
-    @classmethod
     def default_model(cls) -> str:
         """The paper's own model."""
-        return str(next(field.default for field in dataclasses.fields(cls) if field.name == "model"))
-
-    @classmethod
-    def field_types(cls) -> dict[str, Any]:
-        """The type of each setting."""
-        types = get_type_hints(cls)
-        return {field.name: types[field.name] for field in dataclasses.fields(cls)}
-
-    @classmethod
-    def check_keys(cls, keys: Iterable[str]) -> None:
-        """Raises :class:`ValueError` that lists the known settings if a key is none of them."""
-        known = [field.name for field in dataclasses.fields(cls)]
-        for key in keys:
-            if key not in known:
-                near = (
-                    [USUAL_WORDS[key]] if key in USUAL_WORDS else difflib.get_close_matches(key, known, n=1)
-                )
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
+        return str(cls.usual("model"))
 
     def own_files(self) -> dict[str, Path]:
         """The user's own files by split, where the settings name any."""
-        names = ("train", "val", "test")
-        given = {name: getattr(self, name) for name in names if name in self.__dataclass_fields__}
-        return {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+        return {}
 
     def check_sources(self) -> None:
         """Finds out what is missing, as far as that is told without reading a corpus, and without PyTorch.
@@ -543,20 +557,21 @@ class TrainConfig:
         return {"constituents": self.reads_constituents}
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """The settings by name."""
+        return self.model_dump()
 
     def replace(self, **settings: Any) -> TrainConfig:
-        self.check_keys(settings)
-        return dataclasses.replace(self, **settings)
+        """The same with other settings in place of some."""
+        return type(self)(**{**self.to_dict(), **settings})
 
     def named(self) -> dict[str, Any]:
         """Files, folders and parsers other than the defaults, any of which may be a file, a download or a
         server of somebody else's choice.
         """
-        usual: dict[str, tuple[Any, ...]] = {f.name: (f.default,) for f in dataclasses.fields(self)}
-        usual["parser"] += ("bundled",)
-        names = ("parser", *(name for name in self.places if name not in _UNNAMED))
-        return {name: value for name in names if (value := getattr(self, name)) not in usual[name]}
+        names = ("parser", *(name for name in self.with_mark("place") if name not in _UNNAMED))
+        given = {name: getattr(self, name) for name in names}
+        usual = {"bundled"} if self.parser == "bundled" else set()
+        return {n: value for n, value in given.items() if value != self.usual(n) and value not in usual}
 
     def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
         """These settings with others in place of some that the weights do not depend on. ``raw_from`` and
@@ -567,9 +582,10 @@ class TrainConfig:
         """
         self.check_keys(settings)
         for key in settings:
-            if key not in (*self.places, *self.free):
-                free = ", ".join((*self.places, *self.free))
-                raise ValueError(f"{key!r} is a setting of the training; free to choose are {free}")
+            if key not in (free := self.with_mark("place", "free", "late")):
+                raise ValueError(
+                    f"{key!r} is a setting of the training; free to choose are {', '.join(free)}"
+                )
         return self.replace(**{"raw_from": None, "num_workers": 0, **settings})
 
     def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
@@ -602,7 +618,7 @@ class TrainConfig:
 
     def _elsewhere(self) -> set[str]:
         # A pretrained encoder is its weights, which the data's digest has, wherever they lie.
-        return {*self.places, *(("encoder", "base") if self.pretrained else ())}
+        return {*self.with_mark("place"), *(("encoder", "base") if self.pretrained else ())}
 
     def digest(self, data: str = "") -> str:
         """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
@@ -614,6 +630,63 @@ class TrainConfig:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
 
 
+class OwnFilesConfig(TrainConfig):
+    """Settings of runs on files of the user's own, for the class of such a task to inherit from as well, as
+    the last base.
+    """
+
+    train: str | None = setting(
+        None,
+        "Examples to train on: .csv or .tsv with a header, .jsonl or .parquet; of words .jsonl, .parquet, "
+        ".conllu, .spacy, or a word and its label a line; of spans .jsonl, .parquet, or .csv or .tsv with "
+        "<e1> and <e2> in texts.",
+        panel=OWN,
+        place=True,
+    )
+    val: str | None = setting(
+        None,
+        "The same for validation; none for a share of the training file, which is drawn.",
+        panel=OWN,
+        place=True,
+    )
+    test: str | None = setting(None, "The same for testing; none for no test.", panel=OWN, place=True)
+    val_fraction: float = setting(0.1, "Share of the training file that is drawn for validation.")
+    val_seed: int = setting(0, "Seed of that draw, which so is the same for every seed.")
+
+    def check(self) -> None:
+        super().check()
+        if self.train is None:
+            raise ValueError(f"task {self.task!r} needs 'train' (--train), which is not given")
+        if self.raw_from is not None:
+            raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return ("train", "val") if self.test is None else super().splits
+
+    def own_files(self) -> dict[str, Path]:
+        given = {"train": self.train, "val": self.val, "test": self.test}
+        return {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+
+
+class OwnTableConfig(OwnFilesConfig):
+    """The same for files with columns."""
+
+    text_columns: str | None = setting(
+        None,
+        "Column with the texts, or the two columns of pairs, with a comma between them.",
+        panel=OWN,
+        free=True,
+    )
+    label_column: str | None = setting(
+        None,
+        "Column with the labels. outside is the label of spans that stands for no finding, which f1 leaves "
+        "out.",
+        panel=OWN,
+        free=True,
+    )
+
+
 def _check_edges(setting: str, name: str | None) -> None:
     if name is None or is_known(name) or name in edge_names():
         return
@@ -621,11 +694,6 @@ def _check_edges(setting: str, name: str | None) -> None:
         f"{setting!r} must be one of {', '.join(edge_names())}, none (got {name!r}); your own are known by "
         "graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
     )
-
-
-_ENTRY = re.compile(
-    r"^    (?P<names>[a-z_]+(?:,\s+[a-z_]+)*): (?P<text>.*?)(?=^    [a-z_*]+[:,]|\Z)", re.M | re.S
-)
 
 
 class SettingText(NamedTuple):
@@ -660,42 +728,13 @@ def setting_texts(config: type[TrainConfig], task: str, model: str) -> list[Sett
         >>> [(row.default, row.meaning) for row in rows if row.name == "lr"]
         [(0.001, 'Learning rate, the highest where it changes.')]
     """
-    values = {**config.defaults(), **resolve_task(task).defaults}
-    values |= {**resolve_model(model, config.models).settings, "task": task, "model": model}
-    meanings = documented(config)
-    return [
-        SettingText(name, values.get(name, "(must be given)"), meanings.get(name, ""))
-        for name in config.field_types()
-    ]
-
-
-def documented(config: type) -> dict[str, str]:
-    """What the docstrings of a class and its bases say of arguments, by name; the class' own word first, but
-    that on an argument alone before that on several.
-    """
-    alone: dict[str, str] = {}
-    several: dict[str, str] = {}
-    for base in config.__mro__:
-        for match in _ENTRY.finditer(_arguments(base)):
-            names = re.split(r",\s+", match["names"])
-            for name in names:
-                (alone if len(names) == 1 else several).setdefault(name, _plain(match["text"]))
-    return several | alone
-
-
-def _arguments(cls: type) -> str:
-    """The block of arguments in a docstring."""
-    text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    block = text.partition("\nArgs:\n")[2]
-    return re.split(r"\n\n(?=\S)", block)[0] + "\n"
-
-
-def _plain(text: str) -> str:
-    """Words in place of the marks of a docstring, and without the default, which models change."""
-    text = " ".join(text.split())
-    text = re.sub(r"\s*\(default: .*?\)(?=$|\s|\.)", "", text)
-    text = re.sub(r":\w+:`~?([^`]*)`", lambda match: match[1].rpartition(".")[2].strip(), text)
-    return text.replace("``", "").strip()
+    values = {**resolve_task(task).defaults, **resolve_model(model, config.models).settings}
+    values |= {"task": task, "model": model}
+    rows = []
+    for name, own in config.marks.items():
+        usual = values.get(name, config.usual(name))
+        rows.append(SettingText(name, "(must be given)" if usual is ... else usual, own.get("help", "")))
+    return rows
 
 
 RUN_FILE = "run.yaml"
@@ -722,10 +761,11 @@ def run_text(config: TrainConfig, name: str = RUN_FILE) -> str:
         config: The settings.
         name: Name of the file. (default: ``"run.yaml"``)
     """
-    usual = {**type(config).defaults(), **config.spec.defaults}
+    usual = {name: config.usual(name) for name in config.marks}
+    usual |= config.spec.defaults
     usual |= resolve_model(config.model, config.models).settings
     settings = {name: value for name, value in config.to_dict().items() if name not in ("task", "model")}
-    chosen = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
+    chosen = {name: value for name, value in settings.items() if usual[name] != value}
     others = {name: value for name, value in settings.items() if name not in chosen}
     parts = [
         f"# The settings of a run by graphdep {__version__}; it is repeated by: graphdep train --config "
@@ -770,8 +810,7 @@ def typed_settings(given: Mapping[str, Any], path: Path, task: str | None = None
             raise ValueError(f"'task' must be the name of a task (got {task!r})")
         config = config_of(task)
         config.check_keys(given)
-        types = config.field_types()
-        return {name: typed_setting(name, types[name], value) for name, value in given.items()}
+        return {name: config.read(name, value) for name, value in given.items()}
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graphdep.parsing.enhanced import ARCS, ENGINES
-from graphdep.training.config import ModelPreset, resolve_model
-from graphdep.training.settings import setting
-from graphdep.training.task import Task
+from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
+from graphdep.training.settings import DATA, setting
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
 
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
@@ -39,107 +37,6 @@ HEADED = ("transformer", *CONVS, "tree-transformer")
 """Those whose heads share the channels."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScratchSettings:
-    """Settings of :class:`~graphdep.nn.models.DependencyTransformer`, for a :class:`TrainConfig` to inherit
-    from as well; it builds its encoder with :func:`~graphdep.training.build.build_encoder`.
-
-    Args:
-        vocab_from: Words that have a vector of their own: those of ``"train"``, or with ``"vectors"`` also
-            those of the other splits that the file of :obj:`vectors` has
-            (:class:`~graphdep.datasets.base.parsed.ParsedOptions`). (default: ``"train"``)
-        directions: Tell a relation from its inverse. (default: :obj:`True`)
-        window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
-            (default: :obj:`0`)
-        dependent_places, places_from: Of ``encoder="dt-rnn"``: places of dependents that have a matrix of
-            their own on either side, and what they are counted from, ``"governor"`` or ``"left"``
-            (:class:`~graphdep.nn.models.DependencyTreeRNN`). (default: :obj:`6`, ``"governor"``)
-        start: Where the relation attention starts: ``"random"`` or ``"torch"``, of an encoder that is trained
-            from scratch. (default: ``"random"``)
-        embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in
-            ``encoder="transformer"``. (default: :obj:`False`)
-        relation_dim: Size of relation vectors.
-        relation_attention: Use the labels of edges in attention scores; otherwise plain self-attention.
-        gate: Of these scores: ``"sigmoid"``, ``"tanh"`` or :obj:`None`.
-        gate_state: The state that opens the gate, ``"query"`` or ``"key"``.
-        untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``.
-        level_embedding: Tell how deep in the tree a word stands.
-    """
-
-    vocab_from: str = setting("train", choices=("train", "vectors"))
-    directions: bool = setting(True, defines=True)
-    window: int = setting(0, defines=True)
-    dependent_places: int = setting(6, defines=True)
-    places_from: str = setting("governor", choices=("governor", "left"), defines=True)
-    relation_dim: int = setting(30, published=True)
-    relation_attention: bool = setting(True, defines=True)
-    gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
-    gate_state: str = setting("query", choices=("query", "key"), defines=True)
-    untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
-    start: str = setting("random", choices=("random", "torch"), defines=True)
-    embedding_scale: bool = setting(False, published=True)
-    level_embedding: bool = setting(True, defines=True)
-
-    @property
-    def reads_labels(self) -> bool:
-        # Relation scores over edges that have no types get those of paths.
-        return super().reads_labels or self.relation_attention  # type: ignore[misc]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PretrainedSettings:
-    """Settings of a pretrained encoder, for a :class:`TrainConfig` to inherit from as well.
-
-    Args:
-        freeze_layers: Lower layers that are not trained, the embeddings with them; 0 for none. (default:
-            :obj:`0`)
-        head_lr: Learning rate of what stands on the encoder; :obj:`None` for :obj:`lr`. (default:
-            :obj:`None`)
-        layer_decay: Factor of the learning rate from one layer to the one below. (default: :obj:`1.0`)
-        floor_frozen: Score what the encoder can do before it is trained, as a floor beside that of no skill
-            (:meth:`~graphdep.training.family.TaskFamily.floor_frozen`). It reads each text of the
-            splits that are scored once, which takes less time than scoring them; on sentences those of at
-            most 10,000 training examples as well, on words and spans those of at most 20,000 of them. A row
-            that does not pass it is called untrained under the table. (default: :obj:`True`)
-    """
-
-    freeze_layers: int = setting(0, defines=True)
-    head_lr: float | None = setting(None, published=True)
-    layer_decay: float = setting(1.0, published=True)
-    floor_frozen: bool = True
-
-    if TYPE_CHECKING:  # of the other base
-        encoder: str
-        vectors: str | None
-        lr: float
-        weight_decay: float
-
-        @property
-        def pretrained(self) -> bool: ...
-
-    def check_pretrained(self, scratch: str) -> None:
-        """Raises :class:`ValueError` where a setting is for the other kind of encoder.
-
-        Args:
-            scratch: How an encoder is named that has no weights yet, for messages.
-        """
-        if not 0 < self.layer_decay <= 1:
-            raise ValueError(f"'layer_decay' must be in 0 < layer_decay <= 1 (got {self.layer_decay!r})")
-        if not self.pretrained and (self.freeze_layers or self.layer_decay != 1):
-            raise ValueError(
-                "'freeze_layers' and 'layer_decay' are for a pretrained encoder (got "
-                f"encoder={self.encoder!r})"
-            )
-        if self.pretrained and self.vectors is not None:
-            raise ValueError(f"'vectors' are for {scratch} (got encoder={self.encoder!r})")
-        if self.head_lr is not None and (not self.pretrained or not 0 < self.head_lr < 3e38):
-            raise ValueError(
-                f"'head_lr' must be above 0, and is for a pretrained encoder (got {self.head_lr!r})"
-            )
-
-
-_LINKS = ("both", "to_word", "to_relation", "none")
-_POSITIONS = ("sequence", "dependent", "zero", "none")
 ADDING_NODES = ("dam", "constituents")
 """Edges of the library that bring nodes of relations or phrases."""
 # Which settings only some models read.
@@ -154,76 +51,199 @@ _OF_PLACES = ("dependent_places", "places_from")
 _OF_NODES = ("links", "cls_links", "relation_position", "type_embedding")
 
 
-@dataclass(frozen=True, kw_only=True)
-class EncoderSettings(PretrainedSettings, ScratchSettings):
-    """Settings of an encoder that is trained from scratch, or pretrained with syntax added to it, for a
-    :class:`TrainConfig` to inherit from as well; the one is built by
-    :func:`~graphdep.training.build.build_encoder`, the other gets its syntax from
-    :func:`~graphdep.training.build.add_syntax`.
+class PretrainedConfig(TrainConfig):
+    """Settings of runs whose encoder may be a pretrained one.
 
     Args:
-        relation_terms: What :obj:`relation_attention` is: ``"score"``, DT's score and gate, or
-            ``"key-value"``, Graph2Graph's keys and values, for a pretrained encoder. (default: ``"score"``)
-        relation_start: Where its parameters start in a pretrained encoder: ``"unchanged"``, which leaves the
-            encoder's function as it is where the method allows that, or ``"random"``.
-            (default: ``"unchanged"``)
-        scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
-            ``"paper"``)
-        arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhance`) ``"enhanced"`` or
-            ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for. (default: ``"basic"``)
-        engine: What makes the enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
-        constituents: The edges read constituents, which the parser has to give; those of ``"constituents"``
-            and ``"same-constituent"`` do so anyhow, so that it is for edges of your own.
-            (default: :obj:`False`)
-        pieces: ``"first"`` or ``"all"``: which pieces of a word stand for it in edges; :obj:`None` for the
-            edges' own choice. (default: :obj:`None`)
-        links, cls_links, relation_links, relation_position: Of edges ``"dam"``, and but for
-            :obj:`relation_links` of ``"constituents"``, whose phrase nodes stand for relation nodes: which of
-            a word and its relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``,
-            ``"none"``), whether [CLS], or ROOT in an encoder from scratch, and relation nodes see one
-            another, whether relation nodes of one word do, and their positions (``"sequence"``,
-            ``"dependent"``, ``"zero"``, or ``"none"``, no segment either, see
-            :class:`~graphdep.transforms.RelationNodes`). (default: ``"both"``, :obj:`True`, :obj:`False`,
-            ``"sequence"``)
-        type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
-        max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
-        batch_pieces: Pieces of a batch of a pretrained encoder at most: a batch with long examples ends
-            before it has more, and so has fewer than :obj:`batch_size`. What fine-tuning holds in memory goes
-            by them. Batches of 32 examples of 128 pieces are never cut. (default: :obj:`4096`)
-        windows: Of a pretrained encoder with layers that see only the places around a word: ``"own"`` keeps
-            to them, ``"dropped"`` takes all edges there, too. (default: ``"own"``)
-        **others: As in :class:`PretrainedSettings` and :class:`ScratchSettings`.
+        **settings: Those of :class:`TrainConfig`, and ``freeze_layers``, ``head_lr``, ``layer_decay`` and
+            ``floor_frozen``.
     """
 
-    relation_terms: str = setting("score", choices=("score", "key-value"), defines=True)
-    relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True)
-    scaling: str = setting("paper", choices=("paper", "code"), defines=True)
-    arcs: str = setting("basic", choices=ARCS, defines=True)
-    engine: str = setting("rules", choices=ENGINES, defines=True)
-    constituents: bool = setting(False, defines=True)
-    pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True)
-    links: str = setting("both", choices=_LINKS, defines=True)
-    cls_links: bool = setting(True, defines=True)
-    relation_links: bool = setting(False, defines=True)
-    relation_position: str = setting("sequence", choices=_POSITIONS, defines=True)
-    type_embedding: bool = setting(True, defines=True)
-    windows: str = setting("own", choices=("own", "dropped"), defines=True)
-    # [CLS], a piece of each of two sentences, two [SEP].
-    max_length: int = setting(128, at_least=5, published=True, free=True)
-    batch_pieces: int = setting(4096, free=True)
+    freeze_layers: int = setting(
+        0, "Lower layers that are not trained, the embeddings with them; 0 for none.", defines=True
+    )
+    head_lr: float | None = setting(
+        None,
+        "Learning rate of all that stands on a pretrained encoder; none for lr.",
+        above=0,
+        published=True,
+    )
+    layer_decay: float = setting(
+        1.0, "Factor of the learning rate from one layer to the layer below.", above=0, published=True
+    )
+    floor_frozen: bool = setting(
+        True,
+        "Score the encoder before it is trained, as a floor beside that of no skill. It reads each text of "
+        "the scored splits once, and at most 10,000 training examples of sentences, 20,000 of words and "
+        "spans. A row that does not pass it is called untrained under the table.",
+    )
 
     any_encoder: ClassVar[bool] = True
-
-    if TYPE_CHECKING:  # of the other base
-        model: str
-        models: ClassVar[Any]
-        encoders: ClassVar[Any]
-        edges: str | None
-        trees: str
+    from_scratch_name: ClassVar[str] = "an encoder that is trained from scratch"
+    """What messages call an encoder that is not pretrained."""
 
     @property
     def pretrained(self) -> bool:
         return self.encoder not in self.encoders
+
+    def check(self) -> None:
+        super().check()
+        self._check_encoder()
+
+    def _check_encoder(self) -> None:
+        """Raises :class:`ValueError` where the encoder is of the other kind."""
+        self.check_read(("freeze_layers", "layer_decay", "head_lr"), "a pretrained encoder", self.pretrained)
+        if self.pretrained and self.vectors is not None:
+            raise ValueError(f"'vectors' are for {self.from_scratch_name} (got encoder={self.encoder!r})")
+
+
+class EncoderConfig(PretrainedConfig):
+    """Settings of runs whose encoder is trained from scratch
+    (:func:`~graphdep.training.build.build_encoder`), or pretrained with syntax added to it
+    (:func:`~graphdep.training.build.add_syntax`).
+
+    Args:
+        **settings: Those of :class:`PretrainedConfig`, and those of both kinds of encoders.
+    """
+
+    # an encoder that is trained from scratch
+    vocab_from: str = setting(
+        "train",
+        "Words that have a vector of their own: those of train, or with vectors also those of the other "
+        "splits that the file of vectors has.",
+        choices=("train", "vectors"),
+    )
+    directions: bool = setting(True, "Tell a relation from its inverse.", defines=True)
+    window: int = setting(
+        0,
+        "Words on either side of a word that encoder word-average takes the mean of, as well.",
+        defines=True,
+    )
+    dependent_places: int = setting(
+        6,
+        "Places of dependents on either side that have a matrix of their own in encoder dt-rnn.",
+        defines=True,
+    )
+    places_from: str = setting(
+        "governor",
+        "Places of dependents in encoder dt-rnn are counted from the governor, or from the left.",
+        choices=("governor", "left"),
+        defines=True,
+    )
+    relation_dim: int = setting(30, "Size of relation vectors.", published=True)
+    relation_attention: bool = setting(
+        True, "Use the labels of edges in attention scores; otherwise plain self-attention.", defines=True
+    )
+    gate: str | None = setting(
+        "sigmoid",
+        "Gate of relation scores; none for no gate.",
+        choices=(None, "sigmoid", "tanh"),
+        defines=True,
+    )
+    gate_state: str = setting("query", "State that opens the gate.", choices=("query", "key"), defines=True)
+    untyped: str = setting(
+        "keep",
+        "Scores of pairs without a relation stay as they are (keep) or go through the gate.",
+        choices=("keep", "gate"),
+        defines=True,
+    )
+    start: str = setting(
+        "random",
+        "Initial relation vectors of an encoder that is trained from scratch; torch: as in PyTorch's layers.",
+        choices=("random", "torch"),
+        defines=True,
+    )
+    embedding_scale: bool = setting(
+        False, "Multiply word vectors by the root of hidden_channels, in encoder transformer.", published=True
+    )
+    level_embedding: bool = setting(True, "Embed the depth of a word in the tree.", defines=True)
+    # a pretrained encoder
+    relation_terms: str = setting(
+        "score",
+        "Relation attention of a pretrained encoder: DT's score and gate, or Graph2Graph's key-value.",
+        choices=("score", "key-value"),
+        defines=True,
+    )
+    relation_start: str = setting(
+        "unchanged",
+        "Initial relation parameters of a pretrained encoder: unchanged leaves its function as it is where "
+        "the method allows that.",
+        choices=("unchanged", "random"),
+        defines=True,
+    )
+    scaling: str = setting(
+        "paper",
+        "Relation keys are scaled as in Graph2Graph's paper, or not, as in its code.",
+        choices=("paper", "code"),
+        defines=True,
+    )
+    arcs: str = setting(
+        "basic",
+        "Arcs that edges dam have a node for: those of the basic tree, or of an enhanced graph.",
+        choices=ARCS,
+        defines=True,
+    )
+    engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
+    constituents: bool = setting(
+        False,
+        "Edges of your own read constituents, which the parser has to give; those of presets know it.",
+        defines=True,
+    )
+    pieces: str | None = setting(
+        None,
+        "Pieces that stand for a word in edges; none for the edges' own choice.",
+        choices=(None, "first", "all"),
+        defines=True,
+    )
+    links: str = setting(
+        "both",
+        "Of edges dam and constituents: which of a word and its relation or phrase node reads the other.",
+        choices=("both", "to_word", "to_relation", "none"),
+        defines=True,
+    )
+    cls_links: bool = setting(
+        True,
+        "Of edges dam and constituents: [CLS], or ROOT in an encoder from scratch, and added nodes see one "
+        "another.",
+        defines=True,
+    )
+    relation_links: bool = setting(
+        False, "Of edges dam: relation nodes of one word see one another.", defines=True
+    )
+    relation_position: str = setting(
+        "sequence",
+        "Of edges dam and constituents: positions of added nodes; with none they have no segment either.",
+        choices=("sequence", "dependent", "zero", "none"),
+        defines=True,
+    )
+    type_embedding: bool = setting(
+        True, "Added nodes share a vector that tells them from words.", defines=True
+    )
+    windows: str = setting(
+        "own",
+        "In layers of a pretrained encoder that see only the places around a word: own keeps to them, "
+        "dropped takes all edges there, too.",
+        choices=("own", "dropped"),
+        defines=True,
+    )
+    max_length: int = setting(
+        128,
+        "Pieces of an example at most, for a pretrained encoder.",
+        least=5,  # [CLS], a piece of each of two sentences, two [SEP]
+        published=True,
+        free=True,
+    )
+    batch_pieces: int = setting(
+        4096,
+        "Pieces of a batch of a pretrained encoder at most, which bounds the memory of fine-tuning: a batch "
+        "with long examples ends before it has more. Batches of 32 examples of 128 pieces are never cut.",
+        free=True,
+    )
+
+    @property
+    def reads_labels(self) -> bool:
+        # Relation scores over edges that have no types get those of paths.
+        return super().reads_labels or self.relation_attention
 
     @property
     def takes_nodes(self) -> bool:
@@ -235,15 +255,13 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         return self.batch_pieces if self.pretrained else None
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        options: dict[str, Any] = super().dataset_options(split)  # type: ignore[misc]
+        options = super().dataset_options(split)
         options |= {} if self.arcs == "basic" else {"arcs": self.arcs, "engine": self.engine}
-        read = self.phrases_read  # type: ignore[attr-defined]
-        options |= {"constituents": read} if self.reads_constituents else {}
+        options |= {"constituents": self.phrases_read} if self.reads_constituents else {}
         return {**options, "max_length": self.max_length} if self.pretrained else options
 
     def parser_options(self) -> dict[str, Any]:
-        options: dict[str, Any] = super().parser_options()  # type: ignore[misc]
-        return {**options, "arcs": self.arcs, "engine": self.engine}
+        return {**super().parser_options(), "arcs": self.arcs, "engine": self.engine}
 
     @property
     def reads_constituents(self) -> bool:
@@ -253,7 +271,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     def data_settings(self) -> dict[str, Any]:
         # The encoder's tokenizer cuts words into pieces.
         own = {"encoder": self.encoder} if self.pretrained else self.vocab_options
-        return super().data_settings() | own  # type: ignore[misc]
+        return super().data_settings() | own
 
     @property
     def vocab_options(self) -> dict[str, Any]:
@@ -262,8 +280,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             return {}
         return {"vocab_from": self.vocab_from, "vectors": self.vectors}
 
-    def check_encoder(self) -> None:
-        """Raises :class:`ValueError` where model and encoder do not fit, or nothing reads a setting."""
+    def _check_encoder(self) -> None:
         # A name that is no encoder of ours could be any folder's: only some models take one.
         own = resolve_model(self.model, self.models).overrides.get("encoder")
         if self.pretrained and own in (None, *self.encoders):
@@ -276,7 +293,10 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
                 f"model {self.model!r} stands on a pretrained encoder: 'encoder' must be its name or folder "
                 f"(got {self.encoder!r})"
             )
-        self.check_pretrained("an encoder that is trained from scratch")
+        super()._check_encoder()
+
+    def check(self) -> None:
+        super().check()
         if self.vocab_from == "vectors" and self.vectors is None:
             raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
         if self.pretrained and self.level_embedding:
@@ -286,10 +306,8 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
                 f"'relation_attention' is for encoder='transformer', and {self.encoder!r} has its own "
                 "attention (got True)"
             )
-        for names, reader, read in self._readers():
-            for name in names if not read else ():
-                if getattr(self, name) != self.__dataclass_fields__[name].default:
-                    raise ValueError(f"{name!r} is for {reader} (got {getattr(self, name)!r})")
+        for reader in self._readers():
+            self.check_read(*reader)
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
         """Settings, what reads them, and whether that is there: a setting that nothing reads would make two
@@ -325,22 +343,30 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         yield ("engine",), "arcs of an enhanced graph", self.arcs != "basic"
 
 
-@dataclass(frozen=True, kw_only=True)
-class WordSettings(EncoderSettings):
-    """Defaults of a :class:`TrainConfig` whose model reads states of words, for it to inherit from as well:
-    two layers of 128 channels, Adam at 1e-3, gradients clipped at 1, at most 20 epochs.
+class WordConfig(EncoderConfig):
+    """Settings of runs whose model reads states of words: two layers of 128 channels, Adam at 1e-3, gradients
+    clipped at 1, at most 20 epochs.
 
     Args:
-        limit_eval: Validate and test on so many examples each at most, spread evenly over their splits, the
-            same for every seed, which tables say; all are read and parsed. (default: :obj:`None`, all)
-        **others: As in :class:`~graphdep.training.encoder_config.EncoderSettings` and
-            :class:`TrainConfig`.
+        **settings: Those of :class:`EncoderConfig`, and ``limit_eval``.
     """
 
-    limit_eval: int | None = setting(None, free=True)
+    limit_eval: int | None = setting(
+        None,
+        "Validate and test on so many examples each at most, spread evenly over their splits, the same for "
+        "every seed; all are read and parsed.",
+        panel=DATA,
+        free=True,
+    )
+    word_state: str = setting(
+        "first",
+        "Pieces of a word, of a pretrained encoder, that are its state.",
+        choices=("first", "mean"),
+        defines=True,
+    )
     edges: str | None = "dt"
     max_distance: int = 2
-    min_freq: int = 2
+    min_freq: int = setting(2, "Words seen less often are unknown, as some of the training split have to be.")
     max_epochs: int = 20
     patience: int | None = 5
     batch_size: int = 32
@@ -353,7 +379,9 @@ class WordSettings(EncoderSettings):
     heads: int = 4
     ff_channels: int = 256
     dropout: float = 0.1
-    max_length: int = 256
+    max_length: int = setting(
+        256, "Pieces of a sentence at most, for a pretrained encoder; words beyond are wrong."
+    )
 
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     of_words: ClassVar[tuple[str, ...]] = OF_WORDS
@@ -363,11 +391,6 @@ class WordSettings(EncoderSettings):
     default.
     """
 
-    if TYPE_CHECKING:  # of the other base
-        task: str
-        spec: Task
-        places: ClassVar[tuple[str, ...]]
-
     @property
     def marked(self) -> bool:
         """Whether words of an example are marked."""
@@ -375,7 +398,9 @@ class WordSettings(EncoderSettings):
 
     @property
     def about_data(self) -> str:
-        said = [f"{name} {value}" for name, value in self._given().items() if name not in self.places]
+        said = [
+            f"{name} {value}" for name, value in self._given().items() if name not in self.with_mark("place")
+        ]
         said += [] if self.limit_eval is None else [f"at most {self.limit_eval} examples of val and test"]
         return ", ".join(said)
 
@@ -387,13 +412,17 @@ class WordSettings(EncoderSettings):
         own = {} if self.limit_eval is None else {"limit_eval": self.limit_eval}
         return super().data_settings() | own
 
-    def check_corpus_options(self) -> None:
-        """Raises :class:`ValueError` where an option is not one of the corpus."""
-        task = self.spec
-        for name, value in self._given().items():
-            usual = self.__dataclass_fields__[name].default
-            if value != usual and not task.takes(self.corpus_options[name]):
-                raise ValueError(f"{name!r} is not for task {self.task!r} (got {value!r})")
+    def check(self) -> None:
+        super().check()
+        for name in self._given():
+            self.check_option(name, self.corpus_options[name])
+
+    def check_option(self, name: str, option: str) -> None:
+        """Raises :class:`ValueError` if a setting has another value than its default and the corpus lacks the
+        option.
+        """
+        if getattr(self, name) != self.usual(name) and not self.spec.takes(option):
+            raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
 
     def _given(self) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in self.corpus_options}

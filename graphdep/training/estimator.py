@@ -525,7 +525,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         """
         needed = {name: getattr(config, name) for name in self.needed if hasattr(config, name)}
         preset = type(config).of(config.model, task=config.task, **needed).to_dict()
-        places = TrainConfig.of_task(self.task).places
+        places = TrainConfig.of_task(self.task).with_mark("place")
         elsewhere = {"model", "encoder", *self._given(Path(), Path(), {}), *self.own, *places}
         own = {name: value for name, value in config.to_dict().items() if value != preset[name]}
         return {name: value for name, value in own.items() if name not in elsewhere}

@@ -271,7 +271,7 @@ class TaskFamily:
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
         """Advice for settings that have no such split, to stand at the end of a message."""
-        return f": give it (--{split} FILE)" if split in config.field_types() else ""  # a file of one's own
+        return f": give it (--{split} FILE)" if split in config.marks else ""  # a file of one's own
 
 
 def build_task(config: TrainConfig, parts: Parts) -> Any:

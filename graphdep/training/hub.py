@@ -244,7 +244,7 @@ def _check_replaceable(target: Path, overwrite: bool) -> None:
 
 def without_folders(config: TrainConfig) -> TrainConfig:
     """The settings with the names of files and folders alone: whoever gets them has others."""
-    paths = {name: getattr(config, name) for name in config.places}
+    paths = {name: getattr(config, name) for name in config.with_mark("place")}
     paths["encoder"] = getattr(config, "encoder", None)
     own = {name: Path(value).name for name, value in paths.items() if isinstance(value, str)}
     folders = {name: value for name, value in own.items() if os.path.isabs(str(paths[name]))}

@@ -526,7 +526,7 @@ def join_outputs(outputs: list[Outputs]) -> Outputs:
 
 class EncoderTask(LearningTask):
     """Base of the tasks whose model is an encoder of sentences, from nothing or pretrained, and a head: their
-    settings are :class:`~graphdep.training.encoder_config.EncoderSettings`.
+    settings are :class:`~graphdep.training.encoder_config.EncoderConfig`.
     """
 
     @classmethod
@@ -546,7 +546,7 @@ class EncoderTask(LearningTask):
 
 class WordTask(EncoderTask):
     """Base of the tasks whose models read states of words, some of which may be marked, and whose classes are
-    learned from the data: their settings are :class:`~graphdep.training.encoder_config.WordSettings`.
+    learned from the data: their settings are :class:`~graphdep.training.encoder_config.WordConfig`.
     """
 
     @classmethod

@@ -324,7 +324,7 @@ def _train(
     best, kept = load_task(checkpoint.best_path)
     _check_same(
         *(checkpoint.best_path, state, kept.config, kept.data["digest"], kept.config.own_edges()),
-        ignore=config.late,
+        ignore=config.with_mark("late"),
     )
     best.finish(folder)
     if not _validates_what_is_kept(config, task, progress):
@@ -477,7 +477,7 @@ def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
             f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
         ) from None
     edges = content["own_edges"]
-    _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.late)
+    _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.with_mark("late"))
     _check_best(folder)
     return path, epochs
 

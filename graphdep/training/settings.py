@@ -1,12 +1,22 @@
-"""How a setting is declared and checked."""
+"""How a setting is declared, read and checked."""
 
 from __future__ import annotations
 
-import dataclasses
-import types
+import difflib
 from collections.abc import Iterable
-from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, get_args
 
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+from graphdep.io.limits import LIMITS, check_limit
 from graphdep.training.task import config_of
 
 USUAL_WORDS: dict[str, str] = {
@@ -61,79 +71,175 @@ def check_trees(trees: str, task: str, gold: bool) -> None:
         )
 
 
-T = TypeVar("T")
-Mark = Literal["defines", "published", "free", "late", "place"]
-_REQUIRED: Any = dataclasses.MISSING
+DATA, OWN, TRAINING = "Data", "Files of your own", "Training"
+"""Panels of the help of commands that have options for settings."""
 
 
 def setting(
-    default: T = _REQUIRED,
+    default: Any = ...,
+    help: str | None = None,
     *,
-    choices: tuple[str | None, ...] | None = None,
-    at_least: float | None = None,
+    choices: Iterable[str | None] | None = None,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    panel: str | None = None,
+    flag: str | None = None,
     defines: bool | None = None,
     published: bool | None = None,
     free: bool | None = None,
     late: bool | None = None,
     place: bool | None = None,
-) -> T:
-    """Returns a field of a :class:`TrainConfig`.
+) -> Any:
+    """Returns a field of a :class:`Settings`.
 
     A subclass that declares the field again, by this or plainly (``lr: float = 0.1``), keeps all that it does
     not say otherwise, but for the default.
 
     Args:
         default: Its default. (default: none, it must be given)
+        help: What it is, for the help of commands, ``graphdep settings`` and the documentation.
         choices: Its values, in the order of messages. (default: all that its type has)
-        at_least: A least value that is higher than that of :data:`~graphdep.io.limits.LIMITS`.
+        least: A least value that is higher than that of :data:`~graphdep.io.limits.LIMITS`.
+        above, below: It is above the one, and below the other.
+        panel: The panel of ``--help`` that shows it. (default: none; the option is there, not its help)
+        flag: A second name of its option, e.g. ``"--epochs"``.
         defines: It makes a model the one that its name says; every row's name shows settings that change it.
         published: The paper's figures were made with it, too; beside other values they say nothing.
         free: The weights do not depend on it.
         late: It is read only after the training, and so is free.
         place: It says where a run is computed or where its files lie, which is not what it computes.
     """
-    said = {
-        "choices": choices,
-        "at_least": at_least,
+    own = {
+        "choices": None if choices is None else tuple(choices),
+        "least": least,
+        "above": above,
+        "below": below,
+        "panel": panel,
+        "flag": flag,
         "defines": defines,
         "published": published,
         "free": free,
         "late": late,
         "place": place,
     }
-    metadata = {key: value for key, value in said.items() if value is not None}
-    field: Any = dataclasses.field(default=default, metadata=metadata)
-    return field
+    marks: Any = {name: value for name, value in own.items() if value is not None}
+    return Field(default, description=help, json_schema_extra=marks)
 
 
-class MarkedNames:
-    """The names of a class' settings that have one of some marks: an attribute of the class."""
+class Settings(BaseModel):
+    """Frozen, typed settings: a base of pydantic whose errors are a line that names setting and value.
 
-    def __init__(self, *marks: Mark) -> None:
-        self.marks = marks
+    Raises:
+        ValueError: If a setting is missing or unknown, has another type, or is none of its choices or outside
+            of its limits (:data:`~graphdep.io.limits.LIMITS`).
+    """
 
-    def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
-        return tuple(name for name, said in _said(owner).items() if any(map(said.get, self.marks)))
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    marks: ClassVar[dict[str, dict[str, Any]]]
+    """What each setting says of itself, by its name (:func:`setting`), ``"help"`` among it."""
 
-class Metadata(Generic[T]):
-    """Choices or least values of a class' settings that have them, by name: an attribute of the class."""
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.marks = {name: {} for name in cls.model_fields}
+        # A field that is declared again says nothing but what it says otherwise.
+        for base in reversed([base for base in cls.__mro__ if issubclass(base, Settings)]):
+            for name, field in base.model_fields.items():
+                own = field.json_schema_extra
+                cls.marks[name].update(own if isinstance(own, dict) else {})
+                if field.description is not None:
+                    cls.marks[name]["help"] = field.description
 
-    def __init__(self, key: Literal["choices", "at_least"]) -> None:
-        self.key = key
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ValueError(self._said(error)) from None
 
-    def __get__(self, instance: object, owner: type) -> dict[str, T]:
-        return {name: said[self.key] for name, said in _said(owner).items() if self.key in said}
+    @field_validator("*")
+    @classmethod
+    def _allowed(cls, value: Any, info: ValidationInfo) -> Any:
+        name = str(info.field_name)
+        own = cls.marks[name]
+        choices = own.get("choices")
+        if choices is not None and value not in choices:
+            known = ", ".join("none" if choice is None else choice for choice in choices)
+            raise ValueError(f"{name!r} must be one of {known} (got {value!r})")
+        if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
+            check_limit(name, value, own.get("least"))
+        above, below = own.get("above"), own.get("below")
+        if None not in (value, above) and value <= above:
+            raise ValueError(f"{name!r} must be above {above} (got {value!r})")
+        if None not in (value, below) and value >= below:
+            raise ValueError(f"{name!r} must be below {below} (got {value!r})")
+        return value
 
+    @classmethod
+    def _said(cls, error: ValidationError) -> str:
+        """The first thing that is wrong."""
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        if first["type"] == "extra_forbidden":
+            return cls._unknown(name)
+        if first["type"] == "missing":
+            return f"setting {name!r} must be given"
+        if first["type"] == "value_error":
+            return str(first["ctx"]["error"])
+        return cls._mismatch(name, first["input"])
 
-def _said(owner: Any) -> dict[str, dict[str, Any]]:
-    """What each setting of a class says, in the order of the fields."""
-    said: dict[str, dict[str, Any]] = {field.name: {} for field in dataclasses.fields(owner)}
-    # A field that is declared again has no metadata but its own: the bases' come first.
-    for base in filter(dataclasses.is_dataclass, reversed(owner.__mro__)):
-        for field in dataclasses.fields(base):
-            said[field.name].update(field.metadata)
-    return said
+    @classmethod
+    def _mismatch(cls, name: str, value: Any) -> str:
+        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+        annotation = cls.model_fields[name].annotation
+        allowed = get_args(annotation) or (annotation,)
+        kind = next(kinds[part] for part in allowed if part in kinds)
+        return f"{name!r} takes {kind}{' or none' if type(None) in allowed else ''} (got {value!r})"
+
+    @classmethod
+    def _unknown(cls, name: str) -> str:
+        known = [*cls.model_fields]
+        near = [USUAL_WORDS[name]] if name in USUAL_WORDS else difflib.get_close_matches(name, known, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        return f"unknown setting {name!r}{hint}; the settings are {', '.join(known)}"
+
+    @classmethod
+    def check_keys(cls, keys: Iterable[str]) -> None:
+        """Raises :class:`ValueError` that lists the known settings if a key is none of them."""
+        for key in keys:
+            if key not in cls.model_fields:
+                raise ValueError(cls._unknown(key))
+
+    @classmethod
+    def read(cls, name: str, value: Any) -> Any:
+        """A value of a file or a command line: a text stands for a value of the setting's type, ``none`` for
+        no value.
+
+        Raises:
+            ValueError: If it does not fit the type.
+        """
+        annotation: Any = cls.model_fields[name].annotation
+        allowed = get_args(annotation) or (annotation,)
+        text = isinstance(value, str)
+        value = value.strip() if text else value
+        if text and type(None) in allowed and value.lower() in ("none", "null", ""):
+            return None
+        try:
+            return TypeAdapter(annotation).validate_python(value, strict=not text or str in allowed)
+        except ValidationError:
+            raise ValueError(cls._mismatch(name, value)) from None
+
+    @classmethod
+    def with_mark(cls, *marks: Literal["defines", "published", "free", "late", "place"]) -> tuple[str, ...]:
+        """The names of the settings that have one of some marks."""
+        return tuple(name for name, own in cls.marks.items() if any(map(own.get, marks)))
+
+    @classmethod
+    def usual(cls, name: str) -> Any:
+        """A setting's default; :obj:`Ellipsis` where it must be given."""
+        field = cls.model_fields[name]
+        return ... if field.is_required() else field.default
 
 
 def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
@@ -144,7 +250,6 @@ def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, A
     """
     settings: dict[str, Any] = {}
     config = config_of(task)
-    types = config.field_types()
     for text in texts:
         key, equals, value = text.partition("=")
         key = key.strip()
@@ -153,61 +258,5 @@ def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, A
         config.check_keys([key])
         if key in settings:
             raise ValueError(f"setting {key!r} is given twice")
-        settings[key] = _parse(key, types[key], value.strip())
+        settings[key] = config.read(key, value)
     return settings
-
-
-def typed_setting(key: str, kind: Any, value: Any) -> Any:
-    """A value of a file as the setting that it is, which may be written as on the command line.
-
-    Raises:
-        ValueError: If it does not fit the type.
-    """
-    base, _ = _base(kind)
-    if isinstance(value, str) and base is not str:
-        return _parse(key, kind, value.strip())
-    check_type(key, kind, value)
-    return value
-
-
-_TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
-
-
-def _parse(key: str, kind: Any, text: str) -> Any:
-    base, optional = _base(kind)
-    if optional and text.lower() in ("none", "null", ""):
-        return None
-    try:
-        return _TRUTH[text.lower()] if base is bool else base(text)
-    except (KeyError, ValueError):
-        raise ValueError(f"{key!r} takes {_kind_name(base, optional)} (got {text!r})") from None
-
-
-def check_type(name: str, kind: Any, value: Any) -> None:
-    """Raises :class:`ValueError` that names a setting whose value does not fit its type."""
-    base, optional = _base(kind)
-    fits = isinstance(value, (int, float) if base is float else base) and isinstance(value, bool) == (
-        base is bool
-    )
-    if not fits and not (optional and value is None):
-        raise ValueError(f"{name!r} takes {_kind_name(base, optional)} (got {value!r})")
-
-
-def _base(kind: Any) -> tuple[type, bool]:
-    if get_origin(kind) in (Union, types.UnionType):
-        return next(part for part in get_args(kind) if part is not type(None)), True
-    return kind, False
-
-
-def _kind_name(base: type, optional: bool) -> str:
-    name = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[base]
-    return f"{name} or none" if optional else name

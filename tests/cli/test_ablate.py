@@ -14,10 +14,16 @@ from graphdep.training import ablation
 from graphdep.training.run import alone_in
 
 
+def published_with(monkeypatch, *names):
+    """Only these settings are those of the paper's figures."""
+    for name, own in SentenceConfig.marks.items():
+        monkeypatch.setitem(own, "published", name in names)
+
+
 @pytest.fixture
 def published_data(monkeypatch):
     """Takes whatever data and sizes there are for the paper's."""
-    monkeypatch.setattr(SentenceConfig, "published_with", ())
+    published_with(monkeypatch)
     for task, published in PAPER.items():
         monkeypatch.setitem(PAPER, task, dataclasses.replace(published, examples=mock.ANY))
 
@@ -112,7 +118,7 @@ def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, pub
     summary = json.loads(done.stdout)
     assert summary["paper"] is None
     assert summary["rows"][0]["label"] == "dt-lr edges=dra"
-    monkeypatch.setattr(SentenceConfig, "published_with", ("hidden_channels",))
+    published_with(monkeypatch, "hidden_channels")
     summary = json.loads(run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json").stdout)
     assert summary["paper"] is None
     monkeypatch.undo()

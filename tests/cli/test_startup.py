@@ -113,7 +113,7 @@ def test_what_can_be_refused_is_refused(tmp_path):
         "no file no.csv, which is 'test'": ["train", "--task", "csv", *own, "--test", "no.csv"],
         "'train' must end in .csv": ["train", "--task", "spans", "--train", "a.txt"],
         "'train' must end in .jsonl": ["train", "--task", "labels", "--train", "a.csv"],
-        "--train is for files of your own": ["train", "--task", "sick-e", "--train", "a.csv"],
+        "'train' is a setting of --task csv": ["train", "--task", "sick-e", "--train", "a.csv"],
         "no checkpoint at no.ckpt": ["evaluate", "--checkpoint", "no.ckpt"],
         "no.csv: No such file": ["predict", "--checkpoint", "a.csv", "--input", "no.csv"],
         "no checkpoint at none.ckpt": ["submit", "--checkpoint", "none.ckpt", "--output", "out"],

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from graphdep.cli.options import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
+from graphdep.cli.options import EDGES, MODELS, PREDICTED, ROWS, TASKS, task_lists
 from graphdep.tasks import families
 from graphdep.training.learning_task import LearningTask
 
@@ -22,8 +22,7 @@ def test_every_registered_task_stands_in_the_help(run, command):
     for family in families():
         assert set(family.unit_name.split()) <= words(done.stdout)
         assert set(family.default_models) <= words(done.stdout)
-    assert "Files of your own (--task csv, csv-regression, labels, spans)" in done.stdout
-    assert not any(place in done.stdout for place in (TASKS, MODELS, ROWS, OWN_TASKS))
+    assert not any(place in done.stdout for place in (TASKS, MODELS, ROWS, EDGES))
 
 
 def test_whatever_can_be_predicted_stands_in_the_help(run):
@@ -36,17 +35,12 @@ def test_whatever_can_be_predicted_stands_in_the_help(run):
         assert bool(family.predicted) == predicts, family.name
 
 
-def test_own_files_are_named_wherever_there_are_options_for_them(run):
-    assert "csv, csv-regression, labels, spans" in run("evaluate", "--help").stdout
-
-
 def test_a_new_family_stands_in_the_lists(monkeypatch):
     own = {"spelling": families()[0].tasks["cola"]}
     another = dataclasses.replace(families()[0], unit_name="letters", tasks=own)
     monkeypatch.setattr("graphdep.tasks.families", lambda: (another,))
     lists = task_lists()
     assert lists[TASKS] == "of letters: spelling (CoLA)"
-    assert lists[OWN_TASKS] == ""
     assert lists[MODELS].startswith("of letters transformer, dt-lr, dt-rg, dt and ")
 
 

@@ -43,7 +43,7 @@ def test_resume_of_a_finished_run_repeats_nothing(run, tiny):
     [
         (["--set", "hidden_chanels=3"], "unknown setting 'hidden_chanels' (did you mean 'hidden_channels'?)"),
         (["--set", "heads=four"], "'heads' takes a whole number (got 'four')"),
-        (["--set", "dropout=2"], "'dropout' must be in"),
+        (["--set", "dropout=2"], "'dropout' must be at most 1"),
         (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
         (["--task", "cats"], "task 'cats' is unknown; choose one of sick-r, sick-e"),
         (["--model", "berd"], "no model 'berd' (did you mean 'bert'?); choose one of transformer, dt-lr"),
@@ -142,10 +142,10 @@ def test_labels_of_one_s_own(run, tmp_path):
 def test_files_of_one_s_own_are_for_some_tasks(run):
     done = run("train", "--task", "sick-e", "--train", "x.csv")
     assert done.exit_code == 2
-    message = "--train is for files of your own, --task csv, csv-regression, labels"
+    message = "'train' is a setting of --task csv, csv-regression, labels"
     assert message in " ".join(done.stderr.split())
     done = run("ablate", "--task", "labels", "--train", "x.conll", "--label-column", "y")
-    assert "--label-column is for files of your own, --task csv" in " ".join(done.stderr.split())
+    assert "'label_column' is a setting of --task csv" in " ".join(done.stderr.split())
 
 
 def test_what_metrics_are_stands_in_a_file(run, tiny):
@@ -159,7 +159,7 @@ def test_what_metrics_are_stands_in_a_file(run, tiny):
 
 
 def test_a_part_of_val_and_test_is_of_some_tasks(run, tiny):
-    assert "unknown setting 'limit_eval'" in run("train", *tiny, "--limit-eval", 3).stderr
+    assert "'limit_eval' is a setting of --task ubuntu" in run("train", *tiny, "--limit-eval", 3).stderr
 
 
 def test_a_run_is_repeated_by_its_file(run, tiny, tmp_path):

@@ -152,8 +152,8 @@ def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeCo
         if name not in known:
             raise ValueError(f"unknown argument {name!r}; those of decoding are {', '.join(known)}")
     # Through the run's settings, since its width of the beam is for "beam" alone; then all of them as given.
-    of_run = {name: given[name] for name in given.keys() & config.field_types().keys()}
-    return dataclasses.replace(dataclasses.replace(config, **of_run).decoding(), **given)
+    of_run = {name: given[name] for name in given.keys() & config.marks.keys()}
+    return dataclasses.replace(type(config)(**{**config.to_dict(), **of_run}).decoding(), **given)
 
 
 def _check_contexts(contexts: Any) -> None:

@@ -186,48 +186,20 @@ PAPER: dict[str, Published] = {task: _of_dialogues(place) for place, task in enu
 _OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DialogueConfig(TrainConfig, kind="dialogue"):
     """Settings of a run on dialogues; the defaults are those of the final version of "Incorporate Directed
     Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
     them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
+    ``graphdep settings --task dailydialog`` lists the settings.
 
     What else it leaves open, and is chosen here: the four turns are those of the context; words are looked up
-    in lower case; a response that is longer than :obj:`max_words` ends there; Transformer+DRA, which has no
-    positions, does not know the order of the turns either.
+    in lower case; a response that is longer than ``max_words`` ends there; Transformer+DRA, which has no
+    positions, does not know the order of the turns either. In Eq. 2 the row of ROOT, which sees all words, is
+    the only row over more than one sentence: a word sees the dependents that the parser gives it, so that the
+    roots of a turn of several sentences stay roots (``roots="all"``).
 
     Args:
-        encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, and ``"dialogbert"`` over the edges;
-            ``"constituent"``, ``"recosa"``, ``"hred"``, ``"hran"``. (default: ``"transformer"``)
-        max_distance: GATE's delta. (default: :obj:`1`)
-        parse_errors: Share of DRA's pairs that are wrong (:class:`~graphdep.transforms.RewiredEdges`).
-            (default: :obj:`0.0`)
-        decoder_layers: Layers of the decoder; a recurrent one has one. (default: :obj:`3`)
-        num_layers, context_layers: Layers over words, and over utterances. ``"recosa"`` reads the second
-            alone, ``"hred"`` and ``"hran"`` neither. (default: :obj:`3`)
-        embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in context and response
-            (:class:`~graphdep.nn.models.NodeEmbedding`); read by the Transformers over edges. (default:
-            :obj:`False`)
-        norm_first: Read by the Transformers over edges and by the decoder. (default: :obj:`False`)
-        mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
-            the utterances' order. (default: :obj:`True`)
-        roots: What becomes of the roots of a turn of several sentences, which is one tree: ``"all"`` stay
-            roots, or those after the ``"first"`` hang on it as ``parataxis``. In Eq. 2 the row of ROOT, which
-            sees all words, is the only one over more than one sentence: a word sees the dependents that the
-            parser gives it. That is ``"all"``. With ``"first"`` the first root sees the others, too,
-            over arcs that no parse has. (default: ``"all"``)
-        max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
-            :obj:`50`)
-        lower: Look words up in lower case. (default: :obj:`True`)
-        pieces: Subwords to learn, instead of words; :obj:`None` for words. (default: :obj:`None`)
-        overlap: ``"drop"`` leaves those examples of val and test out whose last turn and response occur in
-            the training split. (default: ``"keep"``)
-        strategy, beams, max_length, min_length, length_penalty, top_k, top_p, temperature,
-            no_repeat_ngram: Of :class:`~graphdep.decoding.DecodeConfig`. (default: greedy, of at most
-            :obj:`max_words` tokens)
-        limit_generate: Respond to so many examples of a split, evenly spread; 0 for none, :obj:`None` for
-            all. (default: :obj:`None`)
-        **others: As in :class:`TrainConfig`.
+        **settings: Those of :class:`TrainConfig`, and of dialogues.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -235,9 +207,13 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
 
     task: str = "dailydialog"
     model: str = "transformer-dra"
+    encoder: str = setting(
+        "transformer",
+        "Encoder: transformer, lisa, gate or dialogbert over the edges; constituent, recosa, hred or hran.",
+    )
     edges: str | None = "dra"
-    max_distance: int = 1
-    parse_errors: float = setting(0.0, defines=True, free=True)
+    max_distance: int = setting(1, "GATE's delta: longest tree path between words that see one another.")
+    parse_errors: float = setting(0.0, "Share of DRA's pairs that are wrong.", defines=True, free=True)
     min_freq: int = setting(3, published=True)
     seed: int = setting(0, free=True)  # responses are drawn by it, too
     max_epochs: int = 10
@@ -248,31 +224,56 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     warmup_steps: int | None = 3000
     weight_decay: float = 0.01
     hidden_channels: int = 768
-    num_layers: int = 3
-    context_layers: int = setting(3, published=True)
-    decoder_layers: int = setting(3, published=True)
+    num_layers: int = setting(3, "Layers over words; not read by recosa, hred and hran.")
+    context_layers: int = setting(3, "Layers over utterances; not read by hred and hran.", published=True)
+    decoder_layers: int = setting(3, "Layers of the decoder; a recurrent decoder has one.", published=True)
     heads: int = 16
     ff_channels: int = 3072
     dropout: float = 0.1
-    embedding_scale: bool = setting(False, published=True)
-    mur: bool = setting(True, defines=True)
-    duor: bool = setting(True, defines=True)
-    roots: str = setting("all", choices=ROOTS, free=True)
-    max_turns: int = setting(4, published=True, free=True)
-    max_words: int = setting(50, published=True, free=True)
-    lower: bool = True
-    pieces: int | None = setting(None, defines=True)
-    overlap: str = setting("keep", choices=("keep", "drop"), published=True, free=True)
-    strategy: str = setting("greedy", late=True)
-    beams: int = setting(4, late=True)
-    max_length: int = setting(50, late=True)
-    min_length: int = setting(0, late=True)
-    length_penalty: float = setting(1.0, late=True)
-    top_k: int = setting(0, late=True)
-    top_p: float = setting(1.0, late=True)
-    temperature: float = setting(1.0, late=True)
-    no_repeat_ngram: int = setting(0, late=True)
-    limit_generate: int | None = setting(None, late=True)
+    embedding_scale: bool = setting(
+        False,
+        "Multiply word vectors by the root of hidden_channels, in context and response, in Transformers over "
+        "edges.",
+        published=True,
+    )
+    mur: bool = setting(True, "DialogBERT's masked utterance regression.", defines=True)
+    duor: bool = setting(True, "DialogBERT's ranking of the utterances' order.", defines=True)
+    roots: str = setting(
+        "all",
+        "Roots of a turn of several sentences, which is one tree: all stay roots, or those after the first "
+        "hang on it as parataxis.",
+        choices=ROOTS,
+        free=True,
+    )
+    max_turns: int = setting(4, "Turns of a context at most.", published=True, free=True)
+    max_words: int = setting(50, "Words of an utterance at most.", published=True, free=True)
+    lower: bool = setting(True, "Look words up in lower case.")
+    pieces: int | None = setting(None, "Subwords to learn, in place of words; none for words.", defines=True)
+    overlap: str = setting(
+        "keep",
+        "Examples of val and test whose last turn and response occur in the training split: keep or drop.",
+        choices=("keep", "drop"),
+        published=True,
+        free=True,
+    )
+    strategy: str = setting("greedy", "Decoding: greedy, beam or sample.", late=True)
+    beams: int = setting(4, "Decoding: hypotheses of beam search.", late=True)
+    max_length: int = setting(50, "Decoding: tokens of a response at most.", late=True)
+    min_length: int = setting(0, "Decoding: tokens of a response at least.", late=True)
+    length_penalty: float = setting(
+        1.0, "Decoding: power of the length that scores of beam search are divided by.", late=True
+    )
+    top_k: int = setting(0, "Decoding: sample from so many best tokens; 0 for all.", late=True)
+    top_p: float = setting(1.0, "Decoding: sample from the best tokens of this probability.", late=True)
+    temperature: float = setting(1.0, "Decoding: divide scores by it before sampling.", late=True)
+    no_repeat_ngram: int = setting(
+        0, "Decoding: no sequence of so many tokens occurs twice; 0 for no limit.", late=True
+    )
+    limit_generate: int | None = setting(
+        None,
+        "Respond to so many examples of a split, evenly spread; 0 for none, none for all.",
+        late=True,
+    )
 
     models: ClassVar[Mapping[str, ModelPreset]] = DIALOGUE_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {
@@ -287,8 +288,8 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     }
     headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # the decoder of the others may have heads as well
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         if self.pieces is not None and self.vectors is not None:
             raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
         if self.edges is None and (self.trees != "parser" or self.parse_errors):

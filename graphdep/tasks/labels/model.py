@@ -44,7 +44,7 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
 
 def scoring_of(config: LabelConfig, labels: Sequence[Any]) -> LabelScoring:
     """What the labels are worth by the settings."""
-    return LabelScoring(tuple(labels), config.outside, config.scheme)
+    return LabelScoring(tuple(labels), config.outside_label, config.label_scheme)
 
 
 def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | None:
@@ -55,11 +55,12 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
     """
     if config.decode == "argmax" and not config.crf:
         return None
-    if config.crf and labels[0] != config.outside:
+    if config.crf and labels[0] != config.outside_label:
         raise ValueError(
-            f"'crf' needs {config.outside!r} among the labels of training, for words without one (got True)"
+            f"'crf' needs {config.outside_label!r} among the labels of training, for words without one (got "
+            "True)"
         )
-    if config.scheme != "bio":
+    if config.label_scheme != "bio":
         return LinearChainCRF(num_labels=len(labels), learned=config.crf)
     _check_begun([str(label) for label in labels])
     follows, first = (torch.from_numpy(table) for table in bio_tables(labels))

@@ -363,7 +363,7 @@ class WordLabeller(TaskEstimator):
     def _arguments_of(cls, config: Any) -> dict[str, Any]:
         arguments = super()._arguments_of(config)
         own = {"encoder": config.encoder if config.pretrained else None}
-        return {**arguments, **own, "scheme": config.scheme, "outside": config.outside}
+        return {**arguments, **own, "scheme": config.label_scheme, "outside": config.outside_label}
 
     def _read(self, sentences: Any, marks: Any) -> list[LabelledWords]:
         """The sentences without labels, checked, and their marks."""

@@ -25,8 +25,8 @@ from graphdep.datasets.labels.words import (
 from graphdep.io.limits import MAX_WORDS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
-from graphdep.training.config import ModelPreset, TrainConfig
-from graphdep.training.encoder_config import WORD_MODELS, WordSettings
+from graphdep.training.config import ModelPreset, OwnFilesConfig
+from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import PARSED, setting
 from graphdep.training.task import Task
 
@@ -300,38 +300,12 @@ PARSED_LABEL_MODELS: dict[str, ModelPreset] = dict(WORD_MODELS)
 """Those for corpora that have no trees of their own."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelConfig(WordSettings, TrainConfig, kind="labels"):
-    """Settings of a run on labels of words.
+class LabelConfig(WordConfig, kind="labels"):
+    """Settings of a run on labels of words. ``graphdep settings --task ud-tags`` lists them.
 
     Args:
-        key: Of ``ud-tags``, the label: ``"upos"``, ``"xpos"``, ``"deprel"``, ``"lemma"`` or ``"feats"``, or a
-            key of one of two columns, ``"feats:KEY"`` or ``"misc:KEY"``. Words without it are not scored.
-            (default: ``"upos"``)
-        absent: Label of words without it, which are then scored; for keys that mark some words only.
-            (default: :obj:`None`)
-        form, name, verbs, train_from, ud_from, nominals, function, sentences, projective, data_seed: Options
-            of single corpora, as their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the
-            ``seed`` of generated data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
-        trees: ``"gold"`` for the corpus' own trees; ``"parser"`` for those of :obj:`parser`, which is read
-            for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
-            ``"parser"`` where a corpus has none)
-        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bilstm-deep"``, ``"bigru"``, ``"tree-lstm"``,
-            ``"bitree-lstm"``, ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained
-            Hugging Face encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
-        word_state: ``"first"`` or ``"mean"``: which pieces of a word, of a pretrained encoder, are its state.
-            (default: ``"first"``)
-        crf: Learn a score of one label after another, for whole sentences (:class:`LinearChainCRF`).
-            (default: :obj:`False`)
-        decode: ``"argmax"``, or ``"viterbi"`` for the best sequence of labels, which of spans is one that BIO
-            allows; with :obj:`crf` it is always that. (default: ``"argmax"``)
-        min_freq: Words seen less often are unknown; as some of the training split have to be, for the model
-            to learn what becomes of them. (default: :obj:`2`, of ``cogs`` :obj:`1`)
-        max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
-            (default: :obj:`256`)
-        **others: As in :class:`~graphdep.training.encoder_config.WordSettings` and
-            :class:`TrainConfig`.
+        **settings: Those of :class:`~graphdep.training.encoder_config.WordConfig`, of labels, and of single
+            corpora; an option of a corpus at :obj:`None` is the corpus' own default.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -339,25 +313,57 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
 
     task: str = "ud-tags"
     model: str = "dt"
-    key: str = setting("upos", defines=True)
-    absent: str | None = setting(None, defines=True)
-    form: str | None = None
-    name: str | None = None
-    verbs: str | None = None
-    train_from: str | None = None
-    ud_from: str | None = setting(None, place=True)
-    function: str | None = None
-    sentences: int | None = None
-    projective: bool | None = None
-    nominals: str | None = None
-    data_seed: int | None = None
-    trees: str = "gold"
-    word_state: str = setting("first", choices=("first", "mean"), defines=True)
-    crf: bool = setting(False, defines=True)
-    decode: str = setting("argmax", choices=("argmax", "viterbi"), late=True)
-    freeze_layers: int = 0
-    head_lr: float | None = None
-    layer_decay: float = 1.0
+    encoder: str = setting(
+        "transformer",
+        "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
+        "bigru over words; tree-lstm, bitree-lstm, tree-transformer or dt-rnn over the dependency tree; for "
+        "models whose names begin with bert a pretrained encoder: a folder, or a name on the Hugging Face "
+        "hub.",
+    )
+    key: str = setting(
+        "upos",
+        "Label of ud-tags, and of .conllu and .spacy files: upos, xpos, deprel, lemma, feats, or feats:KEY "
+        "or misc:KEY. Words without it are not scored.",
+        defines=True,
+    )
+    absent: str | None = setting(
+        None,
+        "Label of words without the key, which are then scored; for keys that mark some words only.",
+        defines=True,
+    )
+    form: str | None = setting(None, "Of propbank-ewt: heads or spans; of cogs: variable-free or original.")
+    name: str | None = setting(None, "Of agreement: tense or question.")
+    verbs: str | None = setting(
+        None, "Of agreement: verbs of the training split that have a label, all or main."
+    )
+    train_from: str | None = setting(
+        None, "Train on the file train, or of agreement on test, of universal propositions on dev."
+    )
+    ud_from: str | None = setting(
+        None, "Of propbank-ewt: folder with the treebank, where it is not below raw_from as well.", place=True
+    )
+    function: str | None = setting(None, "Of probes: function of the tree that the labels are.")
+    sentences: int | None = setting(None, "Of probes: sentences of the training split.")
+    projective: bool | None = setting(
+        None, "Of probes: words in an order in which each stands together with all below it."
+    )
+    nominals: str | None = setting(
+        None, "Of cogs: nouns and names that are marked in an example of their own."
+    )
+    data_seed: int | None = setting(None, "Of generated data: its seed.")
+    trees: str = setting(
+        "gold",
+        "Trees: the corpus' own (gold), the parser's, or a control in place of the trees; a parser is read "
+        "for nothing else where a corpus has its own.",
+    )
+    crf: bool = setting(False, "Learn a score of one label after another, for whole sentences.", defines=True)
+    decode: str = setting(
+        "argmax",
+        "Best label of each word, or (viterbi) best sequence, which of spans is a sequence that BIO allows; "
+        "with crf it is always that.",
+        choices=("argmax", "viterbi"),
+        late=True,
+    )
 
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
     corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -375,20 +381,17 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         }
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_encoder()
-        self.check_corpus_options()
-        for name, default in (("key", "upos"), ("absent", None)):
-            if getattr(self, name) != default and not self.word_task.takes(name):
-                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
-        if self.decode != "argmax" and self.scheme != "bio":
+    def check(self) -> None:
+        super().check()
+        for name in ("key", "absent"):
+            self.check_option(name, name)
+        if self.decode != "argmax" and self.label_scheme != "bio":
             raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
         if self.crf and self.monitor == "loss":
             raise ValueError(
                 "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
             )
-        if self.crf and self.outside is None:
+        if self.crf and self.outside_label is None:
             raise ValueError(f"'crf' is for tasks with a label of no finding, not {self.task!r} (got True)")
         Column(self.key, self.absent)
 
@@ -410,7 +413,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         return self._parser == "gold" or getattr(self.word_task.corpus, "keeps_trees", False)
 
     @property
-    def outside(self) -> str | None:
+    def outside_label(self) -> str | None:
         """The label that stands for no finding."""
         return self.word_task.outside
 
@@ -422,7 +425,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         return self.word_task.marked
 
     @property
-    def scheme(self) -> str:
+    def label_scheme(self) -> str:
         """``"bio"`` where labels say where spans begin and go on, else ``"words"``."""
         return "bio" if self.form == "spans" else "words"
 
@@ -449,7 +452,9 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         given = self.has_key and self.key == "deprel" and read
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
         spans = (
-            "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""
+            "; labels are spans, right if first word, last word and label are"
+            if self.label_scheme == "bio"
+            else ""
         )
         if self.form == "spans":
             spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X"
@@ -465,12 +470,11 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         return "gold" if self.word_task.gold_trees and not parsed else self.parser
 
 
-@dataclass(frozen=True, kw_only=True)
 class ParsedLabelConfig(LabelConfig, kind="parsed-labels"):
     """Settings of a run on labels of words whose trees a parser gives.
 
     Args:
-        **others: As in :class:`LabelConfig`.
+        **settings: Those of :class:`LabelConfig`.
     """
 
     task: str = "cogs"
@@ -482,56 +486,49 @@ class ParsedLabelConfig(LabelConfig, kind="parsed-labels"):
 _FILES = ("train", "val", "test")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
+class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
     """Settings of a run on labels of words of the user's own sentences, see
     :class:`graphdep.datasets.OwnLabels`.
 
     Args:
-        train: File with the training sentences: ``.jsonl``, ``.conllu``, ``.tsv``, ``.txt``, ``.conll`` or
-            ``.spacy``.
-        val: File for validation; :obj:`None` draws sentences from the training file. (default: :obj:`None`)
-        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
-        key, absent: Where the labels of ``.conllu`` and ``.spacy`` files are, as of ``ud-tags``. (default:
-            ``"upos"``, :obj:`None`)
-        mark_key: Of ``.conllu`` files, the key that the marked word has, ``"misc:KEY"`` or ``"feats:KEY"``,
-            whatever its value; one word a sentence at most. (default: :obj:`None`, no word is marked)
-        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
-            ``"words"``)
-        outside: The label that stands for no finding, which F1 leaves out. (default: ``"O"``)
-        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
-        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
-            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
-        trees: ``"parser"``: sentences that have a tree keep it, and :obj:`parser` parses the others;
-            ``"gold"`` for files in which all have one. (default: ``"parser"``)
-        **others: As in :class:`LabelConfig`, but not ``raw_from``.
+        **settings: Those of :class:`LabelConfig` but ``raw_from``, and of the files.
 
     Raises:
         ValueError: If a setting is missing or wrong; the message names it.
     """
 
     task: str = "labels"
-    train: str | None = setting(None, place=True)
-    val: str | None = setting(None, place=True)
-    test: str | None = setting(None, place=True)
-    mark_key: str | None = setting(None, defines=True)
-    scheme: str = setting("words", choices=SCHEMES, defines=True)
-    outside: str | None = setting(OUTSIDE, defines=True)
-    val_fraction: float = 0.1
-    val_seed: int = 0
-    max_words: int = setting(MAX_WORDS, free=True)
-    truncate: bool = setting(False, free=True)
+    mark_key: str | None = setting(
+        None,
+        "Of .conllu files: key that the marked word has, misc:KEY or feats:KEY, whatever its value; at most "
+        "one word a sentence.",
+        defines=True,
+    )
+    scheme: str = setting(
+        "words",
+        "bio for labels that say where spans begin and go on, else words.",
+        choices=SCHEMES,
+        defines=True,
+    )
+    outside: str | None = setting(
+        OUTSIDE, "Label that stands for no finding, which F1 leaves out.", defines=True
+    )
+    max_words: int = setting(
+        MAX_WORDS, "Words of a sentence at most; more are an error, or cut by truncate.", free=True
+    )
+    truncate: bool = setting(False, "Read the first words of a longer sentence.", free=True)
+    trees: str = setting(
+        "parser",
+        "Trees: sentences that have a tree keep it, and the parser parses the others (parser), or all have "
+        "one (gold); or a control in place of the trees.",
+    )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.train is None:
-            raise ValueError(f"task {self.task!r} needs 'train' (--train), which is not given")
-        for name, what in (("raw_from", "corpora"), ("data_seed", "generated data")):
-            if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name!r} is for {what}, not for task {self.task!r} (got {getattr(self, name)!r})"
-                )
+    def check(self) -> None:
+        super().check()
+        if self.data_seed is not None:
+            raise ValueError(
+                f"'data_seed' is for generated data, not for task {self.task!r} (got {self.data_seed!r})"
+            )
         if self.mark_key is not None:
             mark_column(self.mark_key)
         for name, default, kinds in (
@@ -544,6 +541,14 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
                 raise ValueError(f"{name!r} is for {' and '.join(kinds)} files (got {given!r})")
 
     @property
+    def outside_label(self) -> str | None:
+        return self.outside
+
+    @property
+    def label_scheme(self) -> str:
+        return self.scheme
+
+    @property
     def has_key(self) -> bool:
         """Whether a key says where the labels of some file are."""
         return self._has_file(KEYED_FILES)
@@ -551,10 +556,6 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
     def _has_file(self, kinds: tuple[str, ...]) -> bool:
         files = (getattr(self, name) for name in _FILES)
         return any(Path(file).suffix.lower() in kinds for file in files if file is not None)
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        return super().splits if self.test is not None else ("train", "val")
 
     def check_sources(self) -> None:
         super().check_sources()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from graphdep.metrics.metric import Metric
 from graphdep.training.config import ModelPreset, TrainConfig
-from graphdep.training.settings import setting
+from graphdep.training.settings import DATA, setting
 from graphdep.training.task import Task, resolve_task
 
 LOSS = Metric(
@@ -65,28 +65,16 @@ POST_TRAINING_MODELS: dict[str, ModelPreset] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class PostTrainingConfig(TrainConfig, kind="post-training"):
     """Settings of the post-training of "Fine-grained Post-training for Improving Retrieval-based Dialogue
     Systems" (BERT-FP); the defaults are those of its public code, where they can be: it multiplies the
     learning rate by 0.9 whenever the loss does not fall, ours is constant or linear.
 
     The trained encoder is written to the folder ``encoder`` of the run, in the format of Hugging Face; go on
-    with it with ``--set encoder=FOLDER``.
+    with it with ``--set encoder=FOLDER``. The sizes of an encoder from scratch are not read.
 
     Args:
-        encoder: Name or folder of a Hugging Face encoder. (default: ``"bert-base-uncased"``)
-        corpus: Task whose contexts and right responses are the dialogues. (default: ``"ubuntu"``)
-        short_context: Utterances of a context. (default: :obj:`3`)
-        max_length: Tokens of a sample at most. (default: :obj:`240`)
-        share_masked: Share of masked pieces. (default: :obj:`0.15`)
-        limit_eval: Validate and test on so many pairs of the corpus' splits only, spread over them.
-            (default: :obj:`None`)
-        parser: As in :class:`TrainConfig`; ``"chain"`` suffices for edges that ask for no tree.
-            (default: ``"chain"``)
-        hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Not read:
-            the encoder has its own.
-        **others: As in :class:`TrainConfig`.
+        **settings: Those of :class:`TrainConfig`, and of post-training.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -94,10 +82,15 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
 
     task: str = "post-train"
     model: str = "bert-fp"
-    encoder: str = "bert-base-uncased"
-    corpus: str = setting("ubuntu", choices=CORPORA, defines=True)
+    encoder: str = setting("bert-base-uncased", "Encoder: a folder, or a name on the Hugging Face hub.")
+    corpus: str = setting(
+        "ubuntu",
+        "Task whose contexts and right responses are the dialogues.",
+        choices=CORPORA,
+        defines=True,
+    )
     edges: str | None = "transformer"
-    parser: str = "chain"
+    parser: str = setting("chain", "Parser; chain suffices for edges that read no tree.")
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 25
@@ -106,25 +99,25 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
     optimizer: str = "adamw"
     lr: float = 1.5e-5
     weight_decay: float = 0.01
-    hidden_channels: int = 768
-    num_layers: int = 12
-    heads: int = 12
-    ff_channels: int = 3072
-    dropout: float = 0.1
-    short_context: int = setting(3, defines=True)
-    max_length: int = setting(240, at_least=4)
-    share_masked: float = setting(0.15, defines=True)
-    limit_eval: int | None = None
+    hidden_channels: int = setting(768, "Not read: the encoder has its own.")
+    num_layers: int = setting(12, "Not read: the encoder has its own.")
+    heads: int = setting(12, "Not read: the encoder has its own.")
+    ff_channels: int = setting(3072, "Not read: the encoder has its own.")
+    dropout: float = setting(0.1, "Not read: the encoder has its own.")
+    short_context: int = setting(3, "Utterances of a context.", defines=True)
+    max_length: int = setting(240, "Tokens of a sample at most.", least=4)
+    share_masked: float = setting(0.15, "Share of masked pieces.", above=0, below=1, defines=True)
+    limit_eval: int | None = setting(
+        None, "Validate and test on so many pairs of the corpus' splits only, spread over them.", panel=DATA
+    )
 
     models: ClassVar[Mapping[str, ModelPreset]] = POST_TRAINING_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {}
     any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.share_masked < 1:
-            raise ValueError(f"'share_masked' must be in 0 < share_masked < 1 (got {self.share_masked!r})")
+    def check(self) -> None:
+        super().check()
         if self.vectors is not None or self.batch_tokens is not None:
             raise ValueError("'vectors' and 'batch_tokens' are not for post-training")
         if self.parser == "chain" and self.edges != "transformer":

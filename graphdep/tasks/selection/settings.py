@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.ranking import FILTERS, RANKING, RECALLS, TIES, ranking_metric
-from graphdep.training.config import ModelPreset, TrainConfig
-from graphdep.training.encoder_config import PretrainedSettings
+from graphdep.training.config import ModelPreset
+from graphdep.training.encoder_config import PretrainedConfig
 from graphdep.training.family import Published
-from graphdep.training.settings import setting
+from graphdep.training.settings import DATA, setting
 from graphdep.training.task import Task
 
 
@@ -232,131 +232,233 @@ _OF_ENCODERS: Mapping[str, Any] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatchingSettings:
-    """Settings of the models from words that other papers compare with, for a :class:`TrainConfig` to inherit
-    from as well; :func:`~graphdep.tasks.selection.model.build_matching_model` builds them. Their
-    presets have the papers' sizes, and a :obj:`max_length` of 600, which ten utterances and a response of 50
-    words fit in; words beyond the 50 of an utterance take room as well, so that of contexts with longer ones
-    the first utterances may be cut. Not the papers' are what word vectors start from (nothing, unless
-    :obj:`vectors` is set), :obj:`batch_size`, :obj:`max_epochs` and the learning rates of DUA (.005) and IOI
-    (1e-4). :obj:`hidden_channels`, :obj:`num_layers`, the sizes here, and :obj:`max_length` and
-    :obj:`max_turns`, which cut contexts, make smaller ones.
-
-    Where few pairs train them, rate and :obj:`vectors_scale` decide whether they learn at all: IOI, after
-    20,000 pairs of DailyDialog once (one seed), has a validation R10@1 of .47 with ``lr=5e-4`` and GloVe's
-    vectors as they are, .14 with these divided to unit length, and .16 with ``lr=1e-3``.
-
-    Args:
-        match_channels: Of encoders ``"smn"`` and ``"dua"``: size of the matching vectors, and of the GRU over
-            them. (default: :obj:`50`)
-        image_words: Words of an utterance that are read, the last ones: rows and columns of an image of
-            similarities. (default: :obj:`50`)
-        image_turns: Utterances of a context that are read, the last ones; those without words do not count.
-            (default: :obj:`10`, but :obj:`9` of preset ``dam-2018``)
-        accumulation: Of encoder ``"smn"``: what the context's vector is made of, ``"dynamic"``,
-            ``"static"`` or ``"last"`` (:class:`~graphdep.nn.models.SMN`). (default: ``"dynamic"``)
-        matching_form: Of encoders ``"dua"``, ``"dam-2018"`` and ``"ioi"``: as in the ``"paper"`` or as in its
-            ``"code"``, where they disagree (:class:`~graphdep.nn.models.DUA`,
-            :class:`~graphdep.nn.models.DeepAttentionMatching`, :class:`~graphdep.nn.models.IOI`).
-            (default: ``"paper"``)
-        block_objective: Of encoder ``"ioi"``: what learns the label, each block (``"local"``) or their sum
-            (``"global"``). (default: ``"local"``)
-    """
-
-    match_channels: int = setting(50, published=True)
-    image_words: int = setting(50, published=True)
-    image_turns: int = setting(10, published=True)
-    accumulation: str = setting("dynamic", choices=_ACCUMULATIONS, defines=True)
-    matching_form: str = setting("paper", choices=_MATCHING_FORMS, defines=True)
-    block_objective: str = setting("local", choices=_OBJECTIVES, defines=True)
-
-    if TYPE_CHECKING:  # of the other base
-        model: str
-        encoder: str
-        models: ClassVar[Mapping[str, Any]]
-
-    def check_model(self) -> None:
-        """Raises :class:`ValueError` where a model from words is asked for on another encoder."""
-        preset = self.models.get(str(self.model).split("@")[0])
-        own = preset.overrides.get("encoder") if preset is not None else None
-        if own in MATCHING_ENCODERS and self.encoder != own:
-            raise ValueError(
-                f"model {self.model!r} starts from words: 'encoder' must be {own!r} (got {self.encoder!r})"
-            )
-
-    def check_matching(self) -> None:
-        """Raises :class:`ValueError` where nothing reads a setting."""
-        read = MATCHING_ENCODERS.get(self.encoder)
-        for name in _OWN:
-            usual = type(self).__dataclass_fields__[name].default
-            if getattr(self, name) != usual and name not in (read or ()):
-                readers = [encoder for encoder, names in MATCHING_ENCODERS.items() if name in names]
-                raise ValueError(
-                    f"{name!r} is for encoder {', '.join(readers)} (got {getattr(self, name)!r}, "
-                    f"encoder={self.encoder!r})"
-                )
-        for name, only in _OF_ENCODERS.items() if read is not None else ():
-            if getattr(self, name) != only:
-                raise ValueError(
-                    f"{name!r} is for models on an encoder; with encoder={self.encoder!r} it must be "
-                    f"{only!r} (got {getattr(self, name)!r})"
-                )
-
-
 OBJECTIVES = ("ums", "ss-da", "spider")
-# Of the models, which are not imported for them.
-_LOSSES = ("sigmoid", "softmax")
-_SPEAKERS = ("added", "segments")
-_OBJECTIVE_FORMS = ("extra", "same")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ObjectiveSettings:
-    """Settings of further objectives, for :class:`SelectionConfig` to inherit from as well.
+class SelectionConfig(PretrainedConfig, kind="selection"):
+    """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
+    Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
+    BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
+    ours the context first. ``graphdep settings --task ubuntu`` lists the settings.
+
+    The models that match each utterance with the response
+    (:func:`~graphdep.tasks.selection.model.build_matching_model`) start from words. Their presets have the
+    papers' sizes, and a ``max_length`` of 600, which ten utterances and a response of 50 words fit in; words
+    beyond the 50 of an utterance take room as well, so that of contexts with longer ones the first utterances
+    may be cut. Not the papers' are what word vectors start from (nothing, unless ``vectors`` is set),
+    ``batch_size``, ``max_epochs`` and the learning rates of DUA (.005) and IOI (1e-4).
+
+    Further objectives (``objective``) have the losses of
+    :class:`~graphdep.nn.models.UtteranceManipulationModel` (``"ums"``),
+    :class:`~graphdep.nn.models.SpeakerSelectionModel` (``"ss-da"``) and
+    :class:`~graphdep.nn.models.StructuralDialogueModel` (``"spider"``), and the examples of
+    :mod:`graphdep.datasets.selection.objectives`; their defaults are those of the public code.
 
     Args:
-        objective: What is learnt beside the selection of responses, over any encoder and with or without
-            layers of SIA: ``"ums"``, whose examples are those of
-            :class:`~graphdep.datasets.selection.objectives.UtteranceManipulation` and
-            whose losses those of :class:`~graphdep.nn.models.UtteranceManipulationModel`; ``"ss-da"``, with
-            the speakers of :class:`~graphdep.nn.models.SpeakerSelectionModel` and the pairs of
-            :class:`~graphdep.datasets.selection.objectives.DialogueAugmentation`;
-            ``"spider"``, with the examples of
-            :class:`~graphdep.datasets.selection.objectives.OrderRestoration` and the losses
-            of :class:`~graphdep.nn.models.StructuralDialogueModel`; :obj:`None` for nothing.
-            (default: :obj:`None`)
-        manipulated_turns: Utterances of an example of ``"ums"`` at most. (default: :obj:`5`, as in its public
-            code)
-        manipulation_loss: ``"sigmoid"``, or ``"softmax"`` over the places of an example.
-            (default: ``"sigmoid"``)
-        insertion_weight, deletion_weight, search_weight: Factors of the losses of ``"ums"``; the loss of the
-            pairs has 1. (default: :obj:`1.0`, as in its public code)
-        speakers: Of ``"ss-da"``: two vectors ``"added"`` to the encoder's, or its ``"segments"`` are the
-            speakers. (default: ``"added"``)
-        cuts: Of ``"ss-da"``: further right pairs of a right pair, each with a wrong one; 0 for speakers
-            alone. (default: :obj:`1`)
-        order_form: Of ``"spider"``: shuffled contexts are examples of their own, ``"extra"``, or the
-            ``"same"`` that the selection is learnt from. (default: ``"extra"``)
-        order_places: Of ``"spider"``: utterances whose order is asked for at most. (default: :obj:`20`, as in
-            its public code)
-        order_weight, backbone_weight: Factors of the losses of ``"spider"``. (default: :obj:`0.1` and
-            :obj:`0.5`, as in its public code)
+        **settings: Those of :class:`~graphdep.training.encoder_config.PretrainedConfig`, and of selection.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
     """
 
-    objective: str | None = setting(None, choices=(None, *OBJECTIVES), defines=True)
-    manipulated_turns: int = setting(5, defines=True)
-    manipulation_loss: str = setting("sigmoid", choices=_LOSSES, defines=True)
-    insertion_weight: float = setting(1.0, defines=True)
-    deletion_weight: float = setting(1.0, defines=True)
-    search_weight: float = setting(1.0, defines=True)
-
-    speakers: str = setting("added", choices=_SPEAKERS, defines=True)
-    cuts: int = setting(1, defines=True)
-    order_form: str = setting("extra", choices=_OBJECTIVE_FORMS, defines=True)
-    order_places: int = setting(20, defines=True)
-    order_weight: float = setting(0.1, defines=True)
-    backbone_weight: float = setting(0.5, defines=True)
+    task: str = "ubuntu"
+    model: str = "bert-sia"
+    encoder: str = setting(
+        "bert-base-uncased",
+        "Encoder: a folder or a name on the Hugging Face hub, a published checkpoint of BERT-FP (*.pt, with "
+        "base), transformer for one that is trained from scratch on words, or a model that matches each "
+        "utterance with the response (smn, dua, dam-2018, ioi).",
+    )
+    base: str | None = setting(
+        None,
+        "Folder or name of the BERT whose sizes and tokenizer a checkpoint of BERT-FP has.",
+        published=True,
+    )
+    edges: str | None = setting("transformer", "Edges of the encoder itself.")
+    sia_edges: str | None = setting(
+        "sia", "Edges of SIA's layers on the encoder; none for the encoder alone.", defines=True, free=True
+    )
+    sia_layer: int | None = setting(
+        None,
+        "Layer of the encoder that SIA's layers read, counted from 1; none: 6 of 12, else the middle.",
+        defines=True,
+    )
+    sia_layers: int = setting(2, "SIA's layers.", defines=True)
+    sia_block: str = setting(
+        "attention",
+        "SIA's layer: attention alone, or (bert) output projection, residual and LayerNorm as well.",
+        choices=("attention", "bert"),
+        defines=True,
+    )
+    sia_mask: str = setting(
+        "additive",
+        "Mask of SIA's scores: additive, or multiplicative as Eq. 5 is printed.",
+        choices=("additive", "multiplicative"),
+        defines=True,
+    )
+    direction: str = setting(
+        "ancestors",
+        "Words that a word sees in its tree.",
+        choices=("ancestors", "descendants", "both"),
+        defines=True,
+        free=True,
+    )
+    special: str = setting(
+        "example",
+        "What special nodes see and are seen by in SIA's layers.",
+        choices=("example", "cls", "none"),
+        defines=True,
+        free=True,
+    )
+    max_sum: int = setting(4, "Largest sum of depths, m of Eq. 4.", defines=True)
+    mlp_layers: int = setting(
+        1, "Linear layers between the readout and the score; Eq. 2 has one.", defines=True
+    )
+    readout: str = setting(
+        "cls",
+        "Readout of any encoder and of SIA on it: the state of [CLS], as in Eq. 2 (cls), the mean over all "
+        "pieces of context and response (mean), or (pair) the means u and v of either side as [u; v; |u - "
+        "v|; u * v]. With few pairs [CLS] stays untrained where it was no sentence vector before.",
+        choices=("cls", "mean", "pair"),
+        defines=True,
+    )
+    max_distance: int = 2
+    min_freq: int = 1
+    max_epochs: int = 2
+    patience: int | None = None
+    batch_size: int = 32
+    optimizer: str = "adamw"
+    lr: float = 1e-5
+    weight_decay: float = 0.01
+    hidden_channels: int = 256
+    num_layers: int = 4
+    heads: int = 4
+    ff_channels: int = 1024
+    dropout: float = setting(
+        0.1, "Dropout of the encoder that is trained from scratch, of SIA's attention and before the score."
+    )
+    max_length: int = setting(
+        256,
+        "Words, or pieces of a pretrained encoder, of context and response together at most; the context "
+        "loses its first ones.",
+        least=4,  # [CLS], [SEP], a piece of the response, [SEP]
+        published=True,
+        free=True,
+    )
+    max_turns: int | None = setting(
+        None, "Utterances of a context, the last ones; none for all.", published=True, free=True
+    )
+    limit_eval: int | None = setting(
+        None,
+        "Validate and test on so many examples each at most, of pools spread over their splits.",
+        panel=DATA,
+        published=True,
+        free=True,
+    )
+    overlap: str | None = setting(
+        None,
+        "Of dailydialog-selection: pools of val and test that are known from train are kept, or dropped, the "
+        "corpus' default.",
+        choices=(None, "keep", "drop"),
+        published=True,
+        free=True,
+    )
+    negatives_from: str | None = setting(
+        None,
+        "Of ubuntu-irc: negatives are drawn from the log or from the split; none for the corpus' own way.",
+        choices=(None, "log", "split"),
+        published=True,
+        free=True,
+    )
+    pool_size: int | None = setting(
+        10,
+        "Of ubuntu, douban and ecommerce: candidates that each pool of val and test must have; none for any "
+        "number.",
+        published=True,
+        free=True,
+    )
+    filter: str = setting(
+        "both",
+        "Pools that count: those with a right and a wrong response (both).",
+        choices=FILTERS,
+        free=True,
+    )
+    recall: str = setting(
+        "fraction", "Recall of pools with several right responses.", choices=RECALLS, free=True
+    )
+    ties: str = setting("mid", "Rank of candidates of equal score.", choices=TIES, free=True)
+    # models that match each utterance with the response
+    match_channels: int = setting(
+        50,
+        "Of encoders smn and dua: size of the matching vectors, and of the GRU over them.",
+        published=True,
+    )
+    image_words: int = setting(
+        50,
+        "Words of an utterance that are read, the last ones: rows and columns of an image of similarities.",
+        published=True,
+    )
+    image_turns: int = setting(
+        10,
+        "Utterances of a context that are read, the last ones; those without words do not count.",
+        published=True,
+    )
+    accumulation: str = setting(
+        "dynamic", "Of encoder smn: parts of the context's vector.", choices=_ACCUMULATIONS, defines=True
+    )
+    matching_form: str = setting(
+        "paper",
+        "Of encoders dua, dam-2018 and ioi: as in the paper or as in its code, where they disagree.",
+        choices=_MATCHING_FORMS,
+        defines=True,
+    )
+    block_objective: str = setting(
+        "local",
+        "Of encoder ioi: each block learns the label (local), or their sum (global).",
+        choices=_OBJECTIVES,
+        defines=True,
+    )
+    # further objectives
+    objective: str | None = setting(
+        None,
+        "What is learnt beside the selection of responses, over any encoder and with or without SIA's "
+        "layers.",
+        choices=(None, *OBJECTIVES),
+        defines=True,
+    )
+    manipulated_turns: int = setting(5, "Of ums: utterances of an example at most.", defines=True)
+    manipulation_loss: str = setting(
+        "sigmoid",
+        "Of ums: sigmoid, or softmax over the places of an example.",
+        choices=("sigmoid", "softmax"),
+        defines=True,
+    )
+    insertion_weight: float = setting(
+        1.0, "Of ums: factor of the loss of insertion; that of the pairs has 1.", defines=True
+    )
+    deletion_weight: float = setting(1.0, "Of ums: factor of the loss of deletion.", defines=True)
+    search_weight: float = setting(1.0, "Of ums: factor of the loss of search.", defines=True)
+    speakers: str = setting(
+        "added",
+        "Of ss-da: two vectors are added to the encoder's, or its segments are the speakers.",
+        choices=("added", "segments"),
+        defines=True,
+    )
+    cuts: int = setting(
+        1,
+        "Of ss-da: further right pairs of a right pair, each with a wrong one; 0 for speakers alone.",
+        defines=True,
+    )
+    order_form: str = setting(
+        "extra",
+        "Of spider: shuffled contexts are examples of their own (extra), or the examples that the selection "
+        "is learnt from (same).",
+        choices=("extra", "same"),
+        defines=True,
+    )
+    order_places: int = setting(20, "Of spider: utterances whose order is predicted at most.", defines=True)
+    order_weight: float = setting(0.1, "Of spider: factor of the loss of the order.", defines=True)
+    backbone_weight: float = setting(0.5, "Of spider: factor of the loss of the backbone.", defines=True)
 
     objective_of: ClassVar[Mapping[str, str]] = {
         "manipulated_turns": "ums",
@@ -373,15 +475,37 @@ class ObjectiveSettings:
     }
     """The objective that a setting is for."""
 
-    def check_objective(self) -> None:
-        """Raises :class:`ValueError` where a setting is for another objective."""
-        usual: dict[str, Any] = {field.name: field.default for field in fields(ObjectiveSettings)}
-        for name, objective in self.objective_of.items():
-            value = getattr(self, name)
-            if value != usual[name] and self.objective != objective:
+    models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {"transformer": True, **dict.fromkeys(MATCHING_ENCODERS, False)}
+    of_words: ClassVar[tuple[str, ...]] = tuple(MATCHING_ENCODERS)
+    from_scratch_name: ClassVar[str] = "encoder='transformer'"
+    headed: ClassVar[tuple[str, ...]] = ("transformer",)
+    edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
+
+    def check(self) -> None:
+        preset = self.models.get(str(self.model).split("@")[0])
+        own = preset.overrides.get("encoder") if preset is not None else None
+        if own in MATCHING_ENCODERS and self.encoder != own:
+            raise ValueError(
+                f"model {self.model!r} starts from words: 'encoder' must be {own!r} (got {self.encoder!r})"
+            )
+        super().check()
+        for name in _OWN:
+            readers = [encoder for encoder, names in MATCHING_ENCODERS.items() if name in names]
+            self.check_read((name,), f"encoder {', '.join(readers)}", self.encoder in readers)
+        for name, only in _OF_ENCODERS.items() if self.encoder in MATCHING_ENCODERS else ():
+            if getattr(self, name) != only:
                 raise ValueError(
-                    f"{name!r} is for objective={objective!r} (got {value!r}, objective={self.objective!r})"
+                    f"{name!r} is for models on an encoder; with encoder={self.encoder!r} it must be "
+                    f"{only!r} (got {getattr(self, name)!r})"
                 )
+        for name, objective in self.objective_of.items():
+            self.check_read((name,), f"objective={objective!r}", self.objective == objective)
+        for name in ("overlap", "negatives_from", "pool_size"):
+            if getattr(self, name) != self.usual(name) and not self.spec.takes(name):
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        if self.batch_tokens is not None:
+            raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")
 
     @property
     def weights(self) -> dict[str, float]:
@@ -389,143 +513,6 @@ class ObjectiveSettings:
         ending = "_weight"
         names = [name for name, of in self.objective_of.items() if of == self.objective]
         return {n.removesuffix(ending): getattr(self, n) for n in names if n.endswith(ending)}
-
-
-# Of the layer, which is not imported for it.
-_BLOCKS = ("attention", "bert")
-_MASKS = ("additive", "multiplicative")
-_READOUTS = ("cls", "mean", "pair")
-_DIRECTIONS = ("ancestors", "descendants", "both")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, TrainConfig, kind="selection"):
-    """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
-    Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
-    BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
-    ours the context first.
-
-    Args:
-        encoder: Name or folder of a Hugging Face encoder, or a published checkpoint of BERT-FP (``*.pt``,
-            with :obj:`base`); ``"transformer"`` for one that is trained from scratch on words, or the name of
-            a model that matches each utterance with the response
-            (:class:`~graphdep.tasks.selection.settings.MatchingSettings`).
-            (default: ``"bert-base-uncased"``)
-        base: Folder or name of the BERT whose sizes and tokenizer a checkpoint of BERT-FP has.
-            (default: :obj:`None`)
-        edges: Edges of the encoder itself. (default: ``"transformer"``)
-        sia_edges: Edges of the two layers on top: ``"sia"``, ``"sia-intra"``, ``"sia-inter"``,
-            ``"transformer"`` or another preset; :obj:`None` for the encoder alone. (default: ``"sia"``)
-        sia_layer: Layer of the encoder that they read, counted from 1. (default: 6 of 12, else the middle)
-        sia_layers: How many they are. (default: :obj:`2`)
-        sia_block: ``"attention"``, or ``"bert"`` for output projection, residual and LayerNorm as well.
-            (default: ``"attention"``)
-        sia_mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 as printed. (default: ``"additive"``)
-        max_sum: The largest sum of depths, m of Eq. 4. (default: :obj:`4`)
-        direction: Whom a word sees in its tree: ``"ancestors"``, ``"descendants"`` or ``"both"``.
-            (default: ``"ancestors"``)
-        special: What special nodes see and are seen by in SIA's layers: ``"example"``, ``"cls"`` or
-            ``"none"``, see ``graphdep.transforms.PRESETS["sia"]``. (default: ``"example"``)
-        mlp_layers: Linear layers between what is read and the score; Eq. 2 has one. (default: :obj:`1`)
-        readout: What they read, of any encoder and of SIA on it: ``"cls"``, the state of [CLS] as in Eq. 2,
-            ``"mean"``, the mean over all pieces of context and response, without special nodes, or
-            ``"pair"``, the means u and v of either side as [u; v; abs(u - v); u * v]. With few pairs [CLS]
-            stays as good as untrained, where it was no sentence vector before
-            (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
-        max_length: Words, or pieces of a pretrained encoder, of context and response together at most; the
-            context loses its first ones. (default: :obj:`256`, but :obj:`600` of the models that
-            match each utterance with the response)
-        max_turns: Utterances of a context, the last ones; :obj:`None` for all. (default: :obj:`None`)
-        limit_eval: Validate and test on so many pairs only, of pools spread over their splits; acts before
-            parsing. (default: :obj:`None`)
-        overlap: ``"drop"`` leaves those pools of val and test out that are known from train, ``"keep"`` does
-            not; for ``dailydialog-selection`` alone, where the default is ``"drop"``. (default: :obj:`None`)
-        pool_size: Candidates that each pool of val and test must have, :obj:`None` for any number; for
-            ``ubuntu``, ``douban`` and ``ecommerce``, where the default is that of the corpus, and read only
-            if it is another one than 10. (default: :obj:`10`)
-        negatives_from: Where negatives are drawn, ``"log"`` or ``"split"``; for ``ubuntu-irc`` alone.
-            (default: the corpus' own)
-        freeze_layers: Lower layers of a pretrained encoder that are not trained, its embeddings with them;
-            0 for none. (default: :obj:`0`)
-        head_lr: Learning rate of what stands on a pretrained encoder, whose weights start small;
-            :obj:`None` for :obj:`lr`. (default: :obj:`None`)
-        layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
-            (default: :obj:`1.0`)
-        floor_frozen: As in :class:`~graphdep.training.encoder_config.PretrainedSettings`.
-            (default: :obj:`True`)
-        objective, manipulated_turns, manipulation_loss, insertion_weight, deletion_weight, search_weight,
-            speakers, cuts, order_form, order_places, order_weight, backbone_weight: As in
-            :class:`~graphdep.tasks.selection.settings.ObjectiveSettings`.
-        filter, recall, ties: Of :func:`graphdep.metrics.ranking_metrics`.
-        hidden_channels, num_layers, heads, ff_channels, position_embedding, norm_first: Of
-            ``encoder="transformer"``; a pretrained one has its own. (default: 256, 4, 4, 1024)
-        dropout: Of the encoder that is trained from scratch, of SIA's attention and before the score.
-            (default: :obj:`0.1`)
-        **others: As in :class:`~graphdep.tasks.selection.settings.MatchingSettings` and
-            :class:`TrainConfig`.
-
-    Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
-    """
-
-    task: str = "ubuntu"
-    model: str = "bert-sia"
-    encoder: str = "bert-base-uncased"
-    base: str | None = setting(None, published=True)
-    edges: str | None = "transformer"
-    sia_edges: str | None = setting("sia", defines=True, free=True)
-    sia_layer: int | None = setting(None, defines=True)
-    sia_layers: int = setting(2, defines=True)
-    sia_block: str = setting("attention", choices=_BLOCKS, defines=True)
-    sia_mask: str = setting("additive", choices=_MASKS, defines=True)
-    direction: str = setting("ancestors", choices=_DIRECTIONS, defines=True, free=True)
-    special: str = setting("example", choices=("example", "cls", "none"), defines=True, free=True)
-    max_sum: int = setting(4, defines=True)
-    mlp_layers: int = setting(1, defines=True)
-    readout: str = setting("cls", choices=_READOUTS, defines=True)
-    max_distance: int = 2
-    min_freq: int = 1
-    max_epochs: int = 2
-    patience: int | None = None
-    batch_size: int = 32
-    optimizer: str = "adamw"
-    lr: float = 1e-5
-    weight_decay: float = 0.01
-    hidden_channels: int = 256
-    num_layers: int = 4
-    heads: int = 4
-    ff_channels: int = 1024
-    dropout: float = 0.1
-    # [CLS], [SEP], a piece of the response, [SEP].
-    max_length: int = setting(256, at_least=4, published=True, free=True)
-    max_turns: int | None = setting(None, published=True, free=True)
-    limit_eval: int | None = setting(None, published=True, free=True)
-    overlap: str | None = setting(None, choices=(None, "keep", "drop"), published=True, free=True)
-    negatives_from: str | None = setting(None, choices=(None, "log", "split"), published=True, free=True)
-    pool_size: int | None = setting(10, published=True, free=True)
-    filter: str = setting("both", choices=FILTERS, free=True)
-    recall: str = setting("fraction", choices=RECALLS, free=True)
-    ties: str = setting("mid", choices=TIES, free=True)
-
-    models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
-    encoders: ClassVar[Mapping[str, bool]] = {"transformer": True, **dict.fromkeys(MATCHING_ENCODERS, False)}
-    of_words: ClassVar[tuple[str, ...]] = tuple(MATCHING_ENCODERS)
-    any_encoder: ClassVar[bool] = True
-    headed: ClassVar[tuple[str, ...]] = ("transformer",)
-    edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
-
-    def __post_init__(self) -> None:
-        self.check_model()
-        super().__post_init__()
-        self.check_matching()
-        self.check_pretrained("encoder='transformer'")
-        self.check_objective()
-        task = self.spec
-        for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
-            if getattr(self, name) != usual and not task.takes(name):
-                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
-        if self.batch_tokens is not None:
-            raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")
 
     @property
     def from_scratch(self) -> bool:
@@ -539,10 +526,6 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
     @property
     def encoder_base(self) -> str | None:
         return self.base
-
-    @property
-    def pretrained(self) -> bool:
-        return not self.from_scratch
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options: dict[str, Any] = {"max_length": self.max_length, "max_turns": self.max_turns}

@@ -23,13 +23,13 @@ from graphdep.metrics.scores import (
     PEARSON_SPEARMAN,
     SPEARMAN,
 )
-from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.config import ModelPreset, OwnTableConfig, TrainConfig
 from graphdep.training.encoder_config import (
     HEADED,
     OF_WORDS,
     PRETRAINED_MODELS,
     SCRATCH_ENCODERS,
-    EncoderSettings,
+    EncoderConfig,
 )
 from graphdep.training.family import Published
 from graphdep.training.settings import setting
@@ -341,74 +341,6 @@ TREE_HEADED = ("tree-transformer-ct", "tree-transformer-dt", "use")
 LABELLED = "SST of the layouts 'sentence' or 'trees'"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeSettings:
-    """Settings of the encoders that other papers compare with, for a :class:`TrainConfig` to inherit from as
-    well; :func:`~graphdep.tasks.sentences.model.build_tree_encoder` builds them.
-
-    Args:
-        binarized: Of encoders over constituents of two parts: how those of more are binarised, ``"left"`` or
-            from the ``"head"`` (:func:`graphdep.sentence.sentence`). (default: ``"left"``)
-        leaf: Of encoders ``"tree-lstm-ct"`` and ``"rntn"``: words as in the ``"paper"`` or as in its
-            ``"code"``. (default: ``"paper"``)
-        form, position_codes: Of encoders ``"tree-transformer-dt"`` and ``"tree-transformer-ct"``: the block
-            as in the ``"paper"`` or as in its ``"code"``, and whether places of parts are told apart
-            (:class:`~graphdep.nn.models.DependencyTreeTransformer`). (default: ``"paper"``, :obj:`False`)
-        cell: Of encoders ``"dc-treelstm"`` and ``"taghypertreelstm"``: both networks are an ``"lstm"`` or a
-            recursive ``"rnn"``, the two forms that their papers give. (default: ``"lstm"``)
-        meta_channels: Of the same: size of the network that makes the composition. (default: :obj:`50`)
-        variant: Of encoder ``"use"``: ``"transformer"`` or ``"dan"``, the two of its paper
-            (:class:`~graphdep.nn.models.UniversalEncoder`). (default: ``"transformer"``)
-        node_labels: Of ``sst`` and ``sst-trees``, for encoders over constituents: train on the treebank's own
-            trees and the labels of all their nodes (``SST(trees=True)``). (default: :obj:`False`)
-    """
-
-    binarized: str = setting("left", choices=("left", "head"), defines=True)
-    leaf: str = setting("paper", choices=("paper", "code"), defines=True)
-    form: str = setting("paper", choices=("paper", "code"), defines=True)
-    position_codes: bool = setting(False, defines=True)
-    cell: str = setting("lstm", choices=("lstm", "rnn"), defines=True)
-    meta_channels: int = setting(50, defines=True)
-    variant: str = setting("transformer", choices=("transformer", "dan"), defines=True)
-    node_labels: bool = False
-
-    if TYPE_CHECKING:  # of the other base
-        encoder: str
-        task: str
-        spec: Task
-        trees: str
-        phrases: bool
-
-    @property
-    def over_constituents(self) -> bool:
-        """Whether the encoder goes through constituents."""
-        return self.encoder in CONSTITUENT_ENCODERS
-
-    def check_node_labels(self) -> None:
-        """Raises :class:`ValueError` where there are no labels of nodes, or nothing reads them."""
-        if not self.node_labels:
-            return
-        if self.spec.options.get("layout") not in ("sentence", "trees"):
-            raise ValueError(f"'node_labels' is for {LABELLED}, and not for {self.task!r} (got True)")
-        if not self.over_constituents:
-            readers = ", ".join(CONSTITUENT_ENCODERS)
-            raise ValueError(f"'node_labels' is for encoders {readers} (got encoder={self.encoder!r})")
-        if self.phrases:
-            raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
-        if self.trees != "parser":
-            raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
-
-    def tree_data(self) -> dict[str, Any]:
-        """Arguments of a split's dataset."""
-        return {"layout": "trees", "trees": True} if self.node_labels else {}
-
-    def tree_readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-        """Settings, what reads them, and whether that is there."""
-        for name in _OF_ENCODERS:
-            readers = [encoder for encoder, read in TREE_ENCODERS.items() if name in read]
-            yield (name,), f"encoders {', '.join(readers)}", self.encoder in readers
-
-
 def _plain(summary: str, **overrides: object) -> ModelPreset:
     return ModelPreset(
         summary,
@@ -650,34 +582,15 @@ _WHEN_FROZEN: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"):
+class SentenceConfig(EncoderConfig, kind="sentence"):
     """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
-    Self-attention for Sentence Representation" where it gives them.
+    Self-attention for Sentence Representation" where it gives them. `graphdep settings --task sick-e`` lists
+    them.
 
     Args:
-        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``, ``"dt-rnn"``, over constituents ``"tree-lstm-ct"``, ``"rntn"``; else the
-            name or folder of a pretrained Hugging Face encoder, for the models whose names begin with
-            ``bert``. (default: ``"transformer"``)
-        max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
-        hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
-            gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of
-            :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
-            ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
-        head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
-        val_from: Of GLUE: ``"train"`` validates on a tenth of the training file and tests on the development
-            file, ``"dev"`` trains on all of the one, validates on the other and does not test, as for
-            ``graphdep submit``; :obj:`None` for the corpus' own way. (default: :obj:`None`)
-        frozen: A pretrained encoder is not trained: it reads every text once, each on its own, and the means
-            over their pieces go to the head that models trained from scratch have
-            (:class:`~graphdep.nn.models.FrozenEncoder`). (default: :obj:`False`)
-        phrases: Of ``sst-trees``: train on every phrase of the treebank's training trees that is not neutral,
-            as the paper does, and not on whole sentences alone (:class:`~graphdep.datasets.SST`). (default:
-            :obj:`False`)
-        **others: As in :class:`~graphdep.tasks.sentences.settings.TreeSettings`,
-            :class:`~graphdep.training.encoder_config.EncoderSettings` and :class:`TrainConfig`.
+        **settings: Those of :class:`~graphdep.training.encoder_config.EncoderConfig`, of the sentence tasks,
+            and of the encoders that other papers compare with
+            (:func:`~graphdep.tasks.sentences.model.build_tree_encoder`).
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -685,8 +598,15 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
 
     task: str = DEFAULT_TASK
     model: str = "dt"
+    encoder: str = setting(
+        "transformer",
+        "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm or use over "
+        "words; tree-lstm, bitree-lstm, tree-transformer, dt-rnn or tree-transformer-dt over the dependency "
+        "tree; tree-lstm-ct, rntn and others over constituents; for models whose names begin with bert a "
+        "pretrained encoder: a folder, or a name on the Hugging Face hub.",
+    )
     edges: str | None = "dt"
-    max_distance: int = 2
+    max_distance: int = setting(2, "Longest tree path that gets a relation: the infilling threshold.")
     min_freq: int = 1
     max_epochs: int = 30
     patience: int | None = 6
@@ -695,37 +615,107 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
     lr: float = 1e-3
     weight_decay: float = 0.0
     hidden_channels: int = 300
-    num_layers: int = 3
+    num_layers: int = setting(3, "Layers of a Transformer that is trained from scratch; LSTMs have one.")
     heads: int = 6
     ff_channels: int = 300
     dropout: float = 0.0
-    head_channels: int = 50
-    val_from: str | None = setting(None, choices=(None, "train", "dev"))
-    frozen: bool = setting(False, defines=True)
-    phrases: bool = False
-    freeze_layers: int = 0
-    head_lr: float | None = None
-    layer_decay: float = 1.0
+    head_channels: int = setting(50, "Hidden size of the relatedness head of pairs.")
+    val_from: str | None = setting(
+        None,
+        "Of GLUE: train validates on a tenth of the training file and tests on the development file; dev "
+        "trains on all of the training file, validates on the development file and does not test, as for "
+        "graphdep submit; none for the corpus' own way.",
+        choices=(None, "train", "dev"),
+    )
+    frozen: bool = setting(
+        False,
+        "Do not train the pretrained encoder: the means over the pieces of each text go to the head that "
+        "models trained from scratch have.",
+        defines=True,
+    )
+    phrases: bool = setting(
+        False,
+        "Of sst-trees: train on every phrase of the training trees that is not neutral, as DT's paper does.",
+    )
+    # the encoders that other papers compare with
+    binarized: str = setting(
+        "left",
+        "Of encoders over binary constituents: constituents of more parts are binarised from the left or "
+        "from the head.",
+        choices=("left", "head"),
+        defines=True,
+    )
+    leaf: str = setting(
+        "paper",
+        "Of encoders tree-lstm-ct and rntn: words as in the paper or as in its code.",
+        choices=("paper", "code"),
+        defines=True,
+    )
+    form: str = setting(
+        "paper",
+        "Of encoders tree-transformer-dt and tree-transformer-ct: the block as in the paper or as in its "
+        "code.",
+        choices=("paper", "code"),
+        defines=True,
+    )
+    position_codes: bool = setting(
+        False,
+        "Of encoders tree-transformer-dt and tree-transformer-ct: tell the places of parts apart.",
+        defines=True,
+    )
+    cell: str = setting(
+        "lstm",
+        "Of encoders dc-treelstm and taghypertreelstm: both networks are an LSTM or a recursive RNN.",
+        choices=("lstm", "rnn"),
+        defines=True,
+    )
+    meta_channels: int = setting(
+        50,
+        "Of encoders dc-treelstm and taghypertreelstm: size of the network that makes the composition.",
+        defines=True,
+    )
+    variant: str = setting(
+        "transformer",
+        "Of encoder use: which of the two encoders of its paper.",
+        choices=("transformer", "dan"),
+        defines=True,
+    )
+    node_labels: bool = setting(
+        False,
+        "Of sst and sst-trees, for encoders over constituents: train on the treebank's own trees and the "
+        "labels of all their nodes.",
+    )
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
     encoders: ClassVar[Mapping[str, bool]] = {**SCRATCH_ENCODERS, **dict.fromkeys(TREE_ENCODERS, False)}
     of_words: ClassVar[tuple[str, ...]] = (*OF_WORDS, "use")
     headed: ClassVar[tuple[str, ...]] = (*HEADED, *TREE_HEADED)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.trees == "gold" and self.over_constituents:
             raise ValueError(
                 f"'trees' are those of governors; a treebank's own constituents are node_labels=true, of "
                 f"{LABELLED} (got {self.trees!r}, encoder={self.encoder!r})"
             )
-        super().__post_init__()
-        self.check_encoder()
+        super().check()
         self._check_frozen()
         if self.val_from is not None and not self.spec.takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.phrases and self.spec.options.get("layout") != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
-        self.check_node_labels()
+        if self.node_labels:
+            self._check_node_labels()
+
+    def _check_node_labels(self) -> None:
+        if self.spec.options.get("layout") not in ("sentence", "trees"):
+            raise ValueError(f"'node_labels' is for {LABELLED}, and not for {self.task!r} (got True)")
+        if not self.over_constituents:
+            readers = ", ".join(CONSTITUENT_ENCODERS)
+            raise ValueError(f"'node_labels' is for encoders {readers} (got encoder={self.encoder!r})")
+        if self.phrases:
+            raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
+        if self.trees != "parser":
+            raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
 
     def _check_frozen(self) -> None:
         if not self.frozen:
@@ -741,7 +731,14 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
         yield from super()._readers()
-        yield from self.tree_readers()
+        for name in _OF_ENCODERS:
+            readers = [encoder for encoder, read in TREE_ENCODERS.items() if name in read]
+            yield (name,), f"encoders {', '.join(readers)}", self.encoder in readers
+
+    @property
+    def over_constituents(self) -> bool:
+        """Whether the encoder goes through constituents."""
+        return self.encoder in CONSTITUENT_ENCODERS
 
     @property
     def reads_constituents(self) -> bool:
@@ -766,7 +763,8 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
     def dataset_options(self, split: str) -> dict[str, Any]:
         own: dict[str, Any] = {} if self.val_from is None else {"val_from": self.val_from}
         own |= {"phrases": True} if self.phrases else {}
-        return super().dataset_options(split) | own | self.tree_data()
+        own |= {"layout": "trees", "trees": True} if self.node_labels else {}
+        return super().dataset_options(split) | own
 
     @property
     def about_data(self) -> str:
@@ -775,45 +773,28 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
         return "with phrases" if self.phrases else super().about_data
 
 
-@dataclass(frozen=True, kw_only=True)
-class CSVConfig(SentenceConfig, kind="csv"):
+class CSVConfig(SentenceConfig, OwnTableConfig, kind="csv"):
     """Settings of a run on the user's own texts or pairs of texts, see :class:`graphdep.datasets.CSVTexts`.
 
     Args:
-        train: File with the training texts: ``.csv``, ``.tsv`` or ``.jsonl``.
-        val: File for validation; :obj:`None` draws them from the training file. (default: :obj:`None`)
-        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
-        text_columns: Name of the column with the texts, or the names of two, with a comma between them.
-        label_column: Name of the column with the labels.
-        val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
-        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
-        max_words, truncate: Words of a text at most, and whether the first ones of a longer text are read,
-            which else is an error. (default: :obj:`10_000`, :obj:`False`)
-        **others: As in :class:`SentenceConfig`, but not ``raw_from``.
+        **settings: Those of :class:`SentenceConfig` but ``raw_from``, and of the files.
 
     Raises:
         ValueError: If a setting is missing or wrong; the message names it.
     """
 
     task: str = "csv"
-    train: str | None = setting(None, place=True)
-    val: str | None = setting(None, place=True)
-    test: str | None = setting(None, place=True)
-    text_columns: str | None = setting(None, free=True)
-    label_column: str | None = setting(None, free=True)
-    val_fraction: float = 0.1
-    val_seed: int = 0
-    max_words: int = setting(MAX_WORDS, free=True)
-    truncate: bool = setting(False, free=True)
+    max_words: int = setting(
+        MAX_WORDS, "Words of a text at most; more are an error, or cut by truncate.", free=True
+    )
+    truncate: bool = setting(False, "Read the first words of a longer text.", free=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("train", "text_columns", "label_column"):
+    def check(self) -> None:
+        super().check()
+        for name in ("text_columns", "label_column"):
             if getattr(self, name) is None:
                 option = name.replace("_", "-")
                 raise ValueError(f"task {self.task!r} needs {name!r} (--{option}), which is not given")
-        if self.raw_from is not None:
-            raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
 
     @property
     def columns(self) -> list[str]:
@@ -824,10 +805,6 @@ class CSVConfig(SentenceConfig, kind="csv"):
     @property
     def num_texts(self) -> int:
         return len(self.columns)
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        return super().splits if self.test is not None else ("train", "val")
 
     def check_sources(self) -> None:
         super().check_sources()

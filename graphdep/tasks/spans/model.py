@@ -137,7 +137,7 @@ class SpanTask(WordTask):
         optimizer: MakeOptimizer | None = None,
     ) -> Self:
         task = config.span_task
-        codes, schedule = task.codes(labels, config.outside), (config.warmup_steps, config.seed)
+        codes, schedule = task.codes(labels, config.outside_label), (config.warmup_steps, config.seed)
         how: dict[str, Any] = dict(zip(("warmup_steps", "seed"), schedule))
         return cls(model, cls.make_edges(config), codes, task.metrics, task.reported, optimizer, **how)
 

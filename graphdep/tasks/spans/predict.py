@@ -313,7 +313,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
     @classmethod
     def _arguments_of(cls, config: Any) -> dict[str, Any]:
-        own = {"encoder": config.encoder if config.pretrained else None, "outside": config.outside}
+        own = {"encoder": config.encoder if config.pretrained else None, "outside": config.outside_label}
         files = {} if config.kind == "spans" else {"validation_fraction": config.val_fraction}
         return {"model": config.model, **own, **files}
 

@@ -11,8 +11,8 @@ from graphdep.datasets.base.rows import check_columns, check_suffix
 from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS, column_of
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1, semeval2010_macro_f1
-from graphdep.training.config import ModelPreset, TrainConfig
-from graphdep.training.encoder_config import WORD_MODELS, WordSettings
+from graphdep.training.config import ModelPreset, OwnTableConfig
+from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import setting
 from graphdep.training.task import Task
 
@@ -155,28 +155,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """The scores of a table, the main one first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpanConfig(WordSettings, TrainConfig, kind="spans"):
-    """Settings of a run on marked spans.
+class SpanConfig(WordConfig, kind="spans"):
+    """Settings of a run on marked spans. ``graphdep settings --task semeval2010`` lists them.
 
     Args:
-        direction, domain, polarities, negatives, val_fraction, val_seed: Options of single corpora, as their
-            classes in :mod:`graphdep.datasets` have them (``val_seed`` is the ``seed`` of what is drawn);
-            :obj:`None` for the corpus' own default. (default: :obj:`None`)
-        readout: What stands for a span (:class:`~graphdep.nn.models.SpanReadout`): ``"mean"`` of its words,
-            or its ``"top"`` word, the nearest to the root. (default: ``"mean"``)
-        path: Also read the mean over the words on the way through the tree between two spans. (default:
-            :obj:`False`)
-        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bilstm-deep"``, ``"bigru"``, ``"tree-lstm"``,
-            ``"bitree-lstm"``, ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained
-            Hugging Face encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
-        word_state: ``"first"`` or ``"mean"``: which pieces of words, of a pretrained encoder, are the state
-            of a span. (default: ``"mean"``)
-        max_length: Pieces of a sentence at most, for a pretrained encoder; an example that loses a span is
-            wrong. (default: :obj:`256`)
-        **others: As in :class:`~graphdep.training.encoder_config.WordSettings` and
-            :class:`TrainConfig`.
+        **settings: Those of :class:`~graphdep.training.encoder_config.WordConfig`, of spans, and of single
+            corpora; an option of a corpus at :obj:`None` is the corpus' own default.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -184,15 +168,31 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
 
     task: str = "semeval2010"
     model: str = "dt"
-    direction: bool | None = None
-    domain: str | None = None
-    polarities: int | None = None
-    negatives: float | None = None
-    val_fraction: float | None = None
-    val_seed: int | None = None
-    readout: str = setting("mean", choices=("mean", "top"), defines=True)
-    path: bool = setting(False, defines=True)
-    word_state: str = setting("mean", choices=("first", "mean"), defines=True)
+    encoder: str = setting(
+        "transformer",
+        "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
+        "bigru over words; tree-lstm, bitree-lstm, tree-transformer or dt-rnn over the dependency tree; for "
+        "models whose names begin with bert a pretrained encoder: a folder, or a name on the Hugging Face "
+        "hub.",
+    )
+    direction: bool | None = setting(None, "Of semeval2010: labels have the direction of the relation.")
+    domain: str | None = setting(None, "Of aspects: domain of the reviews.")
+    polarities: int | None = setting(None, "Of aspects: number of polarities.")
+    negatives: float | None = setting(None, "Of conll04: negative pairs a sentence's positive pair.")
+    val_fraction: float | None = setting(None, "Share of the training file that is drawn for validation.")
+    val_seed: int | None = setting(None, "Seed of all that is drawn from the corpus.")
+    readout: str = setting(
+        "mean",
+        "Mean of a span's words, or its top word, the nearest to the root, stands for the span.",
+        choices=("mean", "top"),
+        defines=True,
+    )
+    path: bool = setting(
+        False,
+        "Also read the mean over the words on the way through the tree between two spans.",
+        defines=True,
+    )
+    word_state: str = "mean"
     trees: str = "parser"
 
     models: ClassVar[Mapping[str, ModelPreset]] = WORD_MODELS
@@ -207,10 +207,8 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
         }
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_encoder()
-        self.check_corpus_options()
+    def check(self) -> None:
+        super().check()
         if self.path and self.num_spans < 2:
             raise ValueError(f"'path' is between two spans, but {self.task!r} has one (got True)")
 
@@ -227,7 +225,7 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
         return self.span_task.num_spans
 
     @property
-    def outside(self) -> str | None:
+    def outside_label(self) -> str | None:
         """The label that stands for no finding."""
         return self.span_task.outside
 
@@ -247,47 +245,31 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
 _FILES = ("train", "val", "test")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnSpanConfig(SpanConfig, kind="own-spans"):
+class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
     """Settings of a run on the user's own marked spans, see :class:`graphdep.datasets.OwnSpans`.
 
     Args:
-        train: File with the training examples: ``.jsonl``, or ``.csv`` or ``.tsv`` with tags in the texts.
-        val: File for validation; :obj:`None` draws them from the training file. (default: :obj:`None`)
-        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
-        text_columns, label_column: Names of the columns of texts, of which there is one, and of labels, or of
-            these keys in ``.jsonl``; :obj:`None` for ``"text"``, ``"label"``. (default: :obj:`None`)
-        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
-        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
-        trees: ``"parser"``: sentences that have a tree keep it, and :obj:`parser` parses the others;
-            ``"gold"`` for files in which all have one. (default: ``"parser"``)
-        **others: As in :class:`SpanConfig`, but not ``raw_from``.
+        **settings: Those of :class:`SpanConfig` but ``raw_from``, and of the files.
 
     Raises:
         ValueError: If a setting is missing or wrong; the message names it.
     """
 
     task: str = "spans"
-    train: str | None = setting(None, place=True)
-    val: str | None = setting(None, place=True)
-    test: str | None = setting(None, place=True)
-    text_columns: str | None = setting(None, free=True)
-    label_column: str | None = setting(None, free=True)
-    outside: str | None = setting(None, defines=True)
+    outside: str | None = setting(
+        None, "Label that stands for no finding, which F1 leaves out.", defines=True
+    )
     val_fraction: float = 0.1
     val_seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.train is None:
-            raise ValueError(f"task {self.task!r} needs 'train' (--train), which is not given")
-        if self.raw_from is not None:
-            raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
+    trees: str = setting(
+        "parser",
+        "Trees: sentences that have a tree keep it, and the parser parses the others (parser), or all have "
+        "one (gold); or a control in place of the trees.",
+    )
 
     @property
-    def splits(self) -> tuple[str, ...]:
-        return super().splits if self.test is not None else ("train", "val")
+    def outside_label(self) -> str | None:
+        return self.outside
 
     def check_sources(self) -> None:
         super().check_sources()

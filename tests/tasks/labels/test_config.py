@@ -71,7 +71,7 @@ def test_words_that_training_has_once_are_words_of_cogs():
         ({"word_state": "mean"}, r"'word_state' is for a pretrained encoder \(got 'mean'\)"),
         ({"word_state": "last", "model": "bert"}, "'word_state' must be one of first, mean"),
         ({"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
-        ({"freeze_layers": 1}, "'freeze_layers' and 'layer_decay' are for a pretrained encoder"),
+        ({"freeze_layers": 1}, "'freeze_layers' is for a pretrained encoder"),
         ({"crf": True, "monitor": "loss"}, "'monitor' cannot be 'loss' with 'crf'"),
         ({"crf": True}, "'crf' is for tasks with a label of no finding, not 'ud-tags'"),
         ({"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
@@ -128,11 +128,11 @@ def test_options_of_a_corpus_reach_it():
     assert config.dataset_options("train") == {"form": "spans", "ud_from": "trees", "parser": "gold"}
     assert config.about_data == "form spans"  # and no place of a machine
     assert config.label == "dt, form spans"
-    assert (config.scheme, config.outside) == ("bio", "O")
+    assert (config.label_scheme, config.outside_label) == ("bio", "O")
     config = TrainConfig.of(task="agreement", name="question", train_from="test")
     assert config.dataset_options("test") == {"name": "question", "train_from": "test", "parser": "gold"}
     assert TrainConfig.of(task="agreement").dataset_options("test") == {"parser": "gold"}
-    assert (of().scheme, of().outside) == ("words", None)
+    assert (of().label_scheme, of().outside_label) == ("words", None)
     told = of("bert", encoder="folder").dataset_options("val")
     assert told == {"key": "upos", "absent": None, "max_length": 256, "parser": "gold"}
 

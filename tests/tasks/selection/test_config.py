@@ -7,6 +7,6 @@ from graphdep.tasks.selection.settings import SelectionConfig
 
 def test_choices_are_those_of_the_layer():
     """Settings do not import it."""
-    assert SelectionConfig.choices["sia_block"] == BLOCKS
-    assert SelectionConfig.choices["sia_mask"] == MASKS
-    assert SelectionConfig.choices["readout"] == READOUTS
+    assert SelectionConfig.marks["sia_block"]["choices"] == BLOCKS
+    assert SelectionConfig.marks["sia_mask"]["choices"] == MASKS
+    assert SelectionConfig.marks["readout"]["choices"] == READOUTS

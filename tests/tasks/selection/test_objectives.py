@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -19,7 +18,7 @@ from graphdep.datasets.selection.objectives import FORMS
 from graphdep.nn.models import SIA
 from graphdep.nn.models.selection import LOSSES, SPEAKERS
 from graphdep.tasks.selection.model import EpochKeys
-from graphdep.tasks.selection.settings import OBJECTIVES, ObjectiveSettings
+from graphdep.tasks.selection.settings import OBJECTIVES, SelectionConfig
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task
@@ -55,7 +54,7 @@ def test_resumed_is_uninterrupted_and_a_run_repeats(name, pools, tmp_path):
     config = TrainConfig.of(f"bert-{name}-sia", **pools)
     whole = train(config, tmp_path / "whole")
     part = tmp_path / "part"
-    train(dataclasses.replace(config, max_epochs=1), part)
+    train(config.replace(max_epochs=1), part)
     resumed = train(config, part, resume=True)
     assert resumed["metrics"] == whole["metrics"]
     weights = [load_task(tmp_path / run / "last.ckpt")[0].state_dict() for run in ("whole", "part")]
@@ -71,7 +70,7 @@ def test_batches_are_those_of_the_plain_row_with_more_in_them(name, pools):
         batch.group[batch.group >= 0].tolist() for batch in found
     ] == plain
     ids = [batch.input_ids for batch in found]
-    for again in (batches(config, epoch=1), batches(dataclasses.replace(config, num_workers=1), epoch=1)):
+    for again in (batches(config, epoch=1), batches(config.replace(num_workers=1), epoch=1)):
         assert all(torch.equal(batch.input_ids, one) for batch, one in zip(again, ids, strict=True))
     other = torch.cat([batch.input_ids for batch in batches(config, epoch=2)]).tolist()
     assert other != torch.cat(ids).tolist()
@@ -173,7 +172,7 @@ def test_two_processes_have_the_loss_of_one(name, idle, pools, monkeypatch):
 
 
 def test_settings_of_an_objective_are_for_it_alone():
-    assert {*ObjectiveSettings.objective_of.values()} <= {*OBJECTIVES}
+    assert {*SelectionConfig.objective_of.values()} <= {*OBJECTIVES}
     with pytest.raises(ValueError, match="'manipulated_turns' is for objective='ums'"):
         TrainConfig.of("bert-sia", task="ubuntu", manipulated_turns=3)
     assert TrainConfig.of("bert-ums", task="ubuntu", manipulated_turns=3).weights == {
@@ -207,9 +206,9 @@ def test_speakers_and_cuts_are_settings(speakers, pools):
 
 def test_choices_are_those_of_the_models():
     """Settings do not import them."""
-    assert ObjectiveSettings.__dataclass_fields__["manipulation_loss"].metadata["choices"] == LOSSES
-    assert ObjectiveSettings.__dataclass_fields__["speakers"].metadata["choices"] == SPEAKERS
-    assert ObjectiveSettings.__dataclass_fields__["order_form"].metadata["choices"] == FORMS
+    assert SelectionConfig.marks["manipulation_loss"]["choices"] == LOSSES
+    assert SelectionConfig.marks["speakers"]["choices"] == SPEAKERS
+    assert SelectionConfig.marks["order_form"]["choices"] == FORMS
 
 
 @pytest.mark.parametrize("form", ["extra", "same"])

@@ -74,7 +74,7 @@ def test_a_pretrained_encoder_needs_its_folder_only_in_training(pools, folder, t
     )
     result = train(config, tmp_path)
     task, state = load_task(tmp_path / "best.ckpt")
-    elsewhere = dataclasses.replace(state, config=dataclasses.replace(state.config, encoder="/nowhere"))
+    elsewhere = dataclasses.replace(state, config=state.config.replace(encoder="/nowhere"))
     checkpoint = torch.load(tmp_path / "best.ckpt", weights_only=True)
     checkpoint["graphdep"] |= elsewhere.state_dict()
     torch.save(checkpoint, tmp_path / "moved.ckpt")
@@ -264,4 +264,4 @@ def test_runs_of_before_read_cls(pools):
     assert read == config
     assert read.readout == "cls"
     assert config.replace(readout="mean").digest() != config.digest()
-    assert "readout" in config.defining
+    assert "readout" in config.with_mark("defines")

@@ -284,7 +284,7 @@ def test_other_weights_in_the_same_folder_are_another_run(short, corpus, tmp_pat
     settings = {**corpus, **short, "task": "sick-e", "encoder": write_tiny_encoder(tmp_path / "bert")}
     config = TrainConfig.of("bert", **settings)
     before = load_splits(config).digest()
-    elsewhere = dataclasses.replace(config, encoder=write_tiny_encoder(tmp_path / "copy"))
+    elsewhere = config.replace(encoder=write_tiny_encoder(tmp_path / "copy"))
     assert load_splits(elsewhere).digest() == before
     assert elsewhere.digest(before) == config.digest(before)
     encoder = load_pretrained(config)

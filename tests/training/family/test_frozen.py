@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -163,7 +161,7 @@ def test_a_run_has_it_and_is_else_the_same_without(task, short, pools, corpus, t
     config = TrainConfig.of("bert", **own, **short)
     splits = load_splits(config)
     result = train(config, tmp_path / "with", splits=splits)
-    without = train(dataclasses.replace(config, floor_frozen=False), tmp_path / "without", splits=splits)
+    without = train(config.replace(floor_frozen=False), tmp_path / "without", splits=splits)
     assert result["floor_frozen"] == family_of(task).task_class.floor_frozen(config, splits, encoder)
     assert result["floor_frozen"].keys() <= result["metrics"].keys()
     assert without["floor_frozen"] == {}

@@ -13,7 +13,7 @@ TASKS = [task for family in families() for task in family.tasks]
 def test_every_setting_has_a_meaning_without_marks(task):
     config = TrainConfig.of_task(task)
     rows = setting_texts(config, task, config.default_model())
-    assert [row.name for row in rows] == [*config.field_types()]
+    assert [row.name for row in rows] == [*config.marks]
     assert not [row.name for row in rows if len(row.meaning) < 8]
     assert not [row.meaning for row in rows if "`" in row.meaning or "(default" in row.meaning]
 

@@ -20,7 +20,7 @@ CONFIGS = [
 
 
 def config_of(task: str, model: str) -> TrainConfig:
-    own = TrainConfig.of_task(task).field_types()
+    own = TrainConfig.of_task(task).marks
     given = {name: value for name, value in OWN.items() if name in own and "train" in own}
     return TrainConfig.of(model, task=task, **given)
 
