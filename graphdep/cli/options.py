@@ -301,7 +301,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting by its Python name: --set hidden_channels=60, which is --hidden-channels 60; may "
+        help="A setting by its Python name: --set hidden_channels=60 is --hidden-channels 60. May "
         "be repeated. `graphdep settings --model NAME` lists all.",
         rich_help_panel=_RUN,
     ),
