@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
@@ -129,6 +129,18 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name!r} must be a whole number (got {value!r})")
     check_limit(name, value, least)
+
+
+def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
+    """Raises :class:`ValueError`, with name and value, if it is none of the known ones."""
+    if value not in (choices := tuple(known)):
+        raise ValueError(f"{name!r} must be one of {', '.join(map(str, choices))} (got {value!r})")
+
+
+def check_least(name: str, value: Any, least: float) -> None:
+    """Raises :class:`ValueError`, with name and value, if a number is too small; :obj:`None` is none."""
+    if value is not None and not value >= least:
+        raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
 
 
 def check_name(place: str, name: str) -> None:
