@@ -312,7 +312,7 @@ def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
                 f"splits={{'train': 'train', 'val': {strange[0]!r}}}"
             )
         splits = {ours[name]: name for name in data}
-    for name, theirs in {"train": None, **splits}.items():
+    for name, theirs in {**splits, "train": splits.get("train")}.items():
         check_choice("splits", name, SPLITS)
         if theirs not in data:
             raise ValueError(f"no split {theirs or 'to train on'!r} for {name!r}; there are {there}")

@@ -650,7 +650,7 @@ def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | N
 def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
     """Adds the turns of the dialogues of one emotion."""
     last = None
-    for line, (name, kind, text) in read_table(path, EMOTION_COLUMNS, separator=",", quoted=True):
+    for line, (name, kind, text) in read_table(path, EMOTION_COLUMNS, separator=",", quoted=True, empty=True):
         if name != last and name in found:
             raise row_error(path, line, "the rows of a dialogue must follow one another, in one file", name)
         last, turns = name, found.setdefault(name, [])

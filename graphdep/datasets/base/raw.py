@@ -116,6 +116,7 @@ def read_table(
     quoted: bool = False,
     extra: int = 0,
     broken: int = 0,
+    empty: bool = False,
     repairs: Mapping[str, str] | None = None,
     control: str | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
@@ -131,6 +132,7 @@ def read_table(
         quoted: Whether cells may be quoted, as in CSV, and so have several lines. (default: :obj:`False`)
         extra: How many cells a row may have beyond the columns. (default: :obj:`0`)
         broken: How many rows of another length are left out, and named in a warning. (default: :obj:`0`)
+        empty: Whether there may be no row. (default: :obj:`False`)
         repairs, control: As of :func:`read_lines`.
 
     Raises:
@@ -154,7 +156,7 @@ def read_table(
             so_far = f", as on {broken} lines before" if broken else ""
             what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
             raise row_error(path, line, f"{what}{so_far}", separator.join(cells))
-    if not found:
+    if not found and not empty:
         raise row_error(path, 1, "no row below the header")
     if left_out:
         logger.warning(

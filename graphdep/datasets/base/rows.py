@@ -122,7 +122,7 @@ _CLASS = Form(
     "the name of a class",  # NaN is none
     lambda value: isinstance(value, (str, int, float)) and value == value and str(value).strip() != "",
 )
-_NUMBER = Form(f"a number of at most {_MAX_NUMBER:.4g} either way", _is_number)
+_NUMBER = Form("a number that is finite in 32 bits", _is_number)
 
 
 def check_suffix(name: str, path: Path, known: Sequence[str] = SUFFIXES) -> None:

@@ -286,8 +286,8 @@ class LabelledWords:
         place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
 
     Raises:
-        ValueError: If there are more or fewer labels than words, or a label is empty or has a control
-            character; the message has place and value.
+        ValueError: If there are more or fewer labels than words, the mark is outside of the sentence, or a
+            label is empty or has a control character; the message has place and value.
 
     Example:
         >>> from graphdep.datasets.labels.words import LabelledWords
@@ -306,6 +306,8 @@ class LabelledWords:
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.words):
             raise self.error(f"{len(self.labels)} labels for {len(self.words)} words")
+        if self.mark is not None and not 0 <= self.mark < len(self.words):
+            raise self.error(f"the mark must be a number from 0 to {len(self.words) - 1} (got {self.mark})")
         for label in self.labels:
             if label is None:
                 continue

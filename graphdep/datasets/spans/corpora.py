@@ -328,7 +328,7 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanEx
             raise row_error(path, line, "no number, tab and sentence in quotation marks", text)
         at, label = below[0] if below else (line, "nothing below the sentence")
         check_forms(f"{path}:{line}", {"sentence": match[2]}, {"sentence": TEXT})
-        check_forms(f"{path}:{at}", {"label": label.strip()}, {"label": one_of(*LABELS)})
+        check_forms(f"{path}:{at}", {"label": label.strip()}, {"label": _LABEL})
         for number, more in below[1:]:
             check_forms(f"{path}:{number}", {"line behind a label": more}, {"line behind a label": _COMMENT})
         try:
@@ -343,6 +343,7 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanEx
     return examples, cut
 
 
+_LABEL = Form("one of the 19 labels", LABELS.__contains__)
 _COMMENT = like("a comment or blank", "Comment:.*")
 
 
@@ -440,7 +441,11 @@ class _Reader:
             case ["sentences", "sentence", other, *_] if other != "text":
                 pass
             case _:
-                raise row_error(self.path, self.line, f"<{name}> in <{'> <'.join(self.above[:-1])}>")
+                raise row_error(
+                    self.path,
+                    self.line,
+                    f"<{name}> in {''.join(f'<{one}>' for one in self.above[:-1]) or 'the file'}",
+                )
 
     def _term(self, attributes: Mapping[str, str]) -> AspectTerm:
         check_forms(f"{self.path}:{self.line}", attributes, _TERM)

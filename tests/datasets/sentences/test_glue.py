@@ -270,7 +270,7 @@ def test_samples(tmp_path, parser, name, labels):
         ),
         (
             '{"3": {"text_a": "a", "text_b": " ", "label": "entailment"}}',
-            r": entry '3': 'text_b' must be a text \(got",
+            r": entry '3': 'text_b' must be a text of",
         ),
         ('{"3": {"text_a": "\\ud800", "text_b": "b", "label": "entailment"}}', ": half a character"),
     ],
@@ -303,7 +303,7 @@ ROW = "0\tA dog ran\tA dog runs\tentailment"
         (
             "rte",
             [HEAD, "0\tA dog ran\t \tentailment"],
-            r":2: 'sentence2' must be a text of 1 to 10000 words \(got ''\)",
+            r":2: 'sentence2' must be a text of 1 to 10000 words \(got ' '\)",
         ),
         ("rte", [HEAD, "0\t\tA dog ran\tentailment"], ":2: 'sentence1' must be a text"),
         (
