@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import LIMITS, check_whole
+from graphdep.io.limits import LIMITS, check_choice, check_whole
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 
@@ -129,8 +129,7 @@ class DecodeConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"'strategy' must be one of {', '.join(STRATEGIES)} (got {self.strategy!r})")
+        check_choice("strategy", self.strategy, STRATEGIES)
         for name in _WHOLE:
             check_whole(name, getattr(self, name))
         for name in ("length_penalty", "top_p", "temperature"):
@@ -142,8 +141,6 @@ class DecodeConfig:
             raise ValueError(
                 f"'temperature' must be at least {_LEAST_TEMPERATURE} and finite (got {self.temperature})"
             )
-        if not isinstance(self.allow_unk, bool):
-            raise ValueError(f"'allow_unk' must be True or False (got {self.allow_unk!r})")
         if self.min_length >= self.max_length:
             raise ValueError(
                 f"'min_length' must be below 'max_length' ({self.max_length}) (got {self.min_length})"

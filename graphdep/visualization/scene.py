@@ -56,7 +56,6 @@ def runs_right_to_left(texts: object) -> bool:
 
 
 Step = tuple[str, tuple[float, ...]]
-_SIZES = {"M": 2, "L": 2, "Q": 4, "C": 6, "Z": 0}
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,6 @@ class Shape:
         filled: Whether an outline is filled. (default: :obj:`False`)
         names: What it stands for, such as ``(("s", 3), ("t", 4))`` of an edge. (default: none)
 
-    Raises:
-        ValueError: If a command is none of those, or has another number of points.
-
     Example:
         >>> from graphdep.visualization import Shape
         >>> Shape("arc", (("M", (0, 0)), ("L", (10, 0)))).moved(5, 2).steps
@@ -91,11 +87,6 @@ class Shape:
     anchor: str = "middle"
     filled: bool = False
     names: tuple[tuple[str, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        for command, points in self.steps:
-            if _SIZES.get(command) != len(points):
-                raise ValueError(f"'steps' has the command {command!r} with {len(points)} numbers")
 
     def moved(self, x: float, y: float) -> Shape:
         """The same shape elsewhere."""

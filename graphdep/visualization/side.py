@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_choice
 from graphdep.transforms.types import EdgeOrigins
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import PhraseVocab
@@ -40,10 +41,7 @@ class Answer:
     rows: tuple[tuple[str, float | None], ...]
 
     def __post_init__(self) -> None:
-        if self.kind not in ("classes", "words", "texts", "ranking", "number"):
-            raise ValueError(
-                f"'kind' must be 'classes', 'words', 'texts', 'ranking' or 'number' (got {self.kind!r})"
-            )
+        check_choice("kind", self.kind, ("classes", "words", "texts", "ranking", "number"))
 
     @property
     def best(self) -> str:

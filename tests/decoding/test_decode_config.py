@@ -33,7 +33,6 @@ WRONG = {
     "'top_k' must be a whole number (got 1.5)": {"top_k": 1.5},
     "'no_repeat_ngram' must be a whole number (got False)": {"no_repeat_ngram": False},
     "'seed' must be a whole number (got nan)": {"seed": float("nan")},
-    "'allow_unk' must be True or False (got 1)": {"allow_unk": 1},
     "'beams' must be at most 10000 (got 10001)": {"strategy": "beam", "beams": 10_001},
     "'num_return' must be at most 10000 (got 10001)": {"strategy": "sample", "num_return": 10_001},
     "'max_length' must be at most 100000 (got 100001)": {"max_length": 100_001},

@@ -96,9 +96,9 @@ def test_trees_marks_and_long_sentences(run, checkpoint, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
+        ({"words": []}, "new.jsonl:2: 'words' must be a list of at least one word"),
         ({"labels": []}, "new.jsonl:2: no column 'words'"),
-        ({"words": ["a"], "mark": 1}, "new.jsonl:2: 'mark' must be the number of one word, from 0 to 0 (got '1')"),
+        ({"words": ["a"], "mark": 1}, "'mark' must be the number of one word, from 0 to 0 (got '1')"),
         (
             {"words": ["a"]},
             "new.jsonl:2: no 'mark', the number of a word, from 0: the model labels words as a",

@@ -139,7 +139,7 @@ def test_words_that_are_not_read(predict, tmp_path):
     [
         ({"spans": [[0, 1]]}, "new.jsonl:2: the model was trained on 2 spans an example (got '1')"),
         ({"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
-        ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
+        ({"words": []}, "new.jsonl:2: 'words' must be a list of"),
         ({"head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
         ({"text": "Rain"}, "new.jsonl:2: 'words' or 'text' must be there"),
     ],
