@@ -22,21 +22,21 @@ from graphdep.datasets.base.parsed import (
     sentence_numbers,
 )
 from graphdep.datasets.base.raw import OwnFiles
-from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, spread_rows
+from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, spread_rows
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
     OUTSIDE,
+    SUFFIXES,
     Column,
     LabelledWords,
     OwnSentences,
     check_bio,
-    check_label_file,
     mark_column,
     read_own_sentences,
     with_insides,
 )
 from graphdep.datasets.sentences import UDTreebank
-from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence
@@ -413,9 +413,8 @@ class OwnLabels(OwnFiles, LabelDataset):
     ) -> None:
         self.take_files(train, val, test, options.get("raw_from"))
         for name, path in self.files.items():
-            check_label_file(name, path)
-        if scheme not in SCHEMES:
-            raise ValueError(f"'scheme' must be one of {', '.join(SCHEMES)} (got {scheme!r})")
+            check_suffix(name, path, SUFFIXES)
+        check_choice("scheme", scheme, SCHEMES)
         if scheme == "bio" and outside != OUTSIDE:
             raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
         self.column, self.scheme, self.outside = Column(key, absent), scheme, outside

@@ -21,8 +21,8 @@ from torch_geometric.data import Data, Dataset
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.datasets.base.parsed import CorpusOptions, digest, file_digest, warn_of_chains
-from graphdep.datasets.base.raw import RawFiles, check_words, read_lines, row_error
+from graphdep.datasets.base.parsed import CorpusOptions, check_split, digest, file_digest, warn_of_chains
+from graphdep.datasets.base.raw import BINARY, MAYBE_TEXT, RawFiles, check_forms, read_lines, row_error
 from graphdep.datasets.base.rows import Draw, KnownOptions
 from graphdep.datasets.selection.builder import WordPieces, build_store, build_vocab, count_cut
 from graphdep.datasets.selection.store import (
@@ -35,6 +35,7 @@ from graphdep.datasets.selection.store import (
     sentence_of,
 )
 from graphdep.io.files import atomic_path
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
@@ -185,14 +186,11 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         log: bool = True,
         force_reload: bool = False,
     ) -> None:
-        if split not in self.splits:
-            raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
-        least = {"max_length": 4, "max_turns": 1, "min_freq": 1, "limit": 1, "cache_size": 0}
-        for name, value in zip(least, (max_length, max_turns, min_freq, limit, cache_size)):
-            if value is not None and value < least[name]:
-                raise ValueError(f"'{name}' must be at least {least[name]} (got {value})")
-        if tokens is not None and vocab is not None:
-            raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        check_split(split, self.splits, limit, tokens, vocab)
+        check_least("max_length", max_length, 4)
+        check_least("max_turns", max_turns, 1)
+        check_least("min_freq", min_freq, 1)
+        check_least("cache_size", cache_size, 0)
         self.split, self.limit, self.max_turns, self.max_length = split, limit, max_turns, max_length
         self.min_freq, self.lower = min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
@@ -510,15 +508,14 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     for line, text in read_lines(path, control=" "):
         label, *utterances = text.split("\t")
-        if label not in ("0", "1"):
-            raise row_error(path, line, "label must be 0 or 1", label)
+        check_forms(f"{path}:{line}", {"label": label}, {"label": BINARY})
         if len(utterances) < 2:
             message = (
                 f"{len(utterances) + 1} tab-separated columns instead of a label, utterances and a response"
             )
             raise row_error(path, line, message, text)
-        for number, utterance in enumerate(utterances, start=1):
-            check_words(path, line, f"utterance {number}", utterance)
+        numbered = {f"utterance {number}": utterance for number, utterance in enumerate(utterances, start=1)}
+        check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, MAYBE_TEXT))
         yield Row(line, int(label), utterances[:-1], utterances[-1])
 
 
@@ -589,8 +586,7 @@ class RowsSelection(SelectionDataset):
         pool_size: int | None = 10,
         **options: Any,
     ) -> None:
-        if pool_size is not None and pool_size < 1:
-            raise ValueError(f"'pool_size' must be at least 1 (got {pool_size})")
+        check_least("pool_size", pool_size, 1)
         self.pool_size = pool_size
         super().__init__(root, split, parser, **options)
 
@@ -657,8 +653,7 @@ class DrawnSelection(SelectionDataset):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        if negatives is not None and negatives < 1:
-            raise ValueError(f"'negatives' must be at least 1 (got {negatives})")
+        check_least("negatives", negatives, 1)
         self.negatives, self.seed = negatives, seed
         super().__init__(root, split, parser, **options)
 

@@ -211,7 +211,7 @@ def test_raw_from_is_read_before_it_is_copied(tmp_path, parser, write_sick, name
     raw = write_sick()
     right = (raw / name).read_text(encoding="utf-8")
     (raw / name).write_text(right.replace("NEUTRAL", "NEUTRA"), encoding="utf-8")
-    with pytest.raises(ValueError, match=rf"raw_files/{name}:\d: entailment_judgment must be one of"):
+    with pytest.raises(ValueError, match=rf"raw_files/{name}:\d: 'entailment_judgment' must be one of"):
         SICK(tmp_path / "sick", parser=parser, raw_from=raw)
     assert not list((tmp_path / "sick").glob("raw/*"))
     (raw / name).write_text(right, encoding="utf-8")
@@ -444,7 +444,7 @@ def test_no_label_of_another_split_matters_to_the_words(tmp_path, parser, write_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vocab_from": "test"}, r"'vocab_from' must be 'train' or 'vectors' \(got 'test'\)"),
+        ({"vocab_from": "test"}, r"'vocab_from' must be one of train, vectors \(got 'test'\)"),
         ({"vocab_from": "vectors"}, r"'vectors' must be a file for vocab_from='vectors', .*got None"),
         ({"vectors": "glove.txt"}, r"'vectors' must be .* it alone \(got 'glove.txt', vocab_from='train'\)"),
         ({"vocab": Vocab()}, "'tokens' and 'vocab' are both given"),

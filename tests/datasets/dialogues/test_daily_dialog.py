@@ -73,10 +73,10 @@ def test_other_numbers_of_labels_are_a_warning(tmp_path, parser, caplog):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("A __eou__ B", r":4: the last turn does not end with __eou__ \(got 'A __eou__ B'\)"),
-        ("A __eou__  __eou__ B __eou__", r":4: turn 2 is empty \(got 'A __eou__  __eou__ B __eou__'\)"),
-        ("__eou__ A __eou__", ":4: turn 1 is empty"),
-        ("", r":4: no dialogue \(got ''\)"),
+        ("A __eou__ B", r":4: a dialogue must be turns that each end with __eou__ \(got 'A __eou__ B'\)"),
+        ("A __eou__  __eou__ B __eou__", r":4: 'turn 2' must be a text of 1 to 10000 words"),
+        ("__eou__ A __eou__", ":4: 'turn 1' must be a text of"),
+        ("", r":4: a dialogue must be turns .* \(got ''\)"),
         ("A \x07 __eou__", r":4: a control character \(got '\\x07'\)"),
     ],
 )
@@ -92,9 +92,6 @@ def test_damaged_files(tmp_path):
     with pytest.raises(
         ValueError, match=r"act_train\.txt:2: the last line, but dialogues_train\.txt has 3 lines"
     ):
-        read_daily_dialog(path, acts)
-    acts.write_text("1 2\n1 x 3\n1\n")
-    with pytest.raises(ValueError, match=r"act_train\.txt:2: labels must be whole numbers \(got 'x'\)"):
         read_daily_dialog(path, acts)
     path.write_bytes(b"")
     with pytest.raises(ValueError, match=":1: the file is empty"):

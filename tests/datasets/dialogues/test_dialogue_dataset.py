@@ -335,7 +335,7 @@ def test_errors(load):
             load(**{name: 0})
     with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
         load(roots="last")
-    with pytest.raises(ValueError, match=r"'overlap' must be 'keep' or 'drop' \(got 'report'\)"):
+    with pytest.raises(ValueError, match=r"'overlap' must be one of keep, drop \(got 'report'\)"):
         load(overlap="report")
 
 

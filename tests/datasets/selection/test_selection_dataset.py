@@ -613,7 +613,7 @@ def test_raw_from(tmp_path):
     assert len(load(tmp_path / "corpus", raw_from=folder)) == 8
     assert (tmp_path / "corpus" / "raw" / "ubuntu-v1" / "train.txt").is_file()
     (folder / "test.txt").write_text("2\ta\tb\n")
-    with pytest.raises(ValueError, match=r"test\.txt:1: label must be 0 or 1"):
+    with pytest.raises(ValueError, match=r"test\.txt:1: 'label' must be one of 0, 1"):
         load(tmp_path / "another", raw_from=folder)
     assert not list((tmp_path / "another").glob("raw/*/*"))
 

@@ -31,9 +31,9 @@ def test_control_characters_are_spaces(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("2\ta\tb", r"label must be 0 or 1 \(got '2'\)"),
-        ("", r"label must be 0 or 1 \(got ''\)"),
-        ("1.0\ta\tb", r"label must be 0 or 1 \(got '1\.0'\)"),
+        ("2\ta\tb", r"'label' must be one of 0, 1 \(got '2'\)"),
+        ("", r"'label' must be one of 0, 1 \(got ''\)"),
+        ("1.0\ta\tb", r"'label' must be one of 0, 1 \(got '1\.0'\)"),
         ("1", r"1 tab-separated columns instead of a label, utterances and a response \(got '1'\)"),
         ("1\ta b", r"2 tab-separated columns instead of .* \(got '1\\ta b'\)"),
     ],

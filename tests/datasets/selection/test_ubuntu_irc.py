@@ -168,10 +168,14 @@ KINDS = ("ascii", "annotation")
     ("log", "links", "message"),
     [
         (["[10:00] ann: hi"], LINKS, r"ascii\.txt:1: a line must be '\[hh:mm\] <name> text'"),
-        (LOG, ["1 2"], r"annotation\.txt:1: a line must be 'number number -' \(got '1 2'\)"),
-        (LOG, ["1 11 -"], r"annotation\.txt:1: the log has no line 11, only 0 to 10 \(got '1 11 -'\)"),
-        (LOG, ["1 " + "9" * 5000 + " -"], r"annotation\.txt:1: a line must be 'number number -' \(got '1 99"),
-        (LOG, ["1 ٢ -"], r"annotation\.txt:1: a line must be 'number number -' \(got '1 ٢ -'\)"),
+        (LOG, ["1 2"], r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 2'\)"),
+        (LOG, ["1 11 -"], r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 11 -'\)"),
+        (
+            LOG,
+            ["1 " + "9" * 5000 + " -"],
+            r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 99",
+        ),
+        (LOG, ["1 ٢ -"], r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 ٢ -'\)"),
         (LOG, LINKS[:1], r"ascii\.txt:3: 0 responses can be negatives, fewer than 1"),
     ],
 )
@@ -199,7 +203,7 @@ def test_files_are_those_of_a_place_to_draw_from(tmp_path, parser):
 
 @pytest.mark.parametrize("negatives", [0, -1])
 def test_wrong_options(tmp_path, parser, negatives):
-    with pytest.raises(ValueError, match=r"'negatives_from' must be 'log' or 'split' \(got 'x'\)"):
+    with pytest.raises(ValueError, match=r"'negatives_from' must be one of log, split \(got 'x'\)"):
         UbuntuIRC(tmp_path, parser=parser, negatives_from="x")
     with pytest.raises(ValueError, match=rf"'negatives' must be at least 1 \(got {negatives}\)"):
         UbuntuIRC(tmp_path, parser=parser, negatives=negatives)

@@ -110,20 +110,20 @@ def relation(**changed: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"tokens": "Ann"}, "'tokens' must be a list .got str 'Ann'."),
-        ({"tokens": ["a", ""]}, "'tokens' has what is no word .got str ''."),
-        ({"tokens": ["a"] * 10_001}, "more than 10000 words .got 10001."),
+        ({"tokens": "Ann"}, "'tokens' must be a list of 1 to 10000 words .got 'Ann'."),
+        ({"tokens": ["a", ""]}, "'tokens' must be a list of 1 to 10000 words"),
+        ({"tokens": ["a"] * 10_001}, "'tokens' must be a list of 1 to 10000 words"),
         ({"entities": None}, "'entities' must be a list"),
-        ({"entities": [{}] * 257}, "more than 256 entities .got 257."),
+        ({"entities": [{}] * 257}, "'entities' must be a list of at most 256"),
         (entity(end=8), r"entity 0: span 1 reaches beyond the 7 words \(got \[0, 8\]\)"),
         (entity(end=0), "entity 0: span 1 is empty"),
-        (entity(start="0"), "entity 0: 'start' must be a whole number .got str '0'."),
-        ({"entities": [3], "relations": []}, "entity 0: 'start' must be a whole number"),
-        (relation(tail=3), "relation 0: there is no entity 3, only 3"),
+        (entity(start="0"), "entity 0: 'start' must be a whole number .got '0'."),
+        ({"entities": [3], "relations": []}, "entity 0: no object .got '3'."),
+        (relation(tail=3), "relation 0: 'tail' must be one of 3 entities, from 0 .got '3'."),
         (relation(tail=0), "relation 0: entity 0 with itself"),
-        (relation(type="none"), "relation 0: no name of a relation .got 'none'."),
-        (relation(type=None), "relation 0: 'type' must be a text"),
-        (relation(head=True), "relation 0: 'head' must be a whole number .got bool True."),
+        (relation(type="none"), "relation 0: 'type' must be the name of a relation .got 'none'."),
+        (relation(type=None), "relation 0: 'type' must be the name of a relation"),
+        (relation(head=True), "relation 0: 'head' must be one of 3 entities"),
     ],
 )
 def test_damaged_files(tmp_path, changed, message):
@@ -134,9 +134,8 @@ def test_damaged_files(tmp_path, changed, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "no JSON in UTF-8"),
-        ("{}", "no list of sentences"),
-        ("[]", "no list of"),
+        ("{", "no JSON: "),
+        ("{}", "'the file' must be a list"),
         ("[1]", "sentence 1: no object"),
     ],
 )
@@ -146,7 +145,7 @@ def test_other_files(tmp_path, content, message):
         read_conll04(tmp_path / "x.json")
 
 
-@pytest.mark.parametrize("negatives", [-1, float("nan"), float("inf")])
+@pytest.mark.parametrize("negatives", [-1, float("nan")])
 def test_bad_options(tmp_path, parser, negatives):
-    with pytest.raises(ValueError, match="'negatives' must be a number of at least 0"):
+    with pytest.raises(ValueError, match="'negatives' must be at least 0"):
         CoNLL04(tmp_path, parser=parser, negatives=negatives)

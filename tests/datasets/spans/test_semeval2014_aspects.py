@@ -98,20 +98,20 @@ def test_lines(tmp_path):
         ('from="18"', 'from="17"', "5: the term does not stand from 17 to 22, where ' wine' is .got 'wine'."),
         ('to="22"', 'to="99"', "5: the term does not stand from 18 to 99"),
         ('to="22"', 'to="-1"', "5: 'to' must be a number .got '-1'."),
-        ('to="22"', "", "5: the term has no 'to'"),
-        ('polarity="conflict"', 'polarity="mixed"', "5: no polarity .got 'mixed'."),
-        ("<text>Nice.</text>", "<text> </text>", "8: the sentence has no text"),
+        ('to="22"', "", "5: 'to' must be a number .got 'nothing'."),
+        ('polarity="conflict"', 'polarity="mixed"', "5: 'polarity' must be one of .* .got 'mixed'."),
+        ("<text>Nice.</text>", "<text> </text>", "8: 'text' must be a text of"),
         ("</sentences>", "", "9: no XML: no element found"),
         ("<sentences>", "<!DOCTYPE x [<!ENTITY a 'b'>]><sentences>", "1: a document type, .* .got 'x'."),
-        ("<text>Nice.", "<text>Nice <b>one</b>.", "8: an element within a <text> .got 'b'."),
-        ("<text>Nice.", "<text>Nice.</text><text>", "8: a second <text> of the sentence"),
+        ("<text>Nice.", "<text>Nice <b>one</b>.", "8: <b> in <sentences><sentence><text>"),
+        ("<text>Nice.", "<text>Nice.</text><text>", "8: <text> in <sentences><sentence>"),
         (
             "<sentences>",
             "<?xml version='1.0' encoding='hex'?><sentences>",
             "1: the encoding is none of .*hex",
         ),
         ("<sentences>", "<?xml version='1.0' encoding='big5'?><sentences>", "1: the encoding is none of"),
-        ("sentences", "reviews", "1: no <sentence> in <sentences> .got 'reviews'."),
+        ("sentences", "reviews", "1: <reviews> in the file"),
     ],
 )
 def test_damaged_files(tmp_path, raw, parser, old, new, message):
@@ -127,5 +127,5 @@ def test_other_errors(tmp_path, raw, parser):
         load(tmp_path, raw, parser)
     with pytest.raises(ValueError, match="'domain' must be one of restaurants, laptops .got 'cars'."):
         load(tmp_path, raw, parser, domain="cars")
-    with pytest.raises(ValueError, match="'polarities' must be 3 or 4 .got 2."):
+    with pytest.raises(ValueError, match="'polarities' must be one of 3, 4 .got 2."):
         load(tmp_path, raw, parser, polarities=2)

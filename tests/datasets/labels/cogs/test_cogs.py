@@ -154,9 +154,9 @@ def test_sentences_that_are_not_their_forms(tmp_path, files, caplog):
             ("The cook sang .", "sing ( agent = * cook", "x"),
             r"gen\.tsv:1: ',' is missing at the end of the form",
         ),
-        (("The cook sang .", "sing ( agent = * cook )"), r"gen\.tsv:1: 2 tab-separated columns instead of 3"),
-        ((" ", "sing ( agent = * cook )", "x"), r"gen\.tsv:1: the sentence is empty"),
-        (("The cook sang .", "", "x"), r"gen\.tsv:1: the logical form is empty"),
+        (("The cook sang .", "sing ( agent = * cook )"), r"gen\.tsv:1: 2 columns instead of 3"),
+        ((" ", "sing ( agent = * cook )", "x"), r"gen\.tsv:1: 'sentence' must be a text of"),
+        (("The cook sang .", "", "x"), r"gen\.tsv:1: 'logical form' must be a text of"),
     ],
 )
 def test_damaged_rows(tmp_path, files, row, message):

@@ -96,18 +96,24 @@ def test_variables():
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ("cook ( x _ 1 ) AND like", "no term of a logical form (got 'like')"),
-        ("like . agent ( x _ 2 , x _ 1 )", "no term has the word of x _ 1"),
+        ("cook ( x _ 1 ) AND like", "'like' is no term of a logical form"),
+        (
+            "like . agent ( x _ 2 , x _ 1 )",
+            "every x must have a word, and one fill no role (there are like, x _ 1)",
+        ),
         (
             "cook ( x _ 1 ) AND sing . agent ( x _ 2 , x _ 1 ) AND see . theme ( x _ 2 , x _ 1 )",
             "x _ 2 is 'sing'",
         ),
-        ("cook ( x _ 1 ) AND pilot ( x _ 2 )", "one predicate must fill no role (there are 2: cook, pilot)"),
+        (
+            "cook ( x _ 1 ) AND pilot ( x _ 2 )",
+            "every x must have a word, and one fill no role (there are cook, pilot)",
+        ),
         (
             "see . ccomp ( x _ 1 , x _ 2 ) AND see . ccomp ( x _ 2 , x _ 1 )",
-            "one predicate must fill no role (there are 0: none)",
+            "every x must have a word, and one fill no role (there are see, see)",
         ),
-        ("LAMBDA a . cook ( a )", "no term of a logical form"),
+        ("LAMBDA a . cook ( a )", "'LAMBDA a . cook ( a )' is no term of a logical form"),
     ],
 )
 def test_damaged_forms_with_variables(form, message):

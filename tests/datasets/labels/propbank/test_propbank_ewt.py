@@ -157,7 +157,9 @@ def test_damaged_files_are_not_copied(published, tmp_path):
     (path,) = folder.rglob("tiny.test.xml.gold_skel")
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("(ARG1*)", "(ARG1*", 1), encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + r":5: in column 9 a span does not end"):
+    with pytest.raises(
+        ValueError, match=re.escape(str(path)) + r":5: column 9 has a span ARG1 that does not end"
+    ):
         PropBankEWT(tmp_path / "root", raw_from=folder)
     assert not list((tmp_path / "root").rglob("*.gold_skel"))
 

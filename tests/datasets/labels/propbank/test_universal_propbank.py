@@ -123,7 +123,7 @@ def test_several_languages(tmp_path, published):
     folder = tmp_path / "raw"
     shutil.copytree(published, folder)
     shutil.copy(folder / "en_tiny-up-dev.conllu", folder / "de-up-dev.conllu")
-    with pytest.raises(ValueError, match=r"holds several languages \(de-up-dev\.conllu, en_tiny-up-dev"):
+    with pytest.raises(ValueError, match=r"holds several corpora \(de-up-dev\.conllu, en_tiny-up-dev"):
         UniversalPropBank(tmp_path, "val")
 
 
