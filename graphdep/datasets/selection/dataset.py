@@ -34,7 +34,6 @@ from graphdep.datasets.selection.store import (
     given_words,
     sentence_of,
 )
-from graphdep.io.files import atomic_path
 from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
@@ -138,9 +137,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
     building nor loading needs memory for more than a few hundred pools and the lexicon.
 
     The name of the file holds a digest of all that it depends on (raw files, parser, options, versions), so
-    that no other setting can load it. Building goes on where it was stopped, at whatever moment that was, and
-    several processes may build at once. Equal utterances are parsed once; parses are kept in
-    ``cache/parses.sqlite`` as well, for other settings.
+    that no other setting can load it. It is there once it is whole: a build that was stopped begins anew,
+    without parsing again what ``cache/parses.sqlite`` has, where parses are kept for other settings, too.
+    Equal utterances are parsed once.
 
     Pairs of one pool follow one another, in the order of the raw file. Nothing is left out: blank utterances,
     pools without a right candidate and the like are counted, see :meth:`describe`.
@@ -347,14 +346,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return count_cut(self._store, sizes, self.max_length, self._load)
 
     def process(self) -> None:
-        """Builds the file, or what it lacks; where there is one to be made again, beside it."""
-        if self.force_reload and self._store.path.exists():
-            with atomic_path(self._store.path) as path:
-                self._build(SelectionStore(path), self.split, self.limit)
-                # What a killed builder has left would be rolled back into the new file.
-                _journal_of(self._store.path).unlink(missing_ok=True)
-        else:
-            self._build(self._store, self.split, self.limit)
+        """Builds the file, unless it is there and whole."""
+        self._build(self._store, self.split, self.limit, again=self.force_reload)
 
     def _process(self) -> None:
         # PyG's own only looks whether a file exists, and unpickles two more.
@@ -384,16 +377,14 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         }
         return SelectionStore(Path(self.processed_dir, f"{split}-{digest(depends_on)}.sqlite"))
 
-    def _build(self, store: SelectionStore, split: str, limit: int | None) -> None:
-        """Builds the file of a split, unless it is whole."""
-        try:
-            if store.is_done():
-                return
-        except ValueError as error:
-            text = "%s is damaged or no file of pairs (%s): it is made again"
-            logger.warning(text, store.path, error.__cause__)
-            store.path.unlink()
-            _journal_of(store.path).unlink(missing_ok=True)
+    def _build(self, store: SelectionStore, split: str, limit: int | None, *, again: bool = False) -> None:
+        """Builds the file of a split, unless it is whole or to be made again."""
+        if store.path.exists() and not again:
+            try:
+                return store.check()
+            except ValueError as error:
+                text = "%s is damaged or no file of pairs (%s): it is made again"
+                logger.warning(text, store.path, error.__cause__)
         if self._parser is None:
             text = "is not there, and a dataset that was unpickled has no parser to make it"
             raise RuntimeError(f"{store.path} {text}: ask the first one for its 'vocab' before")
@@ -404,7 +395,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
             print(f"Processing {name} ...", file=sys.stderr)
-        build_store(store, lambda: self._pools(split, limit), self._parser, log=name if shown else None)
+        build_store(store.path, self._pools(split, limit), self._parser, log=name if shown else None)
 
     def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
         """The pools to build, with the last turns of their contexts."""
@@ -482,10 +473,6 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         copy = type(self).__new__(type(self))  # else copies and slices were without that, too
         copy.__dict__.update(self.__dict__)
         return copy
-
-
-def _journal_of(path: Path) -> Path:
-    return Path(f"{path}-journal")
 
 
 class Row(NamedTuple):

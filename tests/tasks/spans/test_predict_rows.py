@@ -129,7 +129,7 @@ def test_words_that_are_not_read(predict, tmp_path):
     assert (second["prediction"], second["probabilities"]) == (None, None)
     assert "1 row without a prediction: a span is not read" in done.stderr
     table = write_table(tmp_path / "new.csv")
-    assert "new.csv:2: 'text' has more than 5 words" in predict(table, "--max-words", 5).stderr
+    assert "new.csv:2: 'text' must be a text of 1 to 5 words" in predict(table, "--max-words", 5).stderr
     done = predict(table, "--max-words", 3, "--truncate")
     assert [row["prediction"] for row in csv.DictReader(done.stdout.splitlines())].count("") == 1
 
