@@ -12,8 +12,15 @@ from typing import Any, Unpack
 import torch
 
 from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, ParsedOptions, TextDataset
-from graphdep.datasets.base.raw import OwnFiles, row_error
-from graphdep.datasets.base.rows import Label, TextRow, check_suffix, drawn_part, read_text_rows
+from graphdep.datasets.base.raw import OwnFiles, placed, row_error
+from graphdep.datasets.base.rows import (
+    Label,
+    TextRow,
+    check_suffix,
+    drawn_part,
+    learned_names,
+    read_text_rows,
+)
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
 from graphdep.io.files import atomic_path
@@ -121,9 +128,7 @@ class CSVTexts(OwnFiles, TextDataset):
         rows = read_text_rows(path, columns)
         if "val" in self.files or split == "test":
             return rows
-        if len(rows) < 2:
-            raise row_error(path, rows[0].line, "the only row: 'val' cannot be drawn from it, give a file")
-        drawn = drawn_part(len(rows), self.val_fraction, self.seed)
+        drawn = drawn_part(len(rows), self.val_fraction, self.seed, rows[0].place, "rows")
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
     def texts(self) -> list[tuple[str, ...]]:
@@ -197,10 +202,7 @@ def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
         if type(label) is not type(labels[0]):
             kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
             raise row_error(row.path, row.line, f"{column!r} is {kinds}", repr(label))
-    classes = sorted(set(labels))
-    if len(classes) < 2:
-        raise row_error(rows[0].path, rows[0].line, f"all rows have the same {column!r}", repr(classes[0]))
-    return tuple(classes)
+    return tuple(learned_names(labels, f"{rows[0].place}: {column!r}"))
 
 
 def _some(labels: Sequence[Label]) -> str:
@@ -341,10 +343,12 @@ def _lines(split: str, rows: Any, columns: Mapping[str, str]) -> Iterator[str]:
             ours: _named(value, names[theirs], f"{place}: {theirs!r}")
             for (ours, theirs), value in zip(columns.items(), row)
         }
-        try:
-            yield json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{place}: {error} (got {str(values)[:80]!r})") from None
+        with placed(place, value=values):
+            try:
+                line = json.dumps(values, ensure_ascii=False, allow_nan=False)
+            except TypeError as error:  # of a value that JSON cannot hold
+                raise ValueError(error) from None
+        yield f"{line}\n"
 
 
 def _class_names(feature: Any) -> list[str] | None:

@@ -23,11 +23,11 @@ from graphdep.datasets.base.raw import (
     TEXT,
     check_forms,
     choose_layout,
+    expect,
     like,
     one_of,
     read_lines,
     read_table,
-    row_error,
 )
 from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parser
@@ -467,8 +467,8 @@ def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
     odd: list[list[str]] = [[] for _ in dialogues]
     for file in labels:
         counts = [_count(file, line, text) for line, text in read_lines(file)]
-        if len(counts) != len(dialogues):
-            raise row_error(file, len(counts), f"the last line, but {path.name} has {len(dialogues)} lines")
+        message = f"the last line, but {path.name} has {len(dialogues)} lines"
+        expect(len(counts) == len(dialogues), file, len(counts), message)
         for turns, count, found in zip(dialogues, counts, odd):
             if count != len(turns):
                 found.append(f"{count} labels in {file.name}")
@@ -480,8 +480,8 @@ def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
 
 def _turns(path: Path, line: int, text: str) -> list[str]:
     turns = [turn.strip() for turn in text.split(END)]
-    if turns.pop() or not turns:
-        raise row_error(path, line, f"a dialogue must be turns that each end with {END}", text[-40:])
+    right = not turns.pop() and bool(turns)
+    expect(right, path, line, f"a dialogue must be turns that each end with {END}", text[-40:])
     numbered = {f"turn {number}": turn for number, turn in enumerate(turns, 1)}
     check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, TEXT))
     return turns
@@ -616,8 +616,8 @@ def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
     dialogues: dict[str, Dialogue] = {}
     for line, (name, number, _, text, _) in read_table(path, COLUMNS, separator=",", extra=int(candidates)):
         turns = dialogues.setdefault(name, Dialogue([])).turns
-        if number != str(len(turns) + 1):
-            raise row_error(path, line, f"utterance_idx must be {len(turns) + 1} in {name}", number)
+        message = f"utterance_idx must be {len(turns) + 1} in {name}"
+        expect(number == str(len(turns) + 1), path, line, message, number)
         turns.append(text.replace("_comma_", ",").strip())
     return list(dialogues.values())
 
@@ -639,17 +639,15 @@ def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | N
         _add_emotion(path, found)
     dialogues: dict[str, Dialogue] = {}
     for line, name in read_lines(ids):
-        if name in dialogues or not found.get(name):
-            where = "twice here" if name in dialogues else f"in none of the {len(emotions)} other files"
-            raise row_error(ids, line, f"the id is {where}", name)
+        where = "twice here" if name in dialogues else f"in none of the {len(emotions)} other files"
+        expect(name not in dialogues and bool(found.get(name)), ids, line, f"the id is {where}", name)
         dialogues[name] = Dialogue(found[name])
     named, lists = set(dialogues), [ids.with_name(_ids_file(split)) for split in EMPATHETIC_NAMES]
     others = [path for path in lists if path != ids and path.is_file()]
     for path in others:
         names = dict(read_lines(path))
         for line, name in names.items():
-            if name in dialogues:
-                raise row_error(path, line, f"the id is in {ids.name}, too", name)
+            expect(name not in dialogues, path, line, f"the id is in {ids.name}, too", name)
         named.update(names.values())
     return list(dialogues.values()), len(found.keys() - named) if len(others) == len(lists) - 1 else None
 
@@ -658,8 +656,8 @@ def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
     """Adds the turns of the dialogues of one emotion."""
     last = None
     for line, (name, kind, text) in read_table(path, EMOTION_COLUMNS, separator=",", quoted=True, empty=True):
-        if name != last and name in found:
-            raise row_error(path, line, "the rows of a dialogue must follow one another, in one file", name)
+        message = "the rows of a dialogue must follow one another, in one file"
+        expect(name == last or name not in found, path, line, message, name)
         last, turns = name, found.setdefault(name, [])
         if kind == "utterance":
             check_forms(f"{path}:{line}", {"Text": text}, {"Text": TEXT})

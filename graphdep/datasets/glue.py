@@ -20,11 +20,11 @@ from graphdep.datasets.base.raw import (
     TEXT,
     Form,
     check_forms,
+    expect,
     like,
     one_of,
     read_json,
     read_table,
-    row_error,
 )
 from graphdep.datasets.base.rows import Draw, spread_rows
 from graphdep.datasets.sentences import DEV_IDS, read_dev_ids, read_mrpc
@@ -214,8 +214,7 @@ def _read_table(path: Path, corpus: GLUECorpus, part: str, header: bool | Sequen
     broken = MAX_BROKEN if corpus.may_be_broken and not test else 0
     rows = read_table(path, columns, header=header, broken=broken, control=" ")
     for number, (line, (*texts, last)) in enumerate(rows):
-        if test and last != str(number):
-            raise row_error(path, line, f"{corpus.index} must be {number}", last)
+        expect(not test or last == str(number), path, line, f"{corpus.index} must be {number}", last)
         yield GLUERow(tuple(map(str.strip, texts)), None if test else corpus.number(last))
 
 

@@ -22,12 +22,13 @@ from graphdep.datasets.base.raw import (
     Form,
     check_forms,
     check_new,
+    check_one,
     choose_layout,
+    expect,
     like,
     one_of,
     read_lines,
     read_table,
-    row_error,
     seen_files,
 )
 from graphdep.datasets.base.rows import spread_rows
@@ -335,8 +336,7 @@ def read_dev_ids(path: Path, pairs: list[Paraphrase]) -> set[Ids]:
     for line, (first, second) in read_table(path, _IDS, header=False):
         ids = int(first), int(second)
         check_new(path, line, "pair of IDs", ids, line_of)
-        if ids not in known:
-            raise row_error(path, line, f"{TRAIN} has no such pair", f"{first} {second}")
+        expect(ids in known, path, line, f"{TRAIN} has no such pair", f"{first} {second}")
     return {*line_of}
 
 
@@ -351,8 +351,7 @@ def _mrpc_layouts(folder: Path) -> list[str]:
 
 def _dev_ids(folder: Path) -> list[Path]:
     found = [folder / name for name in DEV_IDS if (folder / name).is_file()]
-    if len(found) > 1:
-        raise ValueError(f"{folder} has {' and '.join(path.name for path in found)}: keep one of them")
+    check_one(folder, found, "lists of IDs", "keep one of them")
     return found
 
 
@@ -473,8 +472,7 @@ def _tree(path: Path, line: int, text: str) -> GradedTree:
             break
     else:
         wrong = f"{len(opened)} brackets are never closed" if opened else "" if spans else "no tree"
-    if wrong:
-        raise row_error(path, line, wrong, text)
+    expect(not wrong, path, line, wrong, text)
     return GradedTree(words, [(grade, start, end) for grade, start, end in spans])
 
 

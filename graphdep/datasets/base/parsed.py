@@ -24,7 +24,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
-from graphdep.datasets.base.raw import RawFiles
+from graphdep.datasets.base.raw import RawFiles, place_error
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
 from graphdep.io.files import atomic_path
 from graphdep.io.limits import check_choice, check_least, plural
@@ -687,9 +687,8 @@ class GivenWords(Protocol):
     @property
     def tree(self) -> Sentence | None: ...
 
-    def error(self, message: str) -> ValueError:
-        """An error that begins with the place of the example."""
-        ...
+    @property
+    def place(self) -> str: ...
 
 
 class WordDataset(ParsedDataset):
@@ -788,7 +787,9 @@ class WordDataset(ParsedDataset):
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
         if self._parser is None and example.tree is None:
-            raise example.error("the sentence has no tree of its own, which parser='gold' asks for")
+            raise place_error(
+                example.place, "the sentence has no tree of its own, which parser='gold' asks for"
+            )
         return example.tree if self._parser is None or self.keeps_trees else None
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -865,10 +866,9 @@ class DrawnVal:
             ValueError: If there is one sentence alone, from which none can be drawn.
         """
         sentences = list(dict.fromkeys(tuple(example.words) for example in found))
-        if len(sentences) < 2:
-            what = "the only sentence" if len(found) == 1 else f"all {len(found)} rows have the same words"
-            raise found[0].error(f"{what}: 'val' cannot be drawn from it, give a file for it (--val)")
-        drawn = {sentences[number] for number in drawn_part(len(sentences), self.share, self.seed)}
+        what = f"sentences in {plural(len(found), 'row')}"
+        part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)
+        drawn = {sentences[number] for number in part_of}
         part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
         note = (
             f"val is {len(drawn)} of the {len(sentences)} sentences to train on, drawn with seed {self.seed}"

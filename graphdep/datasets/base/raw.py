@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,7 +60,29 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
     """As :func:`row_error`, at any place of a file."""
     text = value if isinstance(value, str) else repr(value)
     got = "" if value is None else f" (got {text if len(text) <= 80 else text[:77] + '...'!r})"
-    return ValueError(f"{place}: {message}{got}")
+    return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
+
+
+def expect(holds: bool, path: Path, line: int, message: str, value: object = None) -> None:
+    """Raises the error of a damaged row unless something holds."""
+    if not holds:
+        raise row_error(path, line, message, value)
+
+
+@contextmanager
+def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
+    """What is wrong with something that is read here says where it stands."""
+    try:
+        yield
+    except ValueError as error:
+        raise place_error(place, f"{what}{error}", value) from None
+
+
+def check_one(folder: Path, found: Sequence[Path], what: str, then: str) -> None:
+    """Raises :class:`ValueError`, with all of them, if there are several of what a folder has one of."""
+    if len(found) > 1:
+        names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
+        raise ValueError(f"{folder} holds several {what} ({names}): {then}")
 
 
 class Form(NamedTuple):
@@ -470,8 +493,7 @@ def seen_files(folder: Path, pattern: str, *, before: str | None = None) -> list
     every: Iterator[Path] = folder.glob(pattern)
     found = sorted(path for path in every if not path.name.startswith("."))
     if before is not None and len({path.name.partition(before)[0] for path in found}) > 1:
-        names = ", ".join(path.name for path in found)
-        raise ValueError(f"{folder} holds several corpora ({names}): give each its own 'root'")
+        check_one(folder, found, "corpora", "give each its own 'root'")
     return found
 
 

@@ -7,7 +7,7 @@ import inspect
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
@@ -18,13 +18,14 @@ from graphdep.datasets.base.raw import (
     check_forms,
     check_there,
     place_error,
+    placed,
     read_cells,
     read_lines,
     read_table,
     row_error,
 )
 from graphdep.io.files import json_value
-from graphdep.io.limits import check_whole
+from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.sentence.sentence import Sentence
 
 
@@ -252,10 +253,17 @@ def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
     if all(row.values.get(name) is None for name in TREE):
         return None
     check_forms(row.place, row.values, _TREE)
-    try:
+    with placed(row.place, "no tree: ", row.values["head"]):
         return Sentence(words, *(row.values[name] for name in TREE))
-    except ValueError as error:
-        raise row.error(f"no tree: {error}", row.values["head"]) from None
+
+
+def check_label(place: str, label: Any) -> None:
+    """Raises :class:`ValueError`, with the place, if a label is no text, or one that tables may lose."""
+    if label is not None and not (isinstance(label, str) and label.strip()):
+        raise place_error(place, f"a label must be a text (got {shown(label)})")
+    if label is not None:
+        with placed(place):
+            check_name("label", label)
 
 
 def check_tree(place: str, words: Sequence[str], tree: Sentence | None) -> None:
@@ -305,6 +313,7 @@ UNSCORED = -100
 
 
 T = TypeVar("T")
+L = TypeVar("L", bound=Any)
 _SEED = 20180420
 
 
@@ -345,16 +354,37 @@ def check_seed(seed: int) -> int:
     return seed
 
 
-def drawn_part(size: int, share: float, seed: int) -> set[int]:
+def drawn_part(
+    size: int, share: float, seed: int, place: str, what: str, then: str = ", give a file for it (--val)"
+) -> set[int]:
     """Which of ``size`` things, by number, are drawn for validation: at least one, and not all of them.
 
     Args:
-        size: How many there are, at least 2.
+        size: How many there are.
         share: The share that is drawn, more than 0 and less than 1.
         seed: Of the draw.
+        place, what, then: Where they stand, what they are, and what to do, for messages.
+
+    Raises:
+        ValueError: If there are fewer than two.
     """
+    if size < 2:
+        raise place_error(place, f"fewer than two different {what}: 'val' cannot be drawn{then}")
     count = min(max(1, round(size * share)), size - 1)
     return set(Draw(random.Random(seed)).shuffled(range(size))[:count])
+
+
+def learned_names(labels: Iterable[L], place: str) -> list[L]:
+    """The classes of labels, sorted.
+
+    Raises:
+        ValueError: If there are fewer than two.
+    """
+    names = sorted({*labels})
+    if len(names) < 2:
+        what = f"all labels of the training split are {names[0]!r}" if names else "nothing has a label"
+        raise place_error(place, what)
+    return names
 
 
 class KnownOptions:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from graphdep.datasets.base.parsed import WordOptions
-from graphdep.datasets.base.raw import TEXT, check_forms, one_of, read_table, row_error
+from graphdep.datasets.base.raw import TEXT, check_forms, expect, one_of, read_table, row_error
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import LabelledWords
 from graphdep.io.limits import check_choice
@@ -106,9 +106,8 @@ def bracket_words(path: Path, line: int, text: str) -> list[str]:
         depth += (token == OPEN) - (token == CLOSE)
         if depth < 0:
             break
-    if depth:
-        wrong = f"{depth} {OPEN!r} are never closed" if depth > 0 else f"a {CLOSE!r} closes nothing"
-        raise row_error(path, line, wrong, text)
+    wrong = f"{depth} {OPEN!r} are never closed" if depth > 0 else f"a {CLOSE!r} closes nothing"
+    expect(depth == 0, path, line, wrong, text)
     return [token for token in text.split() if token not in (OPEN, CLOSE)]
 
 

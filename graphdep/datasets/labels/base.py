@@ -21,8 +21,8 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles
-from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, spread_rows
+from graphdep.datasets.base.raw import OwnFiles, placed
+from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, learned_names, spread_rows
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
     OUTSIDE,
@@ -186,11 +186,8 @@ class LabelDataset(WordDataset):
         Raises:
             ValueError: If there are fewer than two.
         """
-        names = sorted({label for example in train for label in example.labels if label is not None})
-        if len(names) < 2:
-            what = f"all labels of the training split are {names[0]!r}" if names else "no word has a label"
-            place = train[0].place if train else ""
-            raise ValueError(f"{place}: {what}" if place else what)
+        labels = (label for example in train for label in example.labels if label is not None)
+        names = learned_names(labels, train[0].place if train else "")
         return tuple(sorted(names, key=lambda name: name != self.outside))
 
     def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
@@ -507,10 +504,8 @@ class OwnLabels(OwnFiles, LabelDataset):
             and trees
             and not (path.suffix == ".spacy" and self.scheme == "bio")
         ):
-            try:
+            with placed(str(path)):
                 self.column.classes(trees)
-            except ValueError as error:
-                raise ValueError(f"{path}: {error}") from None
         if self.mark_column is not None and not any(example.mark is not None for example in train):
             raise ValueError(
                 f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
@@ -530,7 +525,5 @@ def _have(count: int) -> str:
 
 
 def _check_bio(example: LabelledWords) -> None:
-    try:
+    with placed(example.place):
         check_bio(example.labels)
-    except ValueError as error:
-        raise example.error(str(error)) from None

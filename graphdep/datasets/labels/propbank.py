@@ -6,7 +6,6 @@ import itertools
 import logging
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,8 +15,10 @@ from typing import Any, Unpack
 from graphdep.datasets.base.parsed import DrawnVal, Example, WordOptions
 from graphdep.datasets.base.raw import (
     blocks,
+    check_one,
     check_there,
     check_width,
+    expect,
     place_error,
     read_lines,
     row_error,
@@ -122,13 +123,12 @@ def read_skeletons(path: Path) -> list[SkeletonSentence]:
         line, first = rows[0]
         for token, (at, row) in enumerate(rows):
             numbers = (row[_SENTENCE], row[_TOKEN])
-            if numbers != (first[_SENTENCE], str(token)) or not first[_SENTENCE].isdecimal():
-                message = f"sentence and token must be numbers, here {first[_SENTENCE]} and {token}"
-                raise row_error(path, at, message, " ".join(numbers))
+            right = numbers == (first[_SENTENCE], str(token)) and first[_SENTENCE].isdecimal()
+            message = f"sentence and token must be numbers, here {first[_SENTENCE]} and {token}"
+            expect(right, path, at, message, " ".join(numbers))
         number = int(first[_SENTENCE])
-        if number <= last:
-            message = f"the sentence's number must be above {last}, that of the one before"
-            raise row_error(path, line, message, first[_SENTENCE])
+        message = f"the sentence's number must be above {last}, that of the one before"
+        expect(number > last, path, line, message, first[_SENTENCE])
         last = number
         tags, parse = (tuple(row[column] for _, row in rows) for column in (_POS, _PARSE))
         sentences.append(SkeletonSentence(number, line, tags, parse, _predicates(path, rows)))
@@ -162,17 +162,17 @@ def _spans(path: Path, rows: list[Row], column: int) -> tuple[Span, ...]:
     for token, (line, row) in enumerate(rows):
         cell = _CELL.fullmatch(row[column])
         opens, closes = (cell["label"], cell["close"]) if cell else (None, None)
-        if cell is None or (opens and label) or (closes and not (opens or label)):
-            message = f"column {column + 1} must have *, (LABEL*) or (LABEL* outside of spans, *) in one"
-            raise row_error(path, line, message, row[column])
+        right = cell is not None and not (opens and label) and bool(opens or label or not closes)
+        message = f"column {column + 1} must have *, (LABEL*) or (LABEL* outside of spans, *) in one"
+        expect(right, path, line, message, row[column])
         if opens:
             start, label = token, opens
         if closes:
             spans.append((start, token + 1, label))
             label = ""
-    if label or not any(name == "V" for *_, name in spans):
-        what = f"a span {label} that does not end" if label else "no span V, which is the predicate"
-        raise row_error(path, rows[start if label else 0][0], f"column {column + 1} has {what}")
+    what = f"a span {label} that does not end" if label else "no span V, which is the predicate"
+    right = not label and any(name == "V" for *_, name in spans)
+    expect(right, path, rows[start if label else 0][0], f"column {column + 1} has {what}")
     return tuple(spans)
 
 
@@ -445,8 +445,7 @@ class PropBankEWT(LabelDataset):
         source = self.ud_from if self.ud_from is not None and folder == self.raw_from else folder
         found = seen_files(source, f"**/{self.raw_file_pattern(split)}")
         if len({path.parent for path in found}) > 1:
-            names = ", ".join(map(str, found))
-            raise ValueError(f"{source} has several treebanks ({names}): name the folder of one of them")
+            check_one(source, found, "treebanks", "name the folder of one of them")
         return found
 
     def _missing(self, split: str) -> str:
@@ -460,10 +459,8 @@ def _skeletons(folder: Path) -> list[Path]:
     """The skeletons below a folder; of PropBank's whole release those of EWT."""
     found = seen_files(folder, f"**/*{SKELETON}")
     own = [path for path in found if "ewt" in path.relative_to(folder).parts] or found
-    for name, count in Counter(path.name for path in own).items():
-        if count > 1:
-            twice = " and ".join(str(path) for path in own if path.name == name)
-            raise ValueError(f"{folder} has {name} twice, {twice}: name a folder with one of them")
+    for name in dict.fromkeys(path.name for path in own):
+        check_one(folder, [path for path in own if path.name == name], name, "name a folder with one of them")
     return own
 
 
@@ -599,15 +596,14 @@ def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UP
         check_width(path, [(line, row)], len(names))
         roleset, cell = row[names.index("UP:PRED")], row[names.index(HEADS)]
         if roleset in NONE:
-            if cell not in NONE:
-                raise row_error(path, line, "arguments of a word that is no predicate", cell)
+            expect(cell in NONE, path, line, "arguments of a word that is no predicate", cell)
             continue
         labels = ["_"] * len(tree)
         for role in cell.split("|") if cell not in NONE else ():
             match = _ROLE.fullmatch(role)
             label, number = (match[1], int(match[2])) if match else ("", 0)
-            if label in NONE or not 0 < number <= len(tree):
-                raise row_error(path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
+            right = label not in NONE and 0 < number <= len(tree)
+            expect(right, path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
             if labels[number - 1] == "_":
                 labels[number - 1] = label
             else:
@@ -738,12 +734,9 @@ class UniversalPropBank(LabelDataset):
     def _drawn(self, folder: Path, split: str, sentences: list[UPSentence]) -> set[tuple[str, ...]]:
         """The sentences that are drawn for validation, as their words."""
         forms = list(dict.fromkeys(tuple(one.tree.form) for one in sentences))
-        if len(forms) < 2:
-            files = " and ".join(str(path) for path in self.raw_files(folder, split))
-            raise ValueError(
-                f"{files}: 'val' cannot be drawn from {len(forms)} different sentences with predicates"
-            )
-        return {forms[number] for number in drawn_part(len(forms), self.val_fraction, self.seed)}
+        files = " and ".join(str(path) for path in self.raw_files(folder, split))
+        part = drawn_part(len(forms), self.val_fraction, self.seed, files, "sentences with predicates", "")
+        return {forms[number] for number in part}
 
     def _missing(self, split: str) -> str:
         message = super()._missing(split)

@@ -12,19 +12,29 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.datasets.base.raw import LIST, Form, Forms, check_forms, check_width, read_lines, row_error
+from graphdep.datasets.base.raw import (
+    LIST,
+    Form,
+    Forms,
+    check_forms,
+    check_width,
+    placed,
+    read_lines,
+    row_error,
+)
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
     TextRow,
     check_keys,
+    check_label,
     check_suffix,
     check_tree,
     read_text_rows,
     row_tree,
     row_words,
 )
-from graphdep.io.limits import check_name, shown
+from graphdep.io.limits import check_name
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.exchange import token_heads
@@ -319,11 +329,7 @@ class LabelledWords:
         if self.mark is not None and not 0 <= self.mark < len(self.words):
             raise self.error(f"the mark must be a number from 0 to {len(self.words) - 1} (got {self.mark})")
         for label in self.labels:
-            if label is None:
-                continue
-            if not isinstance(label, str) or not label.strip():
-                raise self.error(f"a label must be a text (got {shown(label)})")
-            check_name(f"{self.place}: labels" if self.place else "labels", label)
+            check_label(self.place, label)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -400,10 +406,8 @@ def _labelled(tokens: list[Any], column: Column | None, parsed: bool, place: str
     head = token_heads(tokens, one_root=True) if parsed else list(range(len(words)))
     relations = (token.dep_ if token.dep_ not in ("", "ROOT") else "dep" for token in tokens)
     deprel = [label if governor else "root" for governor, label in zip(head, relations)]
-    try:
+    with placed(place, "no tree: ", " ".join(words)):
         tree = Sentence(words, head, deprel, **columns)
-    except ValueError as error:
-        raise ValueError(f"{place}: no tree: {error} (got {' '.join(words)[:60]!r})") from None
     labels = column.labels(tree) if column else [_entity(token) for token in tokens]
     return LabelledWords(words, labels, tree=tree if parsed else None, place=place)
 

@@ -15,6 +15,7 @@ from graphdep.datasets.base.raw import (
     Forms,
     check_forms,
     choose_layout,
+    expect,
     one_of,
     read_lines,
     read_table,
@@ -356,6 +357,8 @@ class UbuntuIRC(DrawnSelection):
     def read(self, folder: Path, split: str) -> Iterator[Pool]:
         logs = [read_log(path) for path in self.raw_files(folder, split) if path.name.endswith(LOG)]
         negatives, everything = self._negatives(split), _Replies(logs)
+        if self.negatives_from == "log":
+            negatives.hint = "; negatives_from='split' draws from the other logs, too"
         for log in logs:
             replies = _Replies([log]) if self.negatives_from == "log" else everything
             for message in sorted(log.answered):
@@ -369,12 +372,7 @@ class UbuntuIRC(DrawnSelection):
             return of is not log or (other not in chain and log.answered[other].isdisjoint(chain))
 
         place = f"{log.path}:{message + 1}"
-        try:
-            drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
-        except ValueError as error:
-            if self.negatives_from == "split":
-                raise
-            raise ValueError(f"{error}; negatives_from='split' draws from the other logs, too") from error
+        drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
         candidates = [(log, message), *(replies.messages[number] for number in drawn)]
         return Pool(
             tuple(utterance(log.texts[number]) for number in chain),
@@ -459,8 +457,8 @@ def _read_links(path: Path, texts: dict[int, str], lines: int) -> dict[int, set[
     for line, text in read_lines(path):
         link = _LINK.fullmatch(text.strip())
         first, second = sorted((int(link[1]), int(link[2]))) if link else (lines, lines)
-        if second >= lines:
-            raise row_error(path, line, f"not 'number number -' of lines from 0 to {lines - 1}", text)
+        message = f"not 'number number -' of lines from 0 to {lines - 1}"
+        expect(second < lines, path, line, message, text)
         if first < second and first in texts and second in texts:
             answered.setdefault(second, set()).add(first)
     return answered

@@ -664,6 +664,7 @@ class Negatives:
 
     def __init__(self, count: int, seed: str) -> None:
         self.count, self.draw = count, Draw(random.Random(seed))
+        self.hint = ""
 
     def of(
         self, responses: Sequence[str], allowed: Callable[[int], bool], taken: str, place: str
@@ -685,7 +686,9 @@ class Negatives:
                 found[responses[number]] = number
                 if len(found) == self.count:
                     return list(found.values())
-        raise ValueError(f"{place}: {len(found)} responses can be negatives, fewer than {self.count}")
+        raise ValueError(
+            f"{place}: {len(found)} responses can be negatives, fewer than {self.count}{self.hint}"
+        )
 
     def _numbers(self, responses: Sequence[str]) -> Iterator[int]:
         """Random numbers, and where those were no good, all of them in random order."""

@@ -24,9 +24,11 @@ from graphdep.datasets.base.raw import (
     blocks,
     check_forms,
     check_new,
+    expect,
     like,
     one_of,
     place_error,
+    placed,
     read_json,
     read_lines,
     row_error,
@@ -38,9 +40,9 @@ from graphdep.datasets.spans.rows import (
     NONE,
     UNDIRECTED,
     SpanExample,
+    check_spans,
     mark_text,
     read_tags,
-    wrong_spans,
 )
 from graphdep.io.limits import MAX_WORDS, check_choice, check_least
 from graphdep.parsing.parser import Parser
@@ -198,8 +200,8 @@ _SENTENCE_FORMS: Forms = {
 def _entity(place: str, entity: Any, size: int) -> tuple[int, int]:
     check_forms(place, entity, {"start": WHOLE, "end": WHOLE})
     ends = entity["start"], entity["end"]
-    if wrong := wrong_spans([ends], size, "words"):
-        raise place_error(place, wrong)
+    with placed(place):
+        check_spans([ends], size, "words")
     return ends
 
 
@@ -334,11 +336,9 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanEx
         check_forms(f"{path}:{at}", {"label": label.strip()}, {"label": _LABEL})
         for number, more in below[1:]:
             check_forms(f"{path}:{number}", {"line behind a label": more}, {"line behind a label": _COMMENT})
-        try:
+        with placed(f"{path}:{line}", "not two spans: ", match[2]):
             marked = mark_text(*read_tags(match[2]))
             first, second = marked.spans
-        except ValueError as error:
-            raise row_error(path, line, f"not two spans: {error}", match[2]) from None
         cut += marked.inside
         name = label.strip() if direction else label.strip().partition("(")[0]
         place = f"{path}:{line}"
@@ -413,8 +413,7 @@ class _Reader:
                 self.parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise row_error(self.path, error.lineno, f"no XML: {expat.ErrorString(error.code)}") from None
-        if not self.sentences:
-            raise row_error(self.path, 1, "no <sentence> in <sentences>")
+        expect(bool(self.sentences), self.path, 1, "no <sentence> in <sentences>")
         return self.sentences
 
     @property
@@ -575,17 +574,14 @@ class SemEval2014Aspects(SpanDataset):
             count["sentences without a term"] += not sentence.terms
             for term in sentence.terms:
                 place = f"{path}:{term.line}"
-                if sentence.text[term.start : term.stop] != term.term:
-                    there = sentence.text[term.start : term.stop]
-                    message = f"the term does not stand from {term.start} to {term.stop}, where {there!r} is"
-                    raise row_error(path, term.line, message, term.term)
+                there = sentence.text[term.start : term.stop]
+                message = f"the term does not stand from {term.start} to {term.stop}, where {there!r} is"
+                expect(there == term.term, path, term.line, message, term.term)
                 if term.polarity == "conflict" and self.polarities == 3:
                     count["terms of conflicting polarity left out"] += 1
                     continue
-                try:
+                with placed(place):
                     marked = mark_text(sentence.text, [(term.start, term.stop)])
-                except ValueError as error:
-                    raise row_error(path, term.line, str(error)) from None
                 count["words cut at a mark"] += marked.inside
                 examples.append(SpanExample(marked.words, marked.spans, term.polarity, place=place))
         return examples, [f"{number} {what} in {path.name}" for what, number in count.items() if number]

@@ -10,18 +10,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.base.raw import LIST, Form, check_forms
+from graphdep.datasets.base.raw import LIST, Form, check_forms, placed
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
     TextRow,
     check_keys,
+    check_label,
     check_tree,
     read_text_rows,
     row_tree,
     row_words,
 )
-from graphdep.io.limits import MAX_WORDS, check_name, shown
+from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing.parser import ALONE, WordLimit
 from graphdep.sentence.sentence import Sentence
 
@@ -132,14 +133,10 @@ class SpanExample:
     number: int | None = None
 
     def __post_init__(self) -> None:
-        if wrong := wrong_spans(self.spans, len(self.words), "words"):
-            raise self.error(wrong)
+        with placed(self.place):
+            check_spans(self.spans, len(self.words), "words")
         check_tree(self.place, self.words, self.tree)
-        if self.label is None:
-            return
-        if not isinstance(self.label, str) or not self.label.strip():
-            raise self.error(f"the label must be a text (got {shown(self.label)})")
-        check_name(f"{self.place}: label" if self.place else "label", self.label)
+        check_label(self.place, self.label)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -172,6 +169,12 @@ def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
         if start < 0 or stop > size:
             return f"span {number} reaches beyond the {size} {what} (got {ends})"
     return ""
+
+
+def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
+    """Raises :class:`ValueError` if spans are none of so many words or characters."""
+    if wrong := wrong_spans(spans, size, what):
+        raise ValueError(wrong)
 
 
 Range = tuple[int, int]
@@ -227,8 +230,7 @@ def mark_text(text: str, ranges: Sequence[Range]) -> MarkedText:
         >>> mark_text("The dog's bone.", [(4, 7), (10, 14)])
         MarkedText(words=['The', 'dog', "'s", 'bone', '.'], spans=[(1, 2), (3, 4)], inside=0)
     """
-    if wrong := wrong_spans(ranges, len(text), "characters"):
-        raise ValueError(wrong)
+    check_spans(ranges, len(text), "characters")
     ends = sorted({end for span in ranges for end in span})
     places = word_places(text, ends)
     spans = [_words_in(text, places, span, number) for number, span in enumerate(ranges, 1)]
@@ -331,10 +333,8 @@ def span_row(
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)
     text = row.text(text_column)
-    try:
+    with placed(row.place, value=text):
         plain, ranges = read_tags(text)
-    except ValueError as error:
-        raise row.error(str(error), text) from None
     check_forms(row.place, {text_column: plain}, {text_column: _text_form(max_words)})
     return _of_text(row, plain, ranges, None if label_column is None else row.label(label_column))
 
@@ -366,11 +366,9 @@ def _text_form(max_words: int | None) -> Form:
 
 
 def _of_text(row: TextRow, text: str, spans: Sequence[Any], label: Any) -> SpanExample:
-    try:
+    with placed(row.place, value=text):
         marked = mark_text(text, spans)
-        if marked.inside:
-            parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
-            raise ValueError(f"a span begins or ends inside of a word (got {parts})")
-    except ValueError as error:
-        raise row.error(str(error), text) from None
+    if marked.inside:
+        parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
+        raise row.error(f"a span begins or ends inside of a word (got {parts})", text)
     return SpanExample(marked.words, marked.spans, label, place=row.place)

@@ -159,7 +159,7 @@ def test_labels_of_two_kinds_and_one_class(load, tmp_path):
         ValueError, match=r"val.jsonl:1: 'label' is none of the classes .* 0, 1 \(got 'True'\)"
     ):
         load("val", train=path, val=val)
-    with pytest.raises(ValueError, match=r"train.csv:2: all rows have the same 'label' \(got \"'x'\"\)"):
+    with pytest.raises(ValueError, match=r"train.csv:2: 'label': all labels of the training split are 'x'"):
         load(train=write(tmp_path / "train.csv", [("a", "x"), ("b", "x")]))
 
 
@@ -170,7 +170,7 @@ def test_rows_that_cannot_be_read(load, tmp_path):
     with pytest.raises(ValueError, match=r"train.csv:1: no column 'txt'; the columns are text, label"):
         load(text_columns=["txt"])
     write(path, ROWS[:1])
-    with pytest.raises(ValueError, match=r"train.csv:2: the only row: 'val' cannot be drawn from it"):
+    with pytest.raises(ValueError, match=r"train.csv:2: fewer than two different rows: 'val'"):
         load(labels=["bad", "good"])
 
 

@@ -155,7 +155,7 @@ def test_mrpc_refuses(tmp_path, parser, msrp):
     with pytest.raises(FileNotFoundError, match=r"msr_paraphrase_train\.txt is not in .*mrpc_dev_ids\.tsv"):
         MRPC(tmp_path / "mrpc", parser=parser, raw_from=tmp_path)
     (msrp / DEV_IDS[1]).write_text("10\t11\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"has mrpc_dev_ids.tsv and dev_ids.tsv: keep one of them"):
+    with pytest.raises(ValueError, match=r"several lists of IDs \(mrpc_dev_ids.tsv, dev_ids.tsv\): keep one"):
         MRPC(tmp_path / "mrpc", parser=parser, raw_from=msrp)
 
 

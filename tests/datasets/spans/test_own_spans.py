@@ -137,7 +137,7 @@ def test_unknown_labels_are_counted(tmp_path, parser, train):
         ({"words": ["Rain", ""]}, "'words' must be a list of 1 to 10000 words"),
         ({"words": "Rain"}, "'words' must be a list of 1 to 10000 words .got 'Rain'."),
         ({"words": ["a"] * 10_001}, "'words' must be a list of 1 to 10000 words"),
-        ({"label": 1}, "the label must be a text .got int 1."),
+        ({"label": 1}, "a label must be a text .got int 1."),
         ({"label": None}, "no label, but one at"),
         ({"head": [0] * 5}, "'deprel' must be a list of names"),
         ({**TREE, "head": [2, 1, 4, 2, 2]}, "no tree: no root"),
@@ -182,7 +182,7 @@ def test_bad_tags_and_files(tmp_path, parser, train):
     with pytest.raises(ValueError, match="'label_column' must be no column of texts"):
         own(tmp_path, parser, train=train, label_column="text")
     with pytest.raises(
-        ValueError, match="train.jsonl:1: all 2 rows have the same words: 'val' cannot be drawn"
+        ValueError, match="train.jsonl:1: fewer than two different sentences in 2 rows: 'val'"
     ):
         own(tmp_path, parser, train=write(tmp_path / "train.jsonl", [ROW, ROW]))
 

@@ -132,7 +132,7 @@ def test_bad_examples(root, changed, labels, message):
 def test_options(root):
     with pytest.raises(TypeError, match="unexpected keyword argument 'label'"):
         Corpus(root, "train", "gold", label=("a",))
-    with pytest.raises(ValueError, match="no example has a label"):
+    with pytest.raises(ValueError, match="nothing has a label"):
         found = {"train": EXAMPLES["test"]}
         type("None", (Corpus,), {"found": found})(root, "train", "gold")
     with pytest.raises(ValueError, match="'parser' cannot be 'gold': spans has no trees of its own"):

@@ -46,8 +46,8 @@ def test_bad_spans(spans, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": " "}, r"the label must be a text \(got str ' '\)"),
-        ({"label": 3}, r"the label must be a text \(got int 3\)"),
+        ({"label": " "}, r"a label must be a text \(got str ' '\)"),
+        ({"label": 3}, r"a label must be a text \(got int 3\)"),
         ({"label": "a\x00"}, "'label' has a control character"),
     ],
 )

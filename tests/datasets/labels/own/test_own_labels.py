@@ -138,7 +138,7 @@ def test_what_is_drawn_for_validation(load, tmp_path):
     other = load("val", train=path, val=None, seed=1)
     assert {tuple(one.words) for one in other.read(Path(), "val")} != words["val"]
     assert len(load("val", train=path, val=None, val_fraction=0.5)) == 20
-    with pytest.raises(ValueError, match=r"one.jsonl:1: the only sentence: 'val' cannot be drawn from it"):
+    with pytest.raises(ValueError, match=r"one.jsonl:1: fewer than two different sentences in 1 row"):
         load(train=write(tmp_path / "one.jsonl", [ROW]), val=None)
 
 
@@ -175,7 +175,7 @@ def test_long_sentences(load, tmp_path):
         ({"labels": "abc"}, r"'labels' must be a list \(got 'abc'\)"),
         ({"labels": ["a", 3, "b"]}, r"a label must be a text \(got int 3\)"),
         ({"labels": ["a", " ", "b"]}, "a label must be a text"),
-        ({"labels": ["a", "x\u0007", "b"]}, "labels' has a control character"),
+        ({"labels": ["a", "x\u0007", "b"]}, "'label' has a control character"),
         ({"words": []}, "'words' must be a list of at least one word"),
         ({"words": "Ann reads books"}, "'words' must be a list of at least one word"),
         ({"words": ["Ann", 3, "books"]}, "'words' must be a list of at least one word"),

@@ -140,13 +140,13 @@ def test_files_that_are_there_twice(published, tmp_path):
     shutil.copytree(published, folder)
     shutil.copytree(folder / "UD_English-EWT", folder / "old")
     with pytest.raises(
-        ValueError, match=r"has several treebanks \(.*UD_English-EWT.*old.*\): name the folder"
+        ValueError, match=r"holds several treebanks \(.*UD_English-EWT.*old.*\): name the folder"
     ):
         PropBankEWT(tmp_path / "root", raw_from=folder)
     shutil.rmtree(folder / "old")
     genre = folder / "propbank-release" / "data" / "google" / "ewt" / "answers"
     shutil.copytree(genre / "00", genre / "01")
-    with pytest.raises(ValueError, match=r"has tiny\.dev\.xml\.gold_skel twice, .*00.* and .*01.*: name a"):
+    with pytest.raises(ValueError, match=r"holds several tiny\.dev\.xml\.gold_skel \(.*00.*, .*01"):
         PropBankEWT(tmp_path / "root", raw_from=folder)
     assert not (tmp_path / "root" / "raw").exists()
 
