@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import logging
-import re
 from pathlib import Path
 
 import pytest
@@ -137,78 +136,10 @@ def test_layouts_are_kept_apart(tmp_path, parser):
         EmpatheticDialogues(root, parser=parser, layout="csv")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            "hit:1_conv:2,2,afraid,A dog,1,Oh",
-            r":6: 6 columns instead of 8 \(got 'hit:1_conv",
-        ),
-        ("hit:1_conv:2,2,afraid,A,dog,1,Oh,5,,", ":6: 10 columns instead of 8"),
-        (
-            "hit:1_conv:2,2,afraid,A, dog,1,Oh,5|5,",
-            r":6: 'speaker_idx' must be a whole number \(is there a comma in a text\?\) \(got ' dog'\)",
-        ),
-        ("hit:1_conv:2,2,afraid,A,2,1,Oh,5|5,", r":6: 'selfeval' must be digits, \| and _ .* \(got 'Oh'\)"),
-        ("hit:1_conv:2,2,afraid,A dog,1,Oh, no,5|5,", r":6: 'selfeval' must .* \(got ' no'\)"),
-        ("hit:1_conv:2,2,afraid,A dog,1,Oh,no,", r":6: 'selfeval' must .* \(got 'no'\)"),
-        ("hit:0_conv:1,1,afraid,A dog,1,Oh,5,", r":6: utterance_idx must be 4"),
-        ("hit:1_conv:2,3,afraid,A dog,1,Oh,5,", r":6: utterance_idx must be 2 in hit:1_conv:2 \(got '3'\)"),
-        ("hit:9_conv:2,2,afraid,A dog,1,Oh,5,", r":6: utterance_idx must be 1 in hit:9_conv:2 \(got '2'\)"),
-        ("hit:1_conv:2,2,afraid,A dog,1, ,5,", r":6: 'utterance' must be a text of"),
-        ("hit:1_conv:2,2,afraid,A dog,1,\x07,5,", ":6: a control character"),
-    ],
-)
-def test_damaged_published_rows(tmp_path, row, message):
-    path = published(tmp_path, [*ROWS, row]) / "test.csv"
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_published(path, candidates=True)
-
-
 def test_a_ninth_column_is_not_of_train(tmp_path):
     path = published(tmp_path) / "test.csv"
     with pytest.raises(ValueError, match=r"test\.csv:4: 9 columns instead of 8"):
         read_published(path)
-
-
-def test_damaged_published_files(tmp_path):
-    path = published(tmp_path, []) / "train.csv"
-    with pytest.raises(ValueError, match=":1: no row below the header"):
-        read_published(path)
-    published(tmp_path, header="conv_id,utterance")
-    with pytest.raises(
-        ValueError, match=r":1: no column 'utterance_idx'; the columns are conv_id, utterance"
-    ):
-        read_published(path)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            "a b (1),utterance,speaker",
-            r"sad\.csv:5: 3 columns instead of 4 \(got 'a b \(1\),utterance,speaker'\)",
-        ),
-        (
-            "a b (1),remark,speaker,x",
-            r"sad\.csv:5: 'Type' must be one of .* \(got 'remark'\)",
-        ),
-        ("a b (1),utterance,speaker, ", r"sad\.csv:5: 'Text' must be a text of"),
-        (
-            "c,utterance,speaker,x",
-            r"sad\.csv:5: the rows of .*, in one file \(got 'c'\)",
-        ),
-        (
-            "b,utterance,speaker,x\na b (1),utterance,speaker,x",
-            r"sad\.csv:6: the rows .* \(got 'a b \(1\)'\)",
-        ),
-        ('a b (1),utterance,speaker,"x"y', r"sad\.csv:5: bad quotes \(.*\) \(got 'a b"),
-    ],
-)
-def test_damaged_rows_of_emotions(tmp_path, row, message):
-    raw = by_emotion(tmp_path, [row])
-    with pytest.raises(ValueError, match=message):
-        read(raw)
 
 
 @pytest.mark.parametrize(

@@ -349,14 +349,6 @@ def test_files_are_named_by_all_that_they_depend_on(tmp_path):
     assert len(list((tmp_path / "processed").iterdir())) == 5
 
 
-def test_it_is_loaded_without_parsing(tmp_path):
-    put(tmp_path)
-    first = load(tmp_path)
-    again = load(tmp_path, parser=Trees(stop=0))
-    assert all(same(a, b) for a, b in zip(first, again))
-    assert again.describe() == first.describe()
-
-
 @pytest.mark.parametrize("keep", [True, False])
 def test_parses_are_kept_for_other_settings(tmp_path, keep):
     put(tmp_path)

@@ -56,23 +56,6 @@ def test_validation_of_version_2(tmp_path):
     assert second.context == (("a",), ())  # a blank turn stays
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("Context,Utterance\na,b\n", r":1: no column 'Label'; the columns are Context, Utterance"),
-        ("Context,Utterance,Label\na,b,1\na,b\n", r":3: 2 columns instead of 3 \(got 'a,b'\)"),
-        ('Context,Utterance,Label\n"a\nb",c,2\n', r":2: 'Label' must be one of 1, 1.0, 0, 0.0 \(got '2'\)"),
-        ('Context,Utterance,Label\n"a,b,1\n', r":2: bad quotes \(unexpected end of data"),
-        ("", ":1: the file is empty"),
-    ],
-)
-def test_damaged_files_of_version_2(tmp_path, content, message):
-    path = tmp_path / "train.csv"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message):
-        list(read_train_csv(path))
-
-
 def test_a_long_field(tmp_path):
     path = put_csv(tmp_path / "train.csv", [("word" * 50_000, "a", "1")], TRAIN_COLUMNS)
     limit = csv.field_size_limit()

@@ -164,27 +164,6 @@ def test_splits(tmp_path, parser):
 KINDS = ("ascii", "annotation")
 
 
-@pytest.mark.parametrize(
-    ("log", "links", "message"),
-    [
-        (["[10:00] ann: hi"], LINKS, r"ascii\.txt:1: a line must be '\[hh:mm\] <name> text'"),
-        (LOG, ["1 2"], r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 2'\)"),
-        (LOG, ["1 11 -"], r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 11 -'\)"),
-        (
-            LOG,
-            ["1 " + "9" * 5000 + " -"],
-            r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 99",
-        ),
-        (LOG, ["1 ٢ -"], r"annotation\.txt:1: not 'number number -' of lines from 0 to 10 \(got '1 ٢ -'\)"),
-        (LOG, LINKS[:1], r"ascii\.txt:3: 0 responses can be negatives, fewer than 1"),
-    ],
-)
-def test_damaged_files(tmp_path, parser, log, links, message):
-    put(tmp_path / "raw", log=log, links=links)
-    with pytest.raises(ValueError, match=message):
-        UbuntuIRC(tmp_path, parser=parser)
-
-
 def test_without_files(tmp_path, parser):
     pattern = re.escape("train/*.ascii.txt and *.annotation.txt")
     with pytest.raises(FileNotFoundError, match=f"{pattern} is not in .*irc-disentanglement"):

@@ -250,78 +250,7 @@ def test_samples(tmp_path, parser, name, labels):
         GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[]", r": no object \(got '\[\]'\)"),
-        ("{", ": no JSON: "),
-        ('{"0": {}, "0": {}}', r": no JSON: the key '0' is there 2 times"),
-        (
-            '{"3": {"text_a": "a", "text_b": "b"}}',
-            r": entry '3': 'label' must be one of entailment, not_entailment \(got 'nothing'\)",
-        ),
-        (
-            '{"3": {"text_a": "a", "text_b": 1, "label": "entailment"}}',
-            r": entry '3': 'text_b' must be a text of 1 to 10000 words \(got '1'\)",
-        ),
-        (
-            '{"3": {"text_a": "a", "text_b": "b", "label": "maybe"}}',
-            r": entry '3': 'label' must be one of entailment, not_entailment \(got 'maybe'\)",
-        ),
-        (
-            '{"3": {"text_a": "a", "text_b": " ", "label": "entailment"}}',
-            r": entry '3': 'text_b' must be a text of",
-        ),
-        ('{"3": {"text_a": "\\ud800", "text_b": "b", "label": "entailment"}}', ": half a character"),
-    ],
-)
-def test_damaged_samples(tmp_path, content, message):
-    path = tmp_path / "sample10k-train.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message if message[0] == ":" else message):
-        read_part([path], "rte", "train")
-
-
-HEAD = "index\tsentence1\tsentence2\tlabel"
 STS = "index\tsentence1\tsentence2\tscore"
-ROW = "0\tA dog ran\tA dog runs\tentailment"
-
-
-@pytest.mark.parametrize(
-    ("name", "lines", "message"),
-    [
-        ("rte", [], ":1: the file is empty"),
-        ("rte", [HEAD], ":1: no row below the header"),
-        (
-            "rte",
-            [HEAD.replace("label", "gold"), ROW],
-            ":1: no column 'label'; the columns are index, sentence1",
-        ),
-        ("rte", [HEAD, ROW, ROW + "\tx"], ":3: 5 columns instead of 4"),
-        ("rte", [HEAD, ROW, '1\t"A dog ran'], r":3: 2 columns instead of 4 \(got '1\\t\"A dog"),
-        ("rte", [HEAD, ROW.replace("runs", "\udce9")], r":2: not UTF-8 at byte 18"),
-        (
-            "rte",
-            [HEAD, "0\tA dog ran\t \tentailment"],
-            r":2: 'sentence2' must be a text of 1 to 10000 words \(got ' '\)",
-        ),
-        ("rte", [HEAD, "0\t\tA dog ran\tentailment"], ":2: 'sentence1' must be a text"),
-        (
-            "rte",
-            [HEAD, ROW.replace("entailment", "Entailment")],
-            r":2: 'label' must be one of entailment, not_entailment \(got 'Entailment'\)",
-        ),
-        ("cola", ["x\t1\t\tA dog ran", "x\t2\t\tA dog"], r":2: 'label' must be one of 0, 1 \(got '2'\)"),
-        ("cola", ["x\t1\tA dog ran"], ":1: 3 columns instead of 4"),
-        ("stsb", [STS, "0\ta\tb\t5.001"], r":2: 'score' must be a number within 0 and 5 \(got '5.001'\)"),
-        ("stsb", [STS, "0\ta\tb\t-1"], ":2: 'score' must be a number"),
-        ("stsb", [STS, "0\ta\tb\tnan"], ":2: 'score' must be a number"),
-    ],
-)
-def test_damaged_tables(tmp_path, name, lines, message):
-    path = write(tmp_path, "train.tsv", lines)
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_part([path], name, "train")
 
 
 QQP = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate"

@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, Vocab
 from graphdep.datasets import SICK
@@ -42,19 +41,6 @@ def test_sick_entailment_labels_do_not_depend_on_the_split(tmp_path, parser, wri
     assert single.num_classes == 3
     assert single[0].y.tolist() == [1]
     assert single[0].num_nodes == 14
-
-
-def test_sick_batches(tmp_path, parser, write_sick):
-    rows = [(str(i), "A dog " + "very " * i + "small", "A cat", "3.7", "NEUTRAL") for i in range(1, 40)]
-    dataset = SICK(tmp_path / "sick", "train", parser=parser, raw_from=write_sick(rows))
-    batches = list(DataLoader(dataset, batch_size=32))
-    assert [batch.num_graphs for batch in batches] == [32, 7]
-    assert batches[0].y.shape == (32, 5)
-    assert batches[0].score.shape == (32,)
-    alone = batches[1].to_data_list()[0]
-    assert all(
-        torch.equal(alone[key], dataset[32][key]) for key in ("governor_index", "input_ids", "y", "pair")
-    )
 
 
 def test_sick_vocabulary_is_of_the_training_split(tmp_path, parser, write_sick):
@@ -185,9 +171,3 @@ def test_read_sick_reads_or_refuses(tmp_path_factory, edits):
     else:
         assert pairs
         assert all(1 <= pair.score <= 5 and pair.label in SICK.labels for pair in pairs)
-
-
-def test_a_slice_describes_itself(tmp_path, parser, write_sick):
-    dataset = SICK(tmp_path / "sick", "train", parser=parser, raw_from=write_sick())
-    assert dataset[:1].describe()["examples"] == 1
-    assert dataset[:1].describe()["words"] < dataset.describe()["words"]

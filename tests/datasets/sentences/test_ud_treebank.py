@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from torch_geometric.loader import DataLoader
 
 from graphdep import ConlluError, RelationVocab, Vocab
 from graphdep.datasets import UDTreebank
@@ -65,12 +64,6 @@ def test_ud_treebank_learns_the_labels_of_its_graphs(tmp_path):
     basic = UDTreebank(tmp_path / "ud", "val", raw_from=raw, relations=dataset.relations)
     assert basic.relations.learned == dataset.relations.learned
     assert UDTreebank(tmp_path / "ud", "val", raw_from=raw).relations == relations
-
-
-def test_ud_treebank_batches(tmp_path):
-    batch = next(iter(DataLoader(UDTreebank(tmp_path / "ud", raw_from=RAW), batch_size=6)))
-    assert batch.num_graphs == 6
-    assert batch.num_nodes == 48
 
 
 def test_ud_treebank_without_training_file(tmp_path):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,16 +75,6 @@ def test_unknown_labels_and_none(root):
     assert test.describe()["unknown_labels"] == 0
     assert Corpus(root, "val", "gold", labels=("barks", "bites")).y.tolist() == [0]
     assert Corpus(root, "train", "gold")[1:].describe()["examples"] == 2
-
-
-def test_from_a_processed_file(root):
-    made = Corpus(root, "val", "gold")
-    Again = type("Corpus", (Corpus,), {"read": None, "__module__": Corpus.__module__})
-    Again.__qualname__ = Corpus.__qualname__
-    loaded = Again(root, "val", "gold")
-    assert loaded.describe() == made.describe()
-    assert (loaded.labels, loaded.num_spans) == (made.labels, 2)
-    assert pickle.loads(pickle.dumps(made)).num_spans == 2
 
 
 def test_a_parser_and_the_vocabulary(root, parser):
