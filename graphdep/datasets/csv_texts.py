@@ -11,13 +11,20 @@ from typing import Any, Unpack
 
 import torch
 
-from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
-from graphdep.datasets.base.raw import OwnFiles, row_error
-from graphdep.datasets.base.rows import Label, TextRow, check_seed, check_suffix, drawn_part, read_text_rows
+from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, ParsedOptions, TextDataset
+from graphdep.datasets.base.raw import OwnFiles, placed, row_error
+from graphdep.datasets.base.rows import (
+    Label,
+    TextRow,
+    check_suffix,
+    drawn_part,
+    learned_names,
+    read_text_rows,
+)
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import Parser, WordLimit
 
 GOALS = ("classification", "regression")
@@ -98,7 +105,7 @@ class CSVTexts(OwnFiles, TextDataset):
         self.take_files(train, val, test, options.get("raw_from"))
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
-        self.val_fraction, self.seed = val_fraction, check_seed(seed)
+        self.val_fraction, self.seed = val_fraction, seed
         self.word_limit = WordLimit(max_words, truncate)
         self._check_options(labels)
         self.learns_labels = labels is None and goal == "classification"
@@ -121,9 +128,7 @@ class CSVTexts(OwnFiles, TextDataset):
         rows = read_text_rows(path, columns)
         if "val" in self.files or split == "test":
             return rows
-        if len(rows) < 2:
-            raise row_error(path, rows[0].line, "the only row: 'val' cannot be drawn from it, give a file")
-        drawn = drawn_part(len(rows), self.val_fraction, self.seed)
+        drawn = drawn_part(len(rows), self.val_fraction, self.seed, rows[0].place, "rows")
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
     def texts(self) -> list[tuple[str, ...]]:
@@ -178,10 +183,8 @@ class CSVTexts(OwnFiles, TextDataset):
             raise ValueError(f"'text_columns' must name one or two columns (got {list(self.text_columns)})")
         if self.label_column in self.text_columns:
             raise ValueError(f"'label_column' must be no column of texts (got {self.label_column!r})")
-        if self.goal not in GOALS:
-            raise ValueError(f"'goal' must be one of {', '.join(GOALS)} (got {self.goal!r})")
-        if not 0 < self.val_fraction < 1:
-            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.val_fraction})")
+        check_choice("goal", self.goal, GOALS)
+        DrawnVal(self.val_fraction, self.seed)  # checks them
         if self.goal == "regression" and labels:
             raise ValueError(f"'labels' are for goal='classification' (got {list(labels)})")
         for name, path in self.files.items():
@@ -199,10 +202,7 @@ def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
         if type(label) is not type(labels[0]):
             kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
             raise row_error(row.path, row.line, f"{column!r} is {kinds}", repr(label))
-    classes = sorted(set(labels))
-    if len(classes) < 2:
-        raise row_error(rows[0].path, rows[0].line, f"all rows have the same {column!r}", repr(classes[0]))
-    return tuple(classes)
+    return tuple(learned_names(labels, f"{rows[0].place}: {column!r}"))
 
 
 def _some(labels: Sequence[Label]) -> str:
@@ -282,11 +282,10 @@ def _family(
     text: str | Sequence[str] | None, words: str | None, spans: str | None, label: str
 ) -> tuple[dict[str, str], Callable[..., ParsedDataset]]:
     """The columns that are read, by their names in our files, and what makes a dataset of these."""
-    if (text is None) == (words is None):
-        raise ValueError(f"either 'text' or 'words' must name columns (got {text!r} and {words!r})")
+    if (text is None) == (words is None) or (spans is not None and not isinstance(text or "", str)):
+        one = "either 'text' or 'words' must name columns, one column where there are 'spans'"
+        raise ValueError(f"{one} (got {text!r} and {words!r})")
     if spans is not None:
-        if text is not None and not isinstance(text, str):
-            raise ValueError(f"'text' must name one column where there are 'spans' (got {list(text)})")
         ours, theirs = ("text", text) if words is None else ("words", words)
         return {ours: str(theirs), "spans": spans, "label": label}, OwnSpans
     if words is not None:
@@ -315,13 +314,10 @@ def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
                 f"splits={{'train': 'train', 'val': {strange[0]!r}}}"
             )
         splits = {ours[name]: name for name in data}
-    for name, theirs in splits.items():
-        if name not in SPLITS:
-            raise ValueError(f"'splits' are of {', '.join(SPLITS)} (got {name!r})")
+    for name, theirs in {**splits, "train": splits.get("train")}.items():
+        check_choice("splits", name, SPLITS)
         if theirs not in data:
-            raise ValueError(f"no split {theirs!r} for {name!r}; there are {there}")
-    if "train" not in splits:
-        raise ValueError(f"no split to train on; there are {there}")
+            raise ValueError(f"no split {theirs or 'to train on'!r} for {name!r}; there are {there}")
     return {name: data[theirs] for name, theirs in splits.items()}
 
 
@@ -347,10 +343,12 @@ def _lines(split: str, rows: Any, columns: Mapping[str, str]) -> Iterator[str]:
             ours: _named(value, names[theirs], f"{place}: {theirs!r}")
             for (ours, theirs), value in zip(columns.items(), row)
         }
-        try:
-            yield json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{place}: {error} (got {str(values)[:80]!r})") from None
+        with placed(place, value=values):
+            try:
+                line = json.dumps(values, ensure_ascii=False, allow_nan=False)
+            except TypeError as error:  # of a value that JSON cannot hold
+                raise ValueError(error) from None
+        yield f"{line}\n"
 
 
 def _class_names(feature: Any) -> list[str] | None:

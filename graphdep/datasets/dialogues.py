@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from abc import abstractmethod
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -18,7 +17,19 @@ from torch_geometric.data import Data
 
 from graphdep.data.node_table import join_utterances, utterance_data
 from graphdep.datasets.base.parsed import Example, SavedOptions, TextDataset
-from graphdep.datasets.base.raw import check_words, choose_layout, read_csv, read_lines, row_error
+from graphdep.datasets.base.raw import (
+    ANY,
+    NUMBER,
+    TEXT,
+    check_forms,
+    choose_layout,
+    expect,
+    like,
+    one_of,
+    read_lines,
+    read_table,
+)
+from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence, check_roots, truncate
 from graphdep.vocab.pieces import PieceVocab
@@ -120,14 +131,9 @@ class DialogueDataset(TextDataset):
         vocab: Vocab | None = None,
         **options: Any,
     ) -> None:
-        if max_turns < 1:
-            raise ValueError(f"'max_turns' must be at least 1 (got {max_turns})")
-        if max_words < 1:
-            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
-        if overlap not in ("keep", "drop"):
-            raise ValueError(f"'overlap' must be 'keep' or 'drop' (got {overlap!r})")
-        if overlap == "drop" and split == "train":
-            raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+        check_least("max_turns", max_turns, 1)
+        check_least("max_words", max_words, 1)
+        check_overlap(overlap, split)
         if pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab):
             raise ValueError(f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
         check_roots(roots)
@@ -343,6 +349,13 @@ class _Known:
             self.pairs.update(pairwise(texts))
 
 
+def check_overlap(overlap: str, split: str) -> None:
+    """Raises :class:`ValueError` if what overlaps with training cannot be left out of a split."""
+    check_choice("overlap", overlap, ("keep", "drop"))
+    if overlap == "drop" and split == "train":
+        raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+
+
 def _normalised(text: str) -> str:
     """A text without case and white space, which differ between copies of one dialogue."""
     return "".join(text.casefold().split())
@@ -447,16 +460,15 @@ def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
     """The dialogues of a raw file, one a line, with a warning where the files of labels do not fit.
 
     Raises:
-        ValueError: If a line is damaged, with file, line and value, or a file of labels has another number of
-            lines.
+        ValueError: If a line is damaged or a file of labels has another number of lines.
     """
     lines = list(read_lines(path, repairs=_REPAIRS))
     dialogues = [_turns(path, line, text) for line, text in lines]
     odd: list[list[str]] = [[] for _ in dialogues]
     for file in labels:
         counts = [_count(file, line, text) for line, text in read_lines(file)]
-        if len(counts) != len(dialogues):
-            raise row_error(file, len(counts), f"the last line, but {path.name} has {len(dialogues)} lines")
+        message = f"the last line, but {path.name} has {len(dialogues)} lines"
+        expect(len(counts) == len(dialogues), file, len(counts), message)
         for turns, count, found in zip(dialogues, counts, odd):
             if count != len(turns):
                 found.append(f"{count} labels in {file.name}")
@@ -468,37 +480,35 @@ def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
 
 def _turns(path: Path, line: int, text: str) -> list[str]:
     turns = [turn.strip() for turn in text.split(END)]
-    if turns.pop():
-        raise row_error(path, line, f"the last turn does not end with {END}", text[-40:])
-    if not turns:
-        raise row_error(path, line, "no dialogue", text)
-    if "" in turns:
-        raise row_error(path, line, f"turn {turns.index('') + 1} is empty", text)
-    for number, turn in enumerate(turns, start=1):
-        check_words(path, line, f"turn {number}", turn)
+    right = not turns.pop() and bool(turns)
+    expect(right, path, line, f"a dialogue must be turns that each end with {END}", text[-40:])
+    numbered = {f"turn {number}": turn for number, turn in enumerate(turns, 1)}
+    check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, TEXT))
     return turns
 
 
 def _count(path: Path, line: int, text: str) -> int:
-    labels = text.split()
-    for label in labels:
-        if not (label.isascii() and label.isdigit()):
-            raise row_error(path, line, "labels must be whole numbers", label)
-    return len(labels)
+    """How many labels a line has."""
+    check_forms(f"{path}:{line}", {"labels": text}, {"labels": _NUMBERS})
+    return len(text.split())
 
 
+_NUMBERS = like("whole numbers", r"[0-9\s]*")
 LAYOUTS = ("published", "by-emotion")
 EMPATHETIC_NAMES = {"train": "train", "val": "valid", "test": "test"}
-HEADER = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
-EMOTION_HEADER = ("Dialog_ID", "Type", "Actor", "Text")
+_SHIFTED = "(is there a comma in a text?)"
+# A stray comma shifts the columns after it.
+COLUMNS = {
+    "conv_id": ANY,
+    "utterance_idx": NUMBER,
+    "speaker_idx": like(f"a whole number {_SHIFTED}", "[0-9]+"),
+    "utterance": TEXT,
+    "selfeval": like(f"digits, | and _ {_SHIFTED}", "[0-9|_]*"),
+}
+EMOTION_COLUMNS = {"Dialog_ID": ANY, "Type": one_of("situation", "utterance"), "Text": ANY}
 EMOTIONS = """afraid angry annoyed anticipating anxious apprehensive ashamed caring confident content
 devastated disappointed disgusted embarrassed excited faithful furious grateful guilty hopeful impressed
 jealous joyful lonely nostalgic prepared proud sad sentimental surprised terrified trusting""".split()
-# What columns around the utterance look like.
-_FORMS = (
-    ("speaker_idx", re.compile("[0-9]+"), "a whole number"),
-    ("selfeval", re.compile("[0-9|_]*"), "digits, | and _"),
-)
 
 
 class EmpatheticDialogues(DialogueDataset):
@@ -602,46 +612,14 @@ def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
         path: The file.
         candidates: Whether rows may have a ninth column, of candidates, as in val and test. It is not used.
             (default: :obj:`False`)
-
-    Raises:
-        ValueError: If a row is damaged, or those of a dialogue do not follow one another, with file, line
-            and value.
     """
     dialogues: dict[str, Dialogue] = {}
-    last = None
-    for line, row, text in _published_rows(path, candidates):
-        conversation, number = row[0], row[1]
-        if conversation != last:
-            _check_new(path, line, conversation, dialogues)
-            dialogues[conversation] = Dialogue([])
-            last = conversation
-        turns = dialogues[conversation].turns
-        if number != str(len(turns) + 1):
-            raise row_error(path, line, f"utterance_idx must be {len(turns) + 1} in {conversation}", number)
-        turns.append(_turn(path, line, row[5].replace("_comma_", ","), text))
+    for line, (name, number, _, text, _) in read_table(path, COLUMNS, separator=",", extra=int(candidates)):
+        turns = dialogues.setdefault(name, Dialogue([])).turns
+        message = f"utterance_idx must be {len(turns) + 1} in {name}"
+        expect(number == str(len(turns) + 1), path, line, message, number)
+        turns.append(text.replace("_comma_", ",").strip())
     return list(dialogues.values())
-
-
-def _published_rows(path: Path, candidates: bool) -> Iterator[tuple[int, list[str], str]]:
-    """Rows of eight columns, or nine with candidates."""
-    lines = read_lines(path)
-    _check_header(path, next(lines)[1], HEADER)
-    empty = True
-    for line, text in lines:
-        empty = False
-        row = text.split(",")
-        if len(row) not in (len(HEADER), len(HEADER) + candidates):
-            raise row_error(
-                path, line, f"{len(row)} columns separated by commas instead of {len(HEADER)}", text
-            )
-        # A stray comma shifts the columns after it.
-        for column, form, what in _FORMS:
-            value = row[HEADER.index(column)]
-            if not form.fullmatch(value):
-                raise row_error(path, line, f"{column} must be {what}; is there a comma in a text?", value)
-        yield line, row, text
-    if empty:
-        raise row_error(path, 1, "no row below the header")
 
 
 def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | None]:
@@ -653,73 +631,37 @@ def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | N
         The dialogues, and how many others are in no split; :obj:`None` where a list is not there.
 
     Raises:
-        ValueError: If a row is damaged, or a dialogue is missing, twice there, in two splits or in pieces,
-            with file, line and value.
+        ValueError: If a dialogue is missing, twice there, in two splits or in pieces, with file, line and
+            value.
     """
     found: dict[str, list[str]] = {}
     for path in emotions:
         _add_emotion(path, found)
     dialogues: dict[str, Dialogue] = {}
     for line, name in read_lines(ids):
-        if not found.get(name):
-            raise row_error(ids, line, f"no dialogue of that id in the {len(emotions)} other files", name)
-        if name in dialogues:
-            raise row_error(ids, line, "the id is twice there", name)
+        where = "twice here" if name in dialogues else f"in none of the {len(emotions)} other files"
+        expect(name not in dialogues and bool(found.get(name)), ids, line, f"the id is {where}", name)
         dialogues[name] = Dialogue(found[name])
     named, lists = set(dialogues), [ids.with_name(_ids_file(split)) for split in EMPATHETIC_NAMES]
     others = [path for path in lists if path != ids and path.is_file()]
     for path in others:
         names = dict(read_lines(path))
         for line, name in names.items():
-            if name in dialogues:
-                raise row_error(path, line, f"the id is in {ids.name}, too", name)
+            expect(name not in dialogues, path, line, f"the id is in {ids.name}, too", name)
         named.update(names.values())
     return list(dialogues.values()), len(found.keys() - named) if len(others) == len(lists) - 1 else None
 
 
 def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
     """Adds the turns of the dialogues of one emotion."""
-    own: set[str] = set()
     last = None
-    for line, row in _emotion_rows(path):
-        if len(row) != len(EMOTION_HEADER):
-            raise row_error(path, line, f"{len(row)} columns instead of {len(EMOTION_HEADER)}", ",".join(row))
-        name, kind, _, text = row
-        if kind not in ("situation", "utterance"):
-            raise row_error(path, line, "Type must be situation or utterance", kind)
-        if name in found and name not in own:
-            raise row_error(path, line, "a dialogue of that id is in another file, too", name)
-        if name != last:
-            _check_new(path, line, name, own)
-            last = name
-        own.add(name)
-        turns = found.setdefault(name, [])
+    for line, (name, kind, text) in read_table(path, EMOTION_COLUMNS, separator=",", quoted=True, empty=True):
+        message = "the rows of a dialogue must follow one another, in one file"
+        expect(name == last or name not in found, path, line, message, name)
+        last, turns = name, found.setdefault(name, [])
         if kind == "utterance":
-            turns.append(_turn(path, line, text.replace("\n", " "), text))
-
-
-def _emotion_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """The rows below the header, each with the line on which it starts: a quoted text may have several."""
-    rows = read_csv(path)
-    _check_header(path, ",".join(rows[0][1]), EMOTION_HEADER)
-    return rows[1:]
-
-
-def _check_new(path: Path, line: int, name: str, seen: Container[str]) -> None:
-    if name in seen:
-        raise row_error(path, line, "the rows of a dialogue must follow one another", name)
-
-
-def _check_header(path: Path, first: str, columns: tuple[str, ...]) -> None:
-    if first != ",".join(columns):
-        raise row_error(path, 1, f"the header must be {','.join(columns)}", first)
-
-
-def _turn(path: Path, line: int, utterance: str, row: str) -> str:
-    if not utterance.strip():
-        raise row_error(path, line, "the utterance is empty", row)
-    check_words(path, line, "the utterance", utterance)
-    return utterance.strip()
+            check_forms(f"{path}:{line}", {"Text": text}, {"Text": TEXT})
+            turns.append(text.replace("\n", " ").strip())
 
 
 def _ids_file(split: str) -> str:

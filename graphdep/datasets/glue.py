@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import logging
 import os
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -16,12 +14,22 @@ from typing import Any, NamedTuple, Unpack
 import torch
 
 from graphdep.datasets.base.parsed import Example, ParsedOptions, TextDataset
-from graphdep.datasets.base.raw import check_words, read_lines, row_error
+from graphdep.datasets.base.raw import (
+    ANY,
+    MAYBE_TEXT,
+    TEXT,
+    Form,
+    check_forms,
+    expect,
+    like,
+    one_of,
+    read_json,
+    read_table,
+)
 from graphdep.datasets.base.rows import Draw, spread_rows
 from graphdep.datasets.sentences import DEV_IDS, read_dev_ids, read_mrpc
-from graphdep.io.files import has_half_character, unique_keys
-from graphdep.io.limits import MAX_WORDS
-from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.io.limits import check_choice
+from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
 logger = logging.getLogger("graphdep.datasets")
@@ -30,7 +38,7 @@ _DATA = "https://dl.fbaipublicfiles.com/glue/data"
 # The official QQP.zip has some two dozen such rows; more are another file.
 MAX_BROKEN = 100
 MAX_SCORE = 5
-_SCORE = re.compile(r"[0-9](\.[0-9]{1,20})?")
+_SCORE = like(f"a number within 0 and {MAX_SCORE}", r"[0-4](\.[0-9]{1,20})?|5(\.0{1,20})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _COLA = ("source", "label", "mark", "sentence")
 _JSON_TEXTS = ("text_a", "text_b")
@@ -69,6 +77,20 @@ class GLUECorpus:
     may_be_empty: bool = False
     may_be_broken: bool = False
     index: str = "index"
+
+    @property
+    def text_form(self) -> Form:
+        """What a text must be."""
+        return MAYBE_TEXT if self.may_be_empty else TEXT
+
+    @property
+    def label_form(self) -> Form:
+        """What a label must be."""
+        return one_of(*self.labels) if self.labels else _SCORE
+
+    def number(self, label: str) -> int | float:
+        """The number of a label, or the score."""
+        return self.labels.index(label) if self.labels else float(label)
 
 
 _PAIR, _BINARY, _RTE = ("sentence1", "sentence2"), ("0", "1"), ("entailment", "not_entailment")
@@ -142,16 +164,13 @@ def read_part(paths: Sequence[Path], name: str, part: str) -> list[GLUERow]:
 
     Control characters, of which CoLA has some, are white space. A row of a test file stands where its index
     says, counted from 0, and none is left out: an answer to it is known by its place.
-
-    Raises:
-        ValueError: If a row is damaged, with file, line (of JSON the entry) and value.
     """
     corpus, (first, *others) = CORPORA[name], paths
     if name == "mrpc" and first.name != "test.tsv":
         return _read_mrpc(first, others, part)
     if first.suffix == ".json":
-        return _read_sample(first, corpus)
-    header = _COLA if name == "cola" and part != "test" else None
+        return list(_read_sample(first, corpus))
+    header = _COLA if name == "cola" and part != "test" else True
     return [row for path in paths for row in _read_table(path, corpus, part, header)]
 
 
@@ -185,94 +204,30 @@ def _read_mrpc(path: Path, dev_ids: Sequence[Path], part: str) -> list[GLUERow]:
     return [GLUERow(pair.sentences, None if part == "test" else pair.label) for pair in pairs]
 
 
-def _read_table(
-    path: Path, corpus: GLUECorpus, part: str, header: tuple[str, ...] | None
-) -> Iterator[GLUERow]:
-    """The rows of a table, whose first line is the header unless that is given."""
+def _read_table(path: Path, corpus: GLUECorpus, part: str, header: bool | Sequence[str]) -> Iterator[GLUERow]:
     test = part.startswith("test")
-    label_column = None if test else corpus.label
-    columns = [*corpus.texts, *([corpus.index] if test else []), *([label_column] if label_column else [])]
-    max_broken = MAX_BROKEN if corpus.may_be_broken and not test else 0
-    for number, (line, row) in enumerate(_columns(path, columns, header, max_broken)):
-        if test and row[len(corpus.texts)] != str(number):
-            raise row_error(path, line, f"{corpus.index} must be {number}", row[len(corpus.texts)])
-        texts = tuple(text.strip() for text in row[: len(corpus.texts)])
-        for column, text in zip(corpus.texts, texts):
-            if not text and not corpus.may_be_empty:
-                raise row_error(path, line, f"{column} is empty", text)
-            check_words(path, line, column, text)
-        error = functools.partial(row_error, path, line)
-        yield GLUERow(texts, None if label_column is None else _label(corpus, row[-1], error))
+    columns = dict.fromkeys(corpus.texts, corpus.text_form)
+    if test:
+        columns[corpus.index] = ANY
+    elif corpus.label:
+        columns[corpus.label] = corpus.label_form
+    broken = MAX_BROKEN if corpus.may_be_broken and not test else 0
+    rows = read_table(path, columns, header=header, broken=broken, control=" ")
+    for number, (line, (*texts, last)) in enumerate(rows):
+        expect(not test or last == str(number), path, line, f"{corpus.index} must be {number}", last)
+        yield GLUERow(tuple(map(str.strip, texts)), None if test else corpus.number(last))
 
 
-def _columns(
-    path: Path, columns: Sequence[str], header: Sequence[str] | None, max_broken: int
-) -> Iterator[tuple[int, list[str]]]:
-    """Some columns of each row, with its line number; there is no quoting."""
-    lines = read_lines(path, control=" ")
-    names = header or next(lines)[1].split("\t")
-    for column in columns:
-        if column not in names:
-            raise row_error(path, 1, f"the header has no column {column!r}", " ".join(names))
-    places, broken, empty = [names.index(column) for column in columns], [], True
-    for line, text in lines:
-        row, empty = text.split("\t"), False
-        if len(row) == len(names):
-            yield line, [row[place] for place in places]
-            continue
-        broken.append(line)
-        if len(broken) > max_broken:
-            so_far = f", as on {max_broken} lines before" if max_broken else ""
-            message = f"{len(row)} tab-separated columns instead of {len(names)}{so_far}"
-            raise row_error(path, line, message, text)
-    if empty:
-        raise row_error(path, 1, "no row below the header")
-    if broken:
-        logger.warning(
-            "%s: %d lines are no rows of %d columns and are left out, as every reader of QQP does: %s",
-            *(path, len(broken), len(names), ", ".join(map(str, broken))),
-        )
-
-
-def _label(corpus: GLUECorpus, text: str, error: Callable[[str, str], ValueError]) -> int | float:
-    if corpus.labels:
-        if text not in corpus.labels:
-            raise error(f"{corpus.label} must be one of {', '.join(corpus.labels)}", text)
-        return corpus.labels.index(text)
-    if not _SCORE.fullmatch(text) or float(text) > MAX_SCORE:
-        raise error(f"{corpus.label} must be a number within 0 and {MAX_SCORE}", text)
-    return float(text)
-
-
-def _read_sample(path: Path, corpus: GLUECorpus) -> list[GLUERow]:
+def _read_sample(path: Path, corpus: GLUECorpus) -> Iterator[GLUERow]:
     """One object of numbered entries, ``{"0": {"text_a": ..., "text_b": ..., "label": ...}, ...}``."""
-    try:
-        entries = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=unique_keys)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: no JSON in UTF-8 ({error})") from None
-    if not isinstance(entries, dict) or not entries:
-        raise ValueError(f"{path}: no object of entries (got {str(entries)[:80]!r})")
-    return [_sample_row(path, corpus, key, entry) for key, entry in entries.items()]
-
-
-def _sample_row(path: Path, corpus: GLUECorpus, key: str, entry: Any) -> GLUERow:
-    def error(message: str, value: object) -> ValueError:
-        return ValueError(f"{path}: entry {key!r}: {message} (got {str(value)[:80]!r})")
-
     columns = _JSON_TEXTS[: len(corpus.texts)]
-    if not isinstance(entry, dict) or not all(
-        isinstance(entry.get(column), str) for column in (*columns, "label")
-    ):
-        raise error(f"no object of the strings {', '.join((*columns, 'label'))}", entry)
-    texts = tuple(_CONTROL.sub(" ", entry[column]).strip() for column in columns)
-    for column, text in zip(columns, texts):
-        if has_half_character(text):
-            raise error(f"{column} has half a character", ascii(text))
-        if not text and not corpus.may_be_empty:
-            raise error(f"{column} is empty", entry[column])
-        if not WordLimit().holds(text):
-            raise error(f"{column} has more than {MAX_WORDS} words", text)
-    return GLUERow(texts, _label(corpus, entry["label"], error))
+    forms = {**dict.fromkeys(columns, corpus.text_form), "label": corpus.label_form}
+    entries = read_json(path)
+    check_forms(str(path), entries, {})
+    for key, entry in entries.items():
+        check_forms(f"{path}: entry {key!r}", entry, forms)
+        texts = tuple(_CONTROL.sub(" ", entry[column]).strip() for column in columns)
+        yield GLUERow(texts, corpus.number(entry["label"]))
 
 
 VAL_FROM = ("train", "dev")
@@ -353,10 +308,8 @@ class GLUE(TextDataset):
         val_from: str = "train",
         **options: Unpack[ParsedOptions],
     ) -> None:
-        if name not in CORPORA:
-            raise ValueError(f"'name' must be one of {', '.join(CORPORA)} (got {name!r})")
-        if val_from not in VAL_FROM:
-            raise ValueError(f"'val_from' must be one of {', '.join(VAL_FROM)} (got {val_from!r})")
+        check_choice("name", name, CORPORA)
+        check_choice("val_from", val_from, VAL_FROM)
         self.name, self.val_from, self.glue_corpus = name, val_from, CORPORA[name]
         if name == "ax":
             self.splits = ("test",)
@@ -444,10 +397,12 @@ class GLUE(TextDataset):
 
 
 def _check_ids(options: ParsedOptions) -> None:
-    if options.get("vocab") is None and options.get("tokens") is None:
-        raise ValueError("'vocab' or 'tokens' must be given: 'ax' has no training split to take words from")
-    if options.get("arcs", "basic") != "basic" and options.get("relations") is None:
-        raise ValueError("'relations' must be given: 'ax' has no training split to learn them from")
+    words = options.get("vocab") is not None or options.get("tokens") is not None
+    if not words or (options.get("arcs", "basic") != "basic" and options.get("relations") is None):
+        raise ValueError(
+            "'vocab' or 'tokens' must be given, and for other 'arcs' than 'basic' 'relations': 'ax' has no "
+            "training split to learn them from"
+        )
 
 
 class CoLA(GLUE):

@@ -19,6 +19,7 @@ from graphdep.data.node_table import EncodedUtterance, NodeType
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.store import sentence_of
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, check_roots
@@ -150,8 +151,7 @@ def positive_dialogues(
     Raises:
         ValueError: If :obj:`short_context` is below 1, or the dataset has no right response.
     """
-    if short_context < 1:
-        raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
+    check_least("short_context", short_context, 1)
     store, own = dataset._store, {*dataset.indices()}
     dialogues = {
         (*pair.context.tolist(), pair.response)
@@ -278,8 +278,7 @@ class PostTrainingDataset(Dataset):
         transform: Callable[[Data], Data] | None = None,
     ) -> None:
         check_roots(roots)
-        if short_context < 1:
-            raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
+        check_least("short_context", short_context, 1)
         if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
             raise ValueError(f"'shares' must be three probabilities that sum to 1 (got {shares})")
         super().__init__(transform=transform)

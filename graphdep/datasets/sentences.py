@@ -16,25 +16,40 @@ from torch import Tensor
 
 from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import (
-    check_words,
+    BINARY,
+    NUMBER,
+    TEXT,
+    Form,
+    check_forms,
+    check_new,
+    check_one,
     choose_layout,
+    expect,
+    like,
+    one_of,
     read_lines,
     read_table,
-    row_error,
     seen_files,
 )
 from graphdep.datasets.base.rows import spread_rows
+from graphdep.io.limits import check_choice
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import FLAT
 
-SICK_HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 SICK_LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
 SICK_FILES = {"train": "SICK_train.txt", "val": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
 CLASSES = 5
-_SCORE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
-_PAIR = re.compile(r"[0-9]{1,18}")
+SICK_COLUMNS = {
+    "pair_ID": NUMBER,
+    "sentence_A": TEXT,
+    "sentence_B": TEXT,
+    "relatedness_score": like(
+        f"a number within 1 and {CLASSES}", r"0{0,2}([1-4](\.[0-9]{1,20})?|5(\.0{1,20})?)"
+    ),
+    "entailment_judgment": one_of(*SICK_LABELS),
+}
 
 
 class SICK(TextDataset):
@@ -88,8 +103,7 @@ class SICK(TextDataset):
         parser: str | Parser = "bundled",
         **options: Unpack[ParsedOptions],
     ) -> None:
-        if task not in self.tasks:
-            raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
+        check_choice("task", task, self.tasks)
         self.task = task
         super().__init__(root, split, parser, **options)
 
@@ -147,12 +161,7 @@ def relatedness_target(score: float) -> Tensor:
             \lfloor r \rfloor - r + 1 & i = \lfloor r \rfloor \\
             0 & \text{otherwise}
         \end{cases}
-
-    Raises:
-        ValueError: If the score is not within 1 and 5.
     """
-    if not 1 <= score <= CLASSES:
-        raise ValueError(f"'score' must be within 1 and {CLASSES} (got {score!r})")
     target = torch.zeros(CLASSES)
     grade = math.floor(score)
     target[grade - 1] = grade - score + 1
@@ -162,40 +171,19 @@ def relatedness_target(score: float) -> Tensor:
 
 
 def read_sick(path: Path) -> list[Pair]:
-    """The pairs of a raw file.
-
-    Raises:
-        ValueError: If a row is damaged, with file, line and value.
-    """
+    """The pairs of a raw file."""
     pairs: list[Pair] = []
     line_of: dict[int, int] = {}
-    for line, row in read_table(path, SICK_HEADER):
-        pair = _pair(path, line, row)
-        if pair.pair in line_of:
-            raise row_error(path, line, f"duplicate pair_ID, first on line {line_of[pair.pair]}", row[0])
-        line_of[pair.pair] = line
-        pairs.append(pair)
+    for line, (number, first, second, score, label) in read_table(path, SICK_COLUMNS):
+        check_new(path, line, "pair_ID", int(number), line_of)
+        pairs.append(Pair(int(number), (first, second), float(score), label))
     return pairs
-
-
-def _pair(path: Path, line: int, row: list[str]) -> Pair:
-    number, first, second, score, label = row
-    if not _PAIR.fullmatch(number):
-        raise row_error(path, line, "pair_ID must be a number", number)
-    for name, text in zip(SICK_HEADER[1:3], (first, second)):
-        if not text.strip():
-            raise row_error(path, line, f"{name} is empty", text)
-        check_words(path, line, name, text)
-    if not _SCORE.fullmatch(score) or not 1 <= float(score) <= CLASSES:
-        raise row_error(path, line, f"relatedness_score must be a number within 1 and {CLASSES}", score)
-    if label not in SICK_LABELS:
-        raise row_error(path, line, f"entailment_judgment must be one of {', '.join(SICK_LABELS)}", label)
-    return Pair(int(number), (first, second), float(score), label)
 
 
 logger = logging.getLogger("graphdep.datasets")
 
-MRPC_HEADER = ("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String")
+_IDS = {"#1 ID": NUMBER, "#2 ID": NUMBER}
+MRPC_COLUMNS = {"Quality": BINARY, **_IDS, "#1 String": TEXT, "#2 String": TEXT}
 MRPC_LABELS = ("no paraphrase", "paraphrase")
 TRAIN, TEST = "msr_paraphrase_train.txt", "msr_paraphrase_test.txt"
 MRPC_FILES = {
@@ -207,7 +195,6 @@ DEV_IDS = ("mrpc_dev_ids.tsv", "dev_ids.tsv", "glue_dev_ids.tsv")
 _TENTH = 10
 # In the published training file one apostrophe is this control character.
 _REPAIRS = {"\x12": "'"}
-_ID = re.compile(r"[0-9]{1,18}")
 Ids = tuple[int, int]
 
 
@@ -332,49 +319,25 @@ class Paraphrase(NamedTuple):
 
 
 def read_mrpc(path: Path) -> list[Paraphrase]:
-    """The pairs of a raw file.
-
-    Raises:
-        ValueError: If a row is damaged, with file, line and value.
-    """
-    pairs = []
+    """The pairs of a raw file."""
+    pairs: list[Paraphrase] = []
     line_of: dict[Ids, int] = {}
-    for line, (quality, *ids, first, second) in read_table(path, MRPC_HEADER, repairs=_REPAIRS):
-        if quality not in ("0", "1"):
-            raise row_error(path, line, "Quality must be 0 or 1", quality)
-        pair = _new_ids(path, line, ids, line_of)
-        for name, text in zip(MRPC_HEADER[3:], (first, second)):
-            if not text.strip():
-                raise row_error(path, line, f"{name} is empty", text)
-            check_words(path, line, name, text)
+    for line, (quality, *ids, first, second) in read_table(path, MRPC_COLUMNS, repairs=_REPAIRS):
+        pair = int(ids[0]), int(ids[1])
+        check_new(path, line, "pair of IDs", pair, line_of)
         pairs.append(Paraphrase(int(quality), pair, (first.strip(), second.strip())))
     return pairs
 
 
 def read_dev_ids(path: Path, pairs: list[Paraphrase]) -> set[Ids]:
-    """The pairs of a file of IDs, two a line, all of which the training file must have.
-
-    Raises:
-        ValueError: If a line is damaged, with file, line and value.
-    """
+    """The pairs of a file of IDs, two a line, all of which the training file must have."""
     known = {pair.ids for pair in pairs}
     line_of: dict[Ids, int] = {}
-    for line, row in read_table(path, MRPC_HEADER[1:3], header=False):
-        if _new_ids(path, line, row, line_of) not in known:
-            raise row_error(path, line, f"{TRAIN} has no such pair", " ".join(row))
-    return set(line_of)
-
-
-def _new_ids(path: Path, line: int, row: list[str], line_of: dict[Ids, int]) -> Ids:
-    """The IDs of a pair, noted in ``line_of``, where they must not be yet."""
-    for name, number in zip(MRPC_HEADER[1:3], row):
-        if not _ID.fullmatch(number):
-            raise row_error(path, line, f"{name} must be a number", number)
-    ids = int(row[0]), int(row[1])
-    if ids in line_of:
-        raise row_error(path, line, f"duplicate pair, first on line {line_of[ids]}", " ".join(row))
-    line_of[ids] = line
-    return ids
+    for line, (first, second) in read_table(path, _IDS, header=False):
+        ids = int(first), int(second)
+        check_new(path, line, "pair of IDs", ids, line_of)
+        expect(ids in known, path, line, f"{TRAIN} has no such pair", f"{first} {second}")
+    return {*line_of}
 
 
 def _mrpc_layouts(folder: Path) -> list[str]:
@@ -388,13 +351,12 @@ def _mrpc_layouts(folder: Path) -> list[str]:
 
 def _dev_ids(folder: Path) -> list[Path]:
     found = [folder / name for name in DEV_IDS if (folder / name).is_file()]
-    if len(found) > 1:
-        raise ValueError(f"{folder} has {' and '.join(path.name for path in found)}: keep one of them")
+    check_one(folder, found, "lists of IDs", "keep one of them")
     return found
 
 
 NEUTRAL = 2
-GRADES = 5
+_GRADES = ("0", "1", "2", "3", "4")
 # As the Penn Treebank writes what else would be a bracket of the tree.
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _TOKEN = re.compile(r"[()]|[^ \t()]+")  # a word of the published files has a no-break space
@@ -478,42 +440,44 @@ def read_graded_trees(path: Path) -> list[GradedTree]:
 
 def _tree(path: Path, line: int, text: str) -> GradedTree:
     """A tree, read from left to right, so that nothing recurs."""
-    check_words(path, line, "sentence", text)
+    check_forms(f"{path}:{line}", {"sentence": text}, {"sentence": TEXT})
     words: list[str] = []
     spans: list[list[int]] = []  # grade, first word and the word after the last
     opened: list[int] = []
     leaves: set[int] = set()  # phrases that are a word
+    wrong = ""
     tokens = iter(_TOKEN.findall(text))
     for token in tokens:
         if token == "(":
+            grade = next(tokens, "")
             if (not opened and spans) or (opened and opened[-1] in leaves):
-                raise row_error(path, line, "a phrase beside the whole or beside a word", text)
-            opened.append(len(spans))
-            spans.append([_grade(path, line, next(tokens, ""), text), len(words), 0])
+                wrong = "a phrase beside the whole or beside a word"
+            elif grade not in _GRADES:
+                wrong = f"a grade must be 0, 1, 2, 3 or 4, and not {grade!r}"
+            else:
+                opened.append(len(spans))
+                spans.append([int(grade), len(words), 0])
         elif not opened:
-            raise row_error(path, line, f"{token!r} is outside of all phrases", text)
+            wrong = f"{token!r} is outside of all phrases"
         elif token == ")":
-            phrase = opened.pop()
-            spans[phrase][2] = len(words)
-            if spans[phrase][1] == len(words):
-                raise row_error(path, line, "a phrase has no word", text)
+            span = spans[opened.pop()]
+            span[2] = len(words)
+            wrong = "a phrase has no word" if span[1] == len(words) else ""
+        elif spans[opened[-1]][1] != len(words) or opened[-1] in leaves or opened[-1] + 1 < len(spans):
+            wrong = f"the word {token!r} is not alone in its phrase"
         else:
-            if spans[opened[-1]][1] != len(words) or opened[-1] in leaves or opened[-1] + 1 < len(spans):
-                raise row_error(path, line, f"the word {token!r} is not alone in its phrase", text)
             leaves.add(opened[-1])
             words.append(_ESCAPED.get(token, token.replace("\\/", "/")))
-    if opened or not spans:
-        raise row_error(path, line, f"{len(opened)} brackets are never closed" if opened else "no tree", text)
+        if wrong:
+            break
+    else:
+        wrong = f"{len(opened)} brackets are never closed" if opened else "" if spans else "no tree"
+    expect(not wrong, path, line, wrong, text)
     return GradedTree(words, [(grade, start, end) for grade, start, end in spans])
 
 
-def _grade(path: Path, line: int, token: str, text: str) -> int:
-    if token not in map(str, range(GRADES)):
-        raise row_error(path, line, f"a grade must be 0, 1, 2, 3 or 4, and not {token!r}", text)
-    return int(token)
-
-
-SST_HEADER = ("sentence", "label")
+SST_COLUMNS = {"sentence": TEXT, "label": BINARY}
+_SST_LINES = SST_COLUMNS | {"label": Form(f"{BINARY.what}; the layout 'glue' has a header", BINARY.holds)}
 SST_LABELS = ("negative", "positive")
 LAYOUTS = ("sentence", "glue", "trees")
 SST_FILES = {"train": "train.tsv", "val": "dev.tsv", "test": "test.tsv"}
@@ -600,12 +564,11 @@ class SST(TextDataset):
         trees: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
-        if trees and layout not in (None, "trees"):
-            raise ValueError(f"'trees' is for layout='trees' (got layout={layout!r})")
-        if trees and options.get("tokens") is not None:
-            raise ValueError("'trees' is for words, each of which is a node: 'tokens' cut them into pieces")
-        if trees and phrases:
-            raise ValueError("'phrases' and 'trees' are both True: one trains on what the other labels")
+        if trees and (layout not in (None, "trees") or phrases or options.get("tokens") is not None):
+            raise ValueError(
+                "'trees' is for layout='trees', without 'phrases', and for words, each of which is a node, "
+                f"not for 'tokens' (got layout={layout!r}, phrases={phrases})"
+            )
         layout = "trees" if trees else layout
         self.trees = self.bracketed = trees
         self.layout = choose_layout(
@@ -682,20 +645,13 @@ class Review(NamedTuple):
 
 
 def read_sst(path: Path, layout: str) -> list[Review]:
-    """The sentences of a raw file.
-
-    Raises:
-        ValueError: If a row is damaged, with file, line and value.
-    """
-    return [_review(path, line, row) for line, row in read_table(path, SST_HEADER, header=layout == "glue")]
+    """The sentences of a raw file."""
+    rows = read_table(path, SST_COLUMNS if layout == "glue" else _SST_LINES, header=layout == "glue")
+    return [Review(text.split(), int(label)) for _, (text, label) in rows]
 
 
 def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
-    """The sentences of a file of the treebank that are not neutral, or all phrases that are not.
-
-    Raises:
-        ValueError: If a tree is damaged, with file, line and value.
-    """
+    """The sentences of a file of the treebank that are not neutral, or all phrases that are not."""
     trees = read_sst_trees(path)
     wanted = (phrase for tree in trees for phrase in (tree if phrases else tree[:1]))
     return [Review(words, int(grade > NEUTRAL)) for words, grade in wanted if grade != NEUTRAL]
@@ -726,17 +682,6 @@ def _targets(tree: GradedTree, root: bool) -> dict[str, torch.Tensor]:
 
 def _label(grade: int) -> int:
     return -1 if grade == NEUTRAL else int(grade > NEUTRAL)
-
-
-def _review(path: Path, line: int, row: list[str]) -> Review:
-    text, label = row
-    if label not in ("0", "1"):
-        layouts = ", or the first line 'sentence<TAB>label' of the layout 'glue'" if line == 1 else ""
-        raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
-    if not text.strip():
-        raise row_error(path, line, "sentence is empty", text)
-    check_words(path, line, "sentence", text)
-    return Review(text.split(), int(label))
 
 
 def _layouts_below(raw: Path) -> list[str]:
@@ -803,19 +748,13 @@ class UDTreebank(ParsedDataset):
         split: str = "train",
         **options: Unpack[ParsedOptions],
     ) -> None:
-        arcs = options.get("arcs", "basic")
-        if arcs not in ("basic", "enhanced"):
-            raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
+        check_choice("arcs", options.get("arcs", "basic"), ("basic", "enhanced"))
         others: dict[str, Any] = {**options}
         to_data_options = {"root": others.pop("root_node", True)}
         super().__init__(root, split, to_data_options=to_data_options, **others)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        found = seen_files(folder, self.raw_file_pattern(split))
-        if len({path.name.partition("-ud-")[0] for path in found}) > 1:
-            names = ", ".join(path.name for path in found)
-            raise ValueError(f"{folder} holds several treebanks ({names}): give each its own 'root'")
-        return found
+        return seen_files(folder, self.raw_file_pattern(split), before="-ud-")
 
     def raw_file_pattern(self, split: str) -> str:
         return f"*-ud-{'dev' if split == 'val' else split}*.conllu"

@@ -150,7 +150,7 @@ def test_pairs_of_another_task(predict, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("text\nfine\n \n", "new.csv:3: 'text' is empty: a text has at least one word"),
+        ("text\nfine\n \n", "new.csv:3: 'text' must be a text with at least one word"),
         ("txt\nfine\n", "new.csv:1: no column 'text'; the columns are txt"),
         ("text,b\nfine\n", "new.csv:2: 1 columns instead of 2"),
     ],
@@ -196,7 +196,7 @@ def test_pairs_of_the_command_line_and_of_lines(predict, tmp_path):
     assert read_csv(predict("sick-e", "pairs.txt").stdout) == rows
     assert "give an even number of them (got 1)" in predict("sick-e", "ann saw bob").stderr
     (tmp_path / "pairs.txt").write_text("ann saw bob\n")
-    assert "pairs.txt:1: 2 texts with a tab between them" in predict("sick-e", "pairs.txt").stderr
+    assert "pairs.txt:1: not 2 texts with a tab between them" in predict("sick-e", "pairs.txt").stderr
 
 
 @pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis")])

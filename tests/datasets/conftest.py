@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep import Sentence
-from graphdep.datasets.sentences import SICK_HEADER
+from graphdep.datasets.sentences import SICK_COLUMNS
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed
 
@@ -74,7 +74,7 @@ def write_sick(tmp_path: Path) -> Callable[..., Path]:
         target = tmp_path / folder
         target.mkdir(exist_ok=True)
         for name, rows in (("SICK_train", train), ("SICK_trial", val), ("SICK_test_annotated", test)):
-            text = "".join("\t".join(row) + "\n" for row in [SICK_HEADER, *rows])
+            text = "".join("\t".join(row) + "\n" for row in [tuple(SICK_COLUMNS), *rows])
             (target / f"{name}.txt").write_text(text, encoding="utf-8")
         return target
 

@@ -72,13 +72,13 @@ def test_spans(root):
         ({}, "either 'text' or 'words' must name columns"),
         ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
         ({"text": "film"}, "train: no column 'film'; the columns are sentence, label, idx"),
-        ({"text": ("sentence", "b"), "spans": "at"}, "'text' must name one column where there are 'spans'"),
+        ({"text": ("sentence", "b"), "spans": "at"}, "one column where there are 'spans'"),
         ({"text": "sentence", "splits": {"train": "all"}}, "no split 'all' for 'train'; there are train"),
         (
             {"text": "sentence", "splits": {"dev": "train"}},
-            "'splits' are of train, val, test \\(got 'dev'\\)",
+            "'splits' must be one of train, val, test \\(got 'dev'\\)",
         ),
-        ({"text": "sentence", "splits": {"val": "train"}}, "no split to train on"),
+        ({"text": "sentence", "splits": {"val": "train"}}, "no split 'to train on'"),
     ],
 )
 def test_errors_name_what_is_wrong(root, options, message):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.datasets.dialogues import HEADER, _add_emotion, read_daily_dialog, read_published
+from graphdep.datasets.dialogues import _add_emotion, read_daily_dialog, read_published
 from graphdep.datasets.glue import read_part
 from graphdep.datasets.selection.corpora import read_log, read_test_csv, read_train_csv
 from graphdep.datasets.selection.dataset import read_rows
@@ -35,11 +35,16 @@ READERS = {
     ),
     "dailydialog": ("a.txt", "a __eou__ b __eou__\na __eou__ {} __eou__\n", 2, "turn 2", read_daily_dialog),
     "published": (
-        *("a.csv", ",".join(HEADER) + "\nhit:0_conv:1,1,sad,p,1,{},5|5|5_5|5|5,\n", 2, "the utterance"),
+        *(
+            "a.csv",
+            "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\nhit:0_conv:1,1,sad,p,1,{},5|5|5_5|5|5,\n",
+            2,
+            "utterance",
+        ),
         read_published,
     ),
     "emotion": (
-        *("sad.csv", EMOTION + "d,utterance,x,{}\n", 2, "the utterance"),
+        *("sad.csv", EMOTION + "d,utterance,x,{}\n", 2, "Text"),
         lambda path: _add_emotion(path, {}),
     ),
     "rows": ("train.txt", "1\ta\tb\n0\ta\t{}\tc\n", 2, "utterance 2", lambda path: list(read_rows(path))),
@@ -51,7 +56,7 @@ READERS = {
         *("test.csv", TEST + "a,{}" + ",c" * 9 + "\n", 2, "Ground Truth Utterance"),
         lambda path: list(read_test_csv(path)),
     ),
-    "irc": ("a.ascii.txt", "[10:00] <ann> hello\n[10:01] <bob> {}\n", 2, "a message", read_irc),
+    "irc": ("a.ascii.txt", "[10:00] <ann> hello\n[10:01] <bob> {}\n", 2, "message", read_irc),
 }
 
 
@@ -62,7 +67,7 @@ def test_a_long_text_has_its_file_and_line(tmp_path, name):
     path.write_text(content.format(("word " * 9_900).strip()))
     read(path)
     path.write_text(content.format(("word " * 10_001).strip()))
-    with pytest.raises(ValueError, match=re.escape(f"{path}:{line}: {what} has more than 10000 words (got ")):
+    with pytest.raises(ValueError, match=re.escape(f"{path}:{line}: '{what}' must be ") + ".* 10000 words"):
         read(path)
 
 
@@ -70,5 +75,5 @@ def test_a_long_text_of_a_sample_has_its_entry(tmp_path):
     path = tmp_path / "sample10k-train.json"
     row = {"text_a": "a", "text_b": "word " * 10_001, "label": "entailment"}
     path.write_text(json.dumps({"3": row}))
-    with pytest.raises(ValueError, match=r"entry '3': text_b has more than 10000 words"):
+    with pytest.raises(ValueError, match=r"entry '3': 'text_b' must be a text of 1 to 10000 words"):
         read_part([path], "rte", "train")

@@ -24,10 +24,10 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
-from graphdep.datasets.base.raw import RawFiles
+from graphdep.datasets.base.raw import RawFiles, place_error
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import plural
+from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
@@ -315,12 +315,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         log: bool = True,
         force_reload: bool = False,
     ) -> None:
-        if split not in self.splits:
-            raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
-        if limit is not None and limit < 1:
-            raise ValueError(f"'limit' must be at least 1 (got {limit})")
-        if tokens is not None and vocab is not None:
-            raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        check_split(split, self.splits, limit, tokens, vocab)
         if tokens is None and max_length is not None:
             raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
         check_arcs(arcs)
@@ -582,10 +577,17 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             )
 
 
+def check_split(split: str, splits: Sequence[str], limit: int | None, tokens: object, vocab: object) -> None:
+    """Raises :class:`ValueError` if a corpus has no such split, or options of all corpora are wrong."""
+    check_choice("split", split, splits)
+    check_least("limit", limit, 1)
+    if tokens is not None and vocab is not None:
+        raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+
+
 def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) -> Path | None:
     """The file whose words a vocabulary has beside those of training, if there is to be one."""
-    if vocab_from not in ("train", "vectors"):
-        raise ValueError(f"'vocab_from' must be 'train' or 'vectors' (got {vocab_from!r})")
+    check_choice("vocab_from", vocab_from, ("train", "vectors"))
     if (vocab_from == "vectors") != (vectors is not None):
         raise ValueError(
             f"'vectors' must be a file for vocab_from='vectors', and for it alone (got {vectors!r}, "
@@ -685,9 +687,8 @@ class GivenWords(Protocol):
     @property
     def tree(self) -> Sentence | None: ...
 
-    def error(self, message: str) -> ValueError:
-        """An error that begins with the place of the example."""
-        ...
+    @property
+    def place(self) -> str: ...
 
 
 class WordDataset(ParsedDataset):
@@ -786,7 +787,9 @@ class WordDataset(ParsedDataset):
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
         if self._parser is None and example.tree is None:
-            raise example.error("the sentence has no tree of its own, which parser='gold' asks for")
+            raise place_error(
+                example.place, "the sentence has no tree of its own, which parser='gold' asks for"
+            )
         return example.tree if self._parser is None or self.keeps_trees else None
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -863,10 +866,9 @@ class DrawnVal:
             ValueError: If there is one sentence alone, from which none can be drawn.
         """
         sentences = list(dict.fromkeys(tuple(example.words) for example in found))
-        if len(sentences) < 2:
-            what = "the only sentence" if len(found) == 1 else f"all {len(found)} rows have the same words"
-            raise found[0].error(f"{what}: 'val' cannot be drawn from it, give a file for it (--val)")
-        drawn = {sentences[number] for number in drawn_part(len(sentences), self.share, self.seed)}
+        what = f"sentences in {plural(len(found), 'row')}"
+        part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)
+        drawn = {sentences[number] for number in part_of}
         part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
         note = (
             f"val is {len(drawn)} of the {len(sentences)} sentences to train on, drawn with seed {self.seed}"

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import filecmp
+import logging
 import os
 import re
 import shutil
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from graphdep.io.files import atomic_path, long_fields
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.files import atomic_path, json_value, long_fields
+from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import WordLimit
+
+logger = logging.getLogger("graphdep.datasets")
 
 # Unicode's category Cc without the tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
@@ -46,52 +51,216 @@ def copy_raw(source: Path, target: Path) -> None:
         shutil.copyfile(source, temporary)
 
 
-def row_error(path: Path, line: int, message: str, value: str | None = None) -> ValueError:
+def row_error(path: Path, line: int, message: str, value: object = None) -> ValueError:
     """The error of a damaged row: ``path:line: message (got value)``."""
-    shown = "" if value is None else f" (got {value if len(value) <= 80 else value[:77] + '...'!r})"
-    return ValueError(f"{path}:{line}: {message}{shown}")
+    return place_error(f"{path}:{line}", message, value)
 
 
-def check_words(path: Path, line: int, name: str, text: str) -> None:
-    """Raises :class:`ValueError` if a text of a corpus is longer than any, which would take all memory."""
-    if not WordLimit().holds(text):
-        raise row_error(path, line, f"{name} has more than {MAX_WORDS} words", text)
+def place_error(place: str, message: str, value: object = None) -> ValueError:
+    """As :func:`row_error`, at any place of a file."""
+    text = value if isinstance(value, str) else repr(value)
+    got = "" if value is None else f" (got {text if len(text) <= 80 else text[:77] + '...'!r})"
+    return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
+
+
+def expect(holds: bool, path: Path, line: int, message: str, value: object = None) -> None:
+    """Raises the error of a damaged row unless something holds."""
+    if not holds:
+        raise row_error(path, line, message, value)
+
+
+@contextmanager
+def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
+    """What is wrong with something that is read here says where it stands."""
+    try:
+        yield
+    except ValueError as error:
+        raise place_error(place, f"{what}{error}", value) from None
+
+
+def check_one(folder: Path, found: Sequence[Path], what: str, then: str) -> None:
+    """Raises :class:`ValueError`, with all of them, if there are several of what a folder has one of."""
+    if len(found) > 1:
+        names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
+        raise ValueError(f"{folder} holds several {what} ({names}): {then}")
+
+
+class Form(NamedTuple):
+    """What a cell of a table or a value of JSON must be: in words, and as a test."""
+
+    what: str
+    holds: Callable[[Any], bool]
+
+
+def one_of(*names: str) -> Form:
+    """One of some names, as labels are."""
+    return Form(f"one of {', '.join(names)}", names.__contains__)
+
+
+def like(what: str, pattern: str) -> Form:
+    """A text that a regular expression matches."""
+    matches = re.compile(pattern).fullmatch
+    return Form(what, lambda value: isinstance(value, str) and matches(value) is not None)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and WordLimit().holds(value)
+
+
+TEXT = Form(f"a text of 1 to {MAX_WORDS} words", _is_text)
+"""A text; a longer one would take all memory."""
+MAYBE_TEXT = Form(
+    f"a text of at most {MAX_WORDS} words", lambda value: isinstance(value, str) and WordLimit().holds(value)
+)
+BINARY = one_of("0", "1")
+NUMBER = like("a number", "[0-9]{1,18}")
+WHOLE = Form("a whole number", lambda value: type(value) is int)
+LIST = Form("a list", lambda value: isinstance(value, list))
+ANY = Form("there", lambda value: True)
+Forms = Mapping[str, Form]
+
+
+def check_forms(place: str, values: Any, forms: Forms) -> None:
+    """Raises :class:`ValueError`, with place, name and value, if one of some values is not of its form."""
+    if not isinstance(values, Mapping):
+        raise place_error(place, "no object", values)
+    for name, form in forms.items():
+        if not form.holds(values.get(name)):
+            value = values.get(name)
+            raise place_error(place, f"{name!r} must be {form.what}", "nothing" if value is None else value)
+
+
+def check_new(path: Path, line: int, what: str, value: Any, line_of: dict[Any, int]) -> None:
+    """Notes where something is that may be there once; raises :class:`ValueError` if it was before."""
+    if value in line_of:
+        raise row_error(path, line, f"the {what} is that of line {line_of[value]}", value)
+    line_of[value] = line
 
 
 def read_table(
     path: Path,
-    columns: Sequence[str],
+    columns: Forms | Sequence[str],
     *,
-    header: bool = True,
+    header: bool | Sequence[str] = True,
+    separator: str = "\t",
+    quoted: bool = False,
+    extra: int = 0,
+    broken: int = 0,
+    empty: bool = False,
     repairs: Mapping[str, str] | None = None,
+    control: str | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a tab-separated UTF-8 file, each with its line number.
-
-    A byte-order mark and CRLF are accepted. There is no quoting.
+    """Some columns of each row of a UTF-8 table, with the line on which it starts; a row at a time is in
+    memory.
 
     Args:
         path: The file.
-        columns: Their names.
-        header: Whether the first line has the names, and not a row. (default: :obj:`True`)
-        repairs: What to read in place of known damaged characters of a corpus. (default: none)
+        columns: Names of the columns that are wanted, and what their cells must be, if that is to be checked.
+        header: Whether the first line has the names of all columns; or these names, where it does not.
+            :obj:`False` for a table of the wanted columns. (default: :obj:`True`)
+        separator: What is between cells. (default: a tab)
+        quoted: Whether cells may be quoted, as in CSV, and so have several lines. (default: :obj:`False`)
+        extra: How many cells a row may have beyond the columns. (default: :obj:`0`)
+        broken: How many rows of another length are left out, and named in a warning. (default: :obj:`0`)
+        empty: Whether there may be no row. (default: :obj:`False`)
+        repairs, control: As of :func:`read_lines`.
 
     Raises:
-        ValueError: If the file has no rows, the header is another one, a row has more or fewer columns,
-            or a line is not UTF-8 or holds control characters.
+        ValueError: If a column is not there, a row has more or fewer cells, a cell is not of its form, quotes
+            are wrong, or there is no row; with file, line and value.
     """
-    lines = read_lines(path, repairs=repairs)
-    if header:
-        _, first = next(lines)
-        _check_header(path, first, columns)
-    empty = True
-    for number, text in lines:
-        empty = False
-        row = text.split("\t")
-        if len(row) != len(columns):
-            raise row_error(path, number, f"{len(row)} tab-separated columns instead of {len(columns)}", text)
-        yield number, row
-    if empty:
+    forms = columns if isinstance(columns, Mapping) else {}
+    rows = read_cells(path, separator, quoted=quoted, repairs=repairs, control=control)
+    names = next(rows)[1] if header is True else header or [*columns]
+    check_there(path, 1, names, [*columns])
+    places, found, left_out = [names.index(column) for column in columns], 0, []
+    for line, cells in rows:
+        found += 1
+        if len(names) <= len(cells) <= len(names) + extra:
+            row = [cells[place] for place in places]
+            check_forms(f"{path}:{line}", dict(zip(columns, row)), forms)
+            yield line, row
+            continue
+        left_out.append(line)
+        if len(left_out) > broken:
+            so_far = f", as on {broken} lines before" if broken else ""
+            what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
+            raise row_error(path, line, f"{what}{so_far}", separator.join(cells))
+    if not found and not empty:
         raise row_error(path, 1, "no row below the header")
+    if left_out:
+        logger.warning(
+            "%s: %d lines are no rows of %d columns and are left out: %s",
+            *(path, len(left_out), len(names), ", ".join(map(str, left_out))),
+        )
+
+
+def read_cells(
+    path: Path, separator: str = "\t", *, quoted: bool = False, **options: Any
+) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row, with the line on which it starts; a blank line has none."""
+    lines = read_lines(path, **options)
+    if quoted:
+        return _quoted(path, lines, separator)
+    return ((line, text.split(separator) if text else []) for line, text in lines)
+
+
+def _quoted(path: Path, lines: Iterable[tuple[int, str]], separator: str) -> Iterator[tuple[int, list[str]]]:
+    own: list[str] = []  # the lines of a row
+
+    def texts() -> Iterator[str]:
+        for _, text in lines:
+            own.append(text)
+            yield f"{text}\n"
+
+    reader, line = csv.reader(texts(), delimiter=separator, strict=True), 1
+    with long_fields():
+        try:
+            for row in reader:
+                own.clear()
+                yield line, row
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise row_error(path, line, f"bad quotes ({error})", own[0]) from None
+
+
+def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[str]) -> None:
+    """Raises :class:`ValueError`, with the columns that are there, if one is not."""
+    names = list(there)
+    for column in columns:
+        if column not in names:
+            raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}")
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Ten names, as they are unless they would not be seen, and how many more there are."""
+    shown = [name if name.isprintable() and name.strip() == name != "" else repr(name) for name in names[:10]]
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return ", ".join(name if len(name) <= 80 else f"{name[:80]}..." for name in shown) + more
+
+
+def read_json(path: Path) -> Any:
+    """What a file of JSON has.
+
+    Raises:
+        ValueError: As :func:`read_lines` and :func:`~graphdep.io.files.json_value`.
+    """
+    return json_value("\n".join(text for _, text in read_lines(path)), str(path))
+
+
+def blocks(rows: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """The lines between blank ones, each with its number."""
+    for filled, block in groupby(rows, key=lambda row: bool(row[1].strip(" \t"))):
+        if filled:
+            yield list(block)
+
+
+def check_width(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, least: int = 1) -> None:
+    """Raises :class:`ValueError` if a row has another number of cells than the first one, or than needed."""
+    for line, row in rows:
+        if len(row) != width or width < least:
+            wanted = f"{width}, as the first row has" if len(row) != width else f"{least} or more"
+            raise row_error(path, line, f"{len(row)} columns instead of {wanted}", " ".join(row))
 
 
 def read_lines(
@@ -119,30 +288,6 @@ def read_lines(
                 yield number, _decode(path, number, line.removesuffix(b"\n"), repairs or {}, control)
     if empty:
         raise row_error(path, 1, "the file is empty")
-
-
-def read_csv(path: Path) -> list[tuple[int, list[str]]]:
-    """The rows of a comma-separated UTF-8 file, each with the line on which it starts: a quoted field may
-    have several. A blank line is a row without fields.
-
-    Raises:
-        ValueError: If quotes are wrong, or as :func:`read_lines`.
-    """
-    lines = [text for _, text in read_lines(path)]
-    reader, line, rows = csv.reader((text + "\n" for text in lines), strict=True), 1, []
-    try:
-        with long_fields():
-            for row in reader:
-                rows.append((line, row))
-                line = reader.line_num + 1
-    except csv.Error as error:
-        raise row_error(path, line, f"bad quotes ({error})", lines[line - 1]) from None
-    return rows
-
-
-def _check_header(path: Path, first: str, columns: Sequence[str]) -> None:
-    if first.split("\t") != list(columns):
-        raise row_error(path, 1, f"the header must be {' '.join(columns)}, separated by tabs", first)
 
 
 def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str], control: str | None) -> str:
@@ -301,12 +446,13 @@ class OwnFiles(RawFiles):
         """Takes the files of the splits.
 
         Raises:
-            ValueError: If ``raw_from`` is given, which is for corpora, or there is no file to train on.
+            ValueError: If there is no file to train on, or ``raw_from`` is given, which is for corpora.
         """
-        if train is None:
-            raise ValueError("'train' must be a file (got None)")
-        if raw_from is not None:
-            raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
+        if train is None or raw_from is not None:
+            raise ValueError(
+                "'train' must be a file, and 'raw_from' is for corpora: own files are read where they "
+                f"are (got {train!r} and {raw_from!r})"
+            )
         given = {"train": train, "val": val, "test": test}
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
         self.splits = ("train", "val", "test") if test is not None else ("train", "val")
@@ -332,16 +478,23 @@ class OwnFiles(RawFiles):
         return f"no file {self.file(split)}, which is {split!r}{why}"
 
 
-def seen_files(folder: Path, pattern: str) -> list[Path]:
+def seen_files(folder: Path, pattern: str, *, before: str | None = None) -> list[Path]:
     """What matches below a folder, in order; not what starts with a dot, as a file does that another process
     is writing at this moment (:func:`graphdep.io.atomic_path`) and what editors and systems leave there.
 
     Args:
         folder: The folder.
         pattern: As of :meth:`pathlib.Path.glob`.
+        before: What stands behind the name of a corpus, which must be one. (default: any names)
+
+    Raises:
+        ValueError: If there are several corpora.
     """
-    found: Iterator[Path] = folder.glob(pattern)
-    return sorted(path for path in found if not path.name.startswith("."))
+    every: Iterator[Path] = folder.glob(pattern)
+    found = sorted(path for path in every if not path.name.startswith("."))
+    if before is not None and len({path.name.partition(before)[0] for path in found}) > 1:
+        check_one(folder, found, "corpora", "give each its own 'root'")
+    return found
 
 
 Find = Callable[[Path], list[str]]
@@ -370,8 +523,8 @@ def choose_layout(
         ValueError: If :obj:`layout` is unknown or not in :obj:`raw_from`, or there are several below
             :obj:`root` and none is asked for.
     """
-    if layout not in (*known, None):
-        raise ValueError(f"'layout' must be one of {', '.join(known)} (got {layout!r})")
+    if layout is not None:
+        check_choice("layout", layout, known)
     source = None if raw_from is None else Path(raw_from).expanduser()
     found = [] if source is None else to_copy(source)
     if layout and found and layout not in found:

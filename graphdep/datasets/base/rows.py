@@ -12,8 +12,20 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from graphdep.datasets.base.raw import read_csv, read_lines, row_error
+from graphdep.datasets.base.raw import (
+    Form,
+    Forms,
+    check_forms,
+    check_there,
+    place_error,
+    placed,
+    read_cells,
+    read_lines,
+    read_table,
+    row_error,
+)
 from graphdep.io.files import json_value
+from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.sentence.sentence import Sentence
 
 
@@ -23,21 +35,6 @@ def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> N
     if twice:
         raise row_error(path, 1, "a column is there twice", twice[0])
     check_there(path, 1, header, columns)
-
-
-def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[str]) -> None:
-    """Raises :class:`ValueError`, with the columns that are there, if one is not."""
-    names = list(there)
-    for column in columns:
-        if column not in names:
-            raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}")
-
-
-def _shown(names: Sequence[str]) -> str:
-    """Ten names, as they are unless they would not be seen, and how many more there are."""
-    shown = [name if name.isprintable() and name.strip() == name != "" else repr(name) for name in names[:10]]
-    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-    return ", ".join(name if len(name) <= 80 else f"{name[:80]}..." for name in shown) + more
 
 
 def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -84,62 +81,55 @@ class TextRow(NamedTuple):
     line: int
     values: dict[str, Any]
 
-    def text(self, column: str) -> str:
-        """The text in a column.
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return f"{self.path}:{self.line}"
 
-        Raises:
-            ValueError: If it is none or has no word, with file, line and value.
-        """
-        value = self.values[column]
-        if not isinstance(value, str):
-            raise self._error(f"{column!r} must be a text", value)
-        if not value.strip():
-            raise self._error(f"{column!r} is empty: a text has at least one word", value)
-        return value.strip()
+    def error(self, message: str, value: object = None) -> ValueError:
+        """An error that begins with the place."""
+        return place_error(self.place, message, value)
+
+    def value(self, column: str, form: Form) -> Any:
+        """What is in a column, which must be of a form, else :class:`ValueError`."""
+        check_forms(self.place, self.values, {column: form})
+        return self.values[column]
+
+    def text(self, column: str) -> str:
+        """The text in a column, which has a word."""
+        return self.value(column, _WORDS).strip()
 
     def label(self, column: str) -> Label:
         """The name of a class: a text, of a table without white space around it, or of an object a number or
         truth value.
-
-        Raises:
-            ValueError: If there is none, with file, line and value.
         """
-        value = self.values[column]
-        if not isinstance(value, (str, int, float)) or value != value:  # NaN is no name
-            raise self._error(f"{column!r} must be the name of a class", value)
-        if isinstance(value, str) and not value.strip():
-            raise self._error(f"{column!r} is empty", value)
-        if isinstance(value, str) and self.path.suffix.lower() not in OBJECTS:
-            return value.strip()
-        return value
+        value = self.value(column, _CLASS)
+        return value.strip() if isinstance(value, str) and self.path.suffix.lower() not in OBJECTS else value
 
     def number(self, column: str) -> float:
-        """The number in a column.
-
-        Raises:
-            ValueError: If there is none, or it is not finite as a 32-bit float, with file, line and value.
-        """
-        value = self.values[column]
-        try:
-            number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        except OverflowError:  # a whole number of JSON may have any size
-            number = math.inf
-        if math.isnan(number):
-            raise self._error(f"{column!r} must be a number", value)
-        if abs(number) > _MAX_NUMBER:
-            raise self._error(f"{column!r} must be a number of at most {_MAX_NUMBER:.4g} either way", value)
-        return number
-
-    def _error(self, message: str, value: object) -> ValueError:
-        return row_error(self.path, self.line, message, value if isinstance(value, str) else repr(value))
+        """The number in a column, finite as a 32-bit float."""
+        return float(self.value(column, _NUMBER))
 
 
-def check_suffix(name: str, path: Path) -> None:
+def _is_number(value: Any) -> bool:
+    try:  # a whole number of JSON may have any size
+        return not isinstance(value, bool) and "_" not in str(value) and abs(float(value)) <= _MAX_NUMBER
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+_WORDS = Form("a text with at least one word", lambda value: isinstance(value, str) and value.strip() != "")
+_CLASS = Form(
+    "the name of a class",  # NaN is none
+    lambda value: isinstance(value, (str, int, float)) and value == value and str(value).strip() != "",
+)
+_NUMBER = Form("a number that is finite in 32 bits", _is_number)
+
+
+def check_suffix(name: str, path: Path, known: Sequence[str] = SUFFIXES) -> None:
     """Raises :class:`ValueError` if the name of a file says none of the known formats."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{name!r} must end in {', '.join(SUFFIXES)} (got {str(path)!r})")
+    if path.suffix.lower() not in known:
+        raise ValueError(f"{name!r} must end in {', '.join(known)} (got {str(path)!r})")
 
 
 def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
@@ -173,8 +163,8 @@ def column_names(path: Path) -> list[str]:
     """The names of a file's columns: of a table its header, of objects the keys of the first one."""
     if path.suffix.lower() in OBJECTS:
         return [*next(iter(_rows(path, ()))).values]
-    rows: Iterable[tuple[int, list[str]]] = read_csv(path) if path.suffix.lower() == ".csv" else _tabs(path)
-    return next(iter(rows))[1]
+    _, names = next(read_cells(path, **_STYLE[path.suffix.lower()]))
+    return names
 
 
 def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) -> list[TextRow]:
@@ -187,8 +177,7 @@ def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) ->
     for number, line in enumerate(lines, start=1):
         cells = line.split("\t") if len(columns) > 1 else [line]
         if len(cells) != len(columns):
-            message = f"{len(columns)} texts with a tab between them are asked for"
-            raise row_error(source, number, message, line)
+            raise row_error(source, number, f"not {len(columns)} texts with a tab between them", line)
         rows.append(TextRow(source, number, dict(zip(columns, cells))))
     return rows
 
@@ -214,22 +203,14 @@ def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
         yield TextRow(path, line, value)
 
 
+_STYLE: dict[str, dict[str, Any]] = {".csv": {"separator": ",", "quoted": True}, ".tsv": {}}
+
+
 def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
-    quoted = path.suffix.lower() == ".csv"
-    rows: Iterable[tuple[int, list[str]]] = read_csv(path) if quoted else _tabs(path)
-    rows = iter(rows)
-    _, header = next(rows)
-    check_header(path, header, columns)
-    for line, cells in rows:
-        if len(cells) != len(header):
-            what = f"{len(cells)} columns instead of {len(header)}" if cells else "a blank line"
-            raise row_error(path, line, what, ("," if quoted else "\t").join(cells))
-        yield TextRow(path, line, dict(zip(header, cells)))
-
-
-def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for line, text in read_lines(path):
-        yield line, text.split("\t") if text else []
+    names = column_names(path)
+    check_header(path, names, columns)
+    for line, cells in read_table(path, names, **_STYLE[path.suffix.lower()]):
+        yield TextRow(path, line, dict(zip(names, cells)))
 
 
 TREE = ("head", "deprel")
@@ -237,23 +218,30 @@ TREE = ("head", "deprel")
 
 
 def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
-    """The words of ``words``.
+    """The words of ``words``, none of them blank.
 
     Args:
         row: The object.
         max_words: More words are an error; :obj:`None` for no limit. (default: :obj:`None`)
-
-    Raises:
-        ValueError: If it is no list of texts that are not blank, or has too many, with file, line and value.
     """
-    words = row.values["words"]
-    if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
-        raise row_error(row.path, row.line, "'words' must be a list of words", repr(words))
-    if not words:
-        raise row_error(row.path, row.line, "a sentence has at least one word: 'words' is empty")
-    if max_words is not None and len(words) > max_words:
-        raise row_error(row.path, row.line, f"'words' has more than {max_words} words (got {len(words)})")
-    return words
+    what = "a list of at least one word" if max_words is None else f"a list of 1 to {max_words} words"
+    most = math.inf if max_words is None else max_words
+    return row.value("words", Form(what, lambda words: is_words(words) and len(words) <= most))
+
+
+def is_words(words: Any) -> bool:
+    """Whether something is a list of at least one text, none of them blank."""
+    listed = isinstance(words, list) and words != []
+    return listed and all(isinstance(word, str) and word.strip() for word in words)
+
+
+_TREE: Forms = {
+    "head": Form(
+        "a list of numbers of words",
+        lambda head: isinstance(head, list) and all(type(governor) is int for governor in head),
+    ),
+    "deprel": Form("a list of names of relations", is_words),
+}
 
 
 def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
@@ -262,19 +250,26 @@ def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
     Raises:
         ValueError: If there is a part of one alone, or it is none, with file, line and value.
     """
-    head, deprel = (row.values.get(name) for name in TREE)
-    if head is None and deprel is None:
+    if all(row.values.get(name) is None for name in TREE):
         return None
-    if not isinstance(head, list) or not isinstance(deprel, list):
-        raise row_error(row.path, row.line, "'head' and 'deprel' must both be lists", repr([head, deprel]))
-    if not all(type(governor) is int for governor in head):
-        raise row_error(row.path, row.line, "'head' must be numbers of words", repr(head))
-    if not all(isinstance(label, str) and label.strip() for label in deprel):
-        raise row_error(row.path, row.line, "'deprel' must be names of relations", repr(deprel))
-    try:
-        return Sentence(words, head, deprel)
-    except ValueError as error:
-        raise row_error(row.path, row.line, f"no tree: {error}", repr(head)) from None
+    check_forms(row.place, row.values, _TREE)
+    with placed(row.place, "no tree: ", row.values["head"]):
+        return Sentence(words, *(row.values[name] for name in TREE))
+
+
+def check_label(place: str, label: Any) -> None:
+    """Raises :class:`ValueError`, with the place, if a label is no text, or one that tables may lose."""
+    if label is not None and not (isinstance(label, str) and label.strip()):
+        raise place_error(place, f"a label must be a text (got {shown(label)})")
+    if label is not None:
+        with placed(place):
+            check_name("label", label)
+
+
+def check_tree(place: str, words: Sequence[str], tree: Sentence | None) -> None:
+    """Raises :class:`ValueError`, with the place, if a tree is of other words."""
+    if tree is not None and list(tree.form) != list(words):
+        raise place_error(place or "words", "the tree has other words", " ".join(tree.form))
 
 
 # From 0 to 1: "marks", "label" and "Words" are near to a key, "keywords", "lang" and "id" are not.
@@ -308,7 +303,7 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
         if near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=_NEAR):
             keys = ", ".join(read)
             message = f"unknown key {key!r} (did you mean {near[0]!r}?); those that are read are {keys}"
-            raise row_error(row.path, row.line, message)
+            raise row.error(message)
 
 
 UNKNOWN = -1
@@ -318,6 +313,7 @@ UNSCORED = -100
 
 
 T = TypeVar("T")
+L = TypeVar("L", bound=Any)
 _SEED = 20180420
 
 
@@ -354,21 +350,41 @@ def check_seed(seed: int) -> int:
     Raises:
         ValueError: If it is no whole number.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ValueError(f"'seed' must be a whole number (got {seed!r})")
+    check_whole("seed", seed, -math.inf)
     return seed
 
 
-def drawn_part(size: int, share: float, seed: int) -> set[int]:
+def drawn_part(
+    size: int, share: float, seed: int, place: str, what: str, then: str = ", give a file for it (--val)"
+) -> set[int]:
     """Which of ``size`` things, by number, are drawn for validation: at least one, and not all of them.
 
     Args:
-        size: How many there are, at least 2.
+        size: How many there are.
         share: The share that is drawn, more than 0 and less than 1.
         seed: Of the draw.
+        place, what, then: Where they stand, what they are, and what to do, for messages.
+
+    Raises:
+        ValueError: If there are fewer than two.
     """
+    if size < 2:
+        raise place_error(place, f"fewer than two different {what}: 'val' cannot be drawn{then}")
     count = min(max(1, round(size * share)), size - 1)
     return set(Draw(random.Random(seed)).shuffled(range(size))[:count])
+
+
+def learned_names(labels: Iterable[L], place: str) -> list[L]:
+    """The classes of labels, sorted.
+
+    Raises:
+        ValueError: If there are fewer than two.
+    """
+    names = sorted({*labels})
+    if len(names) < 2:
+        what = f"all labels of the training split are {names[0]!r}" if names else "nothing has a label"
+        raise place_error(place, what)
+    return names
 
 
 class KnownOptions:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from graphdep.datasets.base.parsed import WordOptions
-from graphdep.datasets.base.raw import check_words, read_table, row_error
+from graphdep.datasets.base.raw import TEXT, check_forms, expect, one_of, read_table, row_error
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import LabelledWords
+from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -38,7 +39,7 @@ class Rule(NamedTuple):
     kind: str
 
 
-RULES: dict[tuple[str, str], Rule] = {
+RULES: dict[tuple[str, ...], Rule] = {
     ("det", "word"): Rule(1, "det", "np"),
     ("prep", "np"): Rule(1, "case", "pp"),
     ("np", "pp"): Rule(0, "nmod", "np"),
@@ -104,9 +105,9 @@ def bracket_words(path: Path, line: int, text: str) -> list[str]:
     for token in text.split():
         depth += (token == OPEN) - (token == CLOSE)
         if depth < 0:
-            raise row_error(path, line, f"a {CLOSE!r} closes nothing", text)
-    if depth:
-        raise row_error(path, line, f"{depth} {OPEN!r} are never closed", text)
+            break
+    wrong = f"{depth} {OPEN!r} are never closed" if depth > 0 else f"a {CLOSE!r} closes nothing"
+    expect(depth == 0, path, line, wrong, text)
     return [token for token in text.split() if token not in (OPEN, CLOSE)]
 
 
@@ -140,17 +141,14 @@ class _Reader:
         """The part that some parts in brackets make."""
         if len(parts) == 1:
             return parts[0]
-        if len(parts) != 2:
-            raise self.error(f"{len(parts)} parts in brackets instead of one or two", self.shown(parts))
-        rule = RULES.get((parts[0].kind, parts[1].kind))
+        rule = RULES.get(tuple(part.kind for part in parts))
         if rule is None:
-            raise self.error(f"no head rule for {parts[0].kind} and {parts[1].kind}", self.shown(parts))
+            kinds = " and ".join(part.kind for part in parts) or "nothing"
+            shown = " ".join(self.words[part.head] for part in parts) or f"{OPEN} {CLOSE}"
+            raise self.error(f"no head rule for {kinds} in brackets", shown)
         head, other = parts[rule.head].head, parts[1 - rule.head].head
         self.head[other], self.deprel[other] = head + 1, rule.label
         return Part(rule.kind, head)
-
-    def shown(self, parts: Sequence[Part]) -> str:
-        return " ".join(self.words[part.head] for part in parts) or f"{OPEN} {CLOSE}"
 
     def error(self, message: str, value: str) -> ValueError:
         return row_error(self.path, self.line, message, value)
@@ -209,19 +207,14 @@ def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRo
         ValueError: If a row is damaged or its brackets are, with file, line and value.
     """
     rows = []
+    forms = {"flag": one_of(*FLAGS[name]), "input": TEXT, "output": TEXT}
     for line, (text, answer) in read_table(path, ("input", "output"), header=False):
         sentence, _, flag = text.strip().rpartition(" ")
-        if flag not in FLAGS[name]:
-            raise row_error(path, line, f"the input must end in {' or '.join(FLAGS[name])}", flag)
-        for column, value in (("the input", sentence), ("the output", answer)):
-            if not value.strip():
-                raise row_error(path, line, f"{column} is empty", value)
-            check_words(path, line, column, value)
+        output = bracket_words(path, line, answer) if brackets else answer.split()
+        parts = {"flag": flag, "input": sentence, "output": " ".join(output)}
+        check_forms(f"{path}:{line}", parts, forms)
         tree = bracket_tree(path, line, sentence) if brackets else None
         words = sentence.split() if tree is None else list(tree.form)
-        output = bracket_words(path, line, answer) if brackets else answer.split()
-        if not output:
-            raise row_error(path, line, "the output has no word", answer)
         rows.append(AgreementRow(path, line, words, tree, output, flag))
     return rows
 
@@ -375,9 +368,9 @@ class Agreement(LabelDataset):
         train_from: str = "train",
         **options: Unpack[WordOptions],
     ) -> None:
-        _check("name", name, tuple(FLAGS))
-        _check("verbs", verbs, VERBS)
-        _check("train_from", train_from, TRAIN_FROM)
+        check_choice("name", name, FLAGS)
+        check_choice("verbs", verbs, VERBS)
+        check_choice("train_from", train_from, TRAIN_FROM)
         if name == "question" and verbs != "all":
             raise ValueError(f"'verbs' must be 'all' where 'name' is 'question' (got {verbs!r})")
         self.name, self.verbs, self.train_from = name, verbs, train_from
@@ -438,8 +431,3 @@ class Agreement(LabelDataset):
         ending = "test" if (split, self.train_from) == ("train", "test") else ENDINGS[split]
         brackets = f"{self.name}_bracket.{ending}"
         return [brackets, f"{self.name}.{ending}"] if self.is_parsed else [brackets]
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"'{name}' must be one of {', '.join(known)} (got {value!r})")

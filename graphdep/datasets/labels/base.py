@@ -21,22 +21,22 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles
-from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, spread_rows
+from graphdep.datasets.base.raw import OwnFiles, placed
+from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, learned_names, spread_rows
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
     OUTSIDE,
+    SUFFIXES,
     Column,
     LabelledWords,
     OwnSentences,
     check_bio,
-    check_label_file,
     mark_column,
     read_own_sentences,
     with_insides,
 )
 from graphdep.datasets.sentences import UDTreebank
-from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence
@@ -186,11 +186,8 @@ class LabelDataset(WordDataset):
         Raises:
             ValueError: If there are fewer than two.
         """
-        names = sorted({label for example in train for label in example.labels if label is not None})
-        if len(names) < 2:
-            what = f"all labels of the training split are {names[0]!r}" if names else "no word has a label"
-            place = train[0].place if train else ""
-            raise ValueError(f"{place}: {what}" if place else what)
+        labels = (label for example in train for label in example.labels if label is not None)
+        names = learned_names(labels, train[0].place if train else "")
         return tuple(sorted(names, key=lambda name: name != self.outside))
 
     def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
@@ -413,9 +410,8 @@ class OwnLabels(OwnFiles, LabelDataset):
     ) -> None:
         self.take_files(train, val, test, options.get("raw_from"))
         for name, path in self.files.items():
-            check_label_file(name, path)
-        if scheme not in SCHEMES:
-            raise ValueError(f"'scheme' must be one of {', '.join(SCHEMES)} (got {scheme!r})")
+            check_suffix(name, path, SUFFIXES)
+        check_choice("scheme", scheme, SCHEMES)
         if scheme == "bio" and outside != OUTSIDE:
             raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
         self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
@@ -508,10 +504,8 @@ class OwnLabels(OwnFiles, LabelDataset):
             and trees
             and not (path.suffix == ".spacy" and self.scheme == "bio")
         ):
-            try:
+            with placed(str(path)):
                 self.column.classes(trees)
-            except ValueError as error:
-                raise ValueError(f"{path}: {error}") from None
         if self.mark_column is not None and not any(example.mark is not None for example in train):
             raise ValueError(
                 f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
@@ -531,7 +525,5 @@ def _have(count: int) -> str:
 
 
 def _check_bio(example: LabelledWords) -> None:
-    try:
+    with placed(example.place):
         check_bio(example.labels)
-    except ValueError as error:
-        raise example.error(str(error)) from None

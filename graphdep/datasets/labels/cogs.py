@@ -16,10 +16,11 @@ import torch
 from torch import Tensor
 
 from graphdep.datasets.base.parsed import Example, WordOptions
-from graphdep.datasets.base.raw import check_words, read_table, row_error
+from graphdep.datasets.base.raw import TEXT, read_table, row_error
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords
+from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -155,13 +156,10 @@ class _Original:
     def root(self) -> Node:
         for term in re.split(r" ; | AND ", self.text):
             self.add(term.removeprefix("* "), term)
-        for word, node in self.nodes.items():
-            if not node.lemma:
-                raise self.error(f"no term has the word of x _ {word}")
         roots = [node for word, node in self.nodes.items() if word not in self.filled]
-        if len(roots) != 1:
-            names = ", ".join(node.lemma for node in roots) or "none"
-            raise self.error(f"one predicate must fill no role (there are {len(roots)}: {names})")
+        if len(roots) != 1 or not all(node.lemma for node in self.nodes.values()):
+            names = ", ".join(node.lemma or f"x _ {word}" for word, node in self.nodes.items())
+            raise self.error(f"every x must have a word, and one fill no role (there are {names})")
         return roots[0]
 
     def add(self, term: str, whole: str) -> None:
@@ -176,7 +174,7 @@ class _Original:
                 self.filled.add(int(other))
             node.roles.append((role.replace(" ", ""), filler))
         else:
-            raise row_error(self.path, self.line, "no term of a logical form", whole)
+            raise self.error(f"{whole!r} is no term of a logical form")
 
     def node(self, word: str, lemma: str = "") -> Node:
         node = self.nodes.setdefault(int(word), Node(lemma, int(word)))
@@ -279,12 +277,11 @@ class _Aligned:
             todo.append((found, iter(below)))
 
     def add(self, node: Node, *, is_verb: bool) -> Predicate:
-        if id(node) in self.seen:
-            raise MisfitError(f"{node.lemma!r} fills two roles")
-        self.seen.add(id(node))
         place = next(self.verbs if is_verb else self.nouns, None)
-        if place is None:
-            raise MisfitError(f"no word is left for {node.lemma!r}")
+        if id(node) in self.seen or place is None:
+            wrong = "fills two roles" if id(node) in self.seen else "has no word left"
+            raise MisfitError(f"{node.lemma!r} {wrong}")
+        self.seen.add(id(node))
         word = self.words[place]
         fits = is_form(word, node.lemma) if is_verb else word.lower() == node.lemma.lower()
         if not fits or node.word not in (None, place):
@@ -296,10 +293,9 @@ class _Aligned:
         """The roles of an ``xcomp`` but for its agent, which must be that of its governor."""
         agents = [node for role, node in verb.roles if role == "agent"]
         word = self.words[self.agent(governor)].lower()
-        if [node.lemma.lower() for node in agents] != [word]:
-            raise MisfitError(f"the agent of {verb.lemma!r} is not that of its governor")
-        if agents[0].word not in (None, self.agent(governor)):
-            raise MisfitError(f"the agent of {verb.lemma!r} is another {word!r} than that of its governor")
+        same = [node.lemma.lower() for node in agents] == [word]
+        if not same or agents[0].word not in (None, self.agent(governor)):
+            raise MisfitError(f"the agent of {verb.lemma!r} is not the {word!r} of its governor")
         return [(role, node) for role, node in verb.roles if role != "agent"]
 
     def agent(self, predicate: Predicate) -> int:
@@ -348,7 +344,7 @@ logger = logging.getLogger("graphdep.datasets")
 FORMS = ("variable-free", "original")
 NOMINALS = ("modified", "all")
 NO_ROLE = "O"
-COLUMNS = ("sentence", "logical form", "type")
+COLUMNS = dict.fromkeys(("sentence", "logical form", "type"), TEXT)
 PRIMITIVE, IN_DISTRIBUTION = "primitive", "in_distribution"
 NAMES = {"train": "train.tsv", "val": "dev.tsv", "test": "gen.tsv", "test-indist": "test.tsv"}
 _PREFIX = "varfree-"
@@ -439,9 +435,8 @@ class COGS(LabelDataset):
         nominals: str = "all",
         **options: Unpack[WordOptions],
     ) -> None:
-        for name, value, known in (("form", form, FORMS), ("nominals", nominals, NOMINALS)):
-            if value not in known:
-                raise ValueError(f"'{name}' must be one of {', '.join(known)} (got {value!r})")
+        check_choice("form", form, FORMS)
+        check_choice("nominals", nominals, NOMINALS)
         self.form, self.nominals = form, nominals
         self._about: dict[str, dict[str, Any]] = {}
         super().__init__(root, split, parser, **options)
@@ -562,10 +557,6 @@ class _Row(NamedTuple):
 
 def _read_rows(path: Path) -> Iterator[_Row]:
     for line, row in read_table(path, COLUMNS, header=False):
-        for name, value in zip(COLUMNS, row):
-            if not value.strip():
-                raise row_error(path, line, f"the {name} is empty", value)
-            check_words(path, line, f"the {name}", value)
         text, form, kind = (value.strip() for value in row)
         yield _Row(path, line, text.split(), form, kind)
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import product
 
 from graphdep.datasets.base.rows import Draw
+from graphdep.io.limits import check_count
 from graphdep.sentence.sentence import Sentence
 
 RELATIONS = ("nsubj", "obj", "obl", "advcl", "amod", "det", "acl", "conj")
@@ -38,9 +39,7 @@ class ProbeSizes:
 
     def __post_init__(self) -> None:
         for name, least in (("min_words", 1), ("max_words", self.min_words), ("num_words", 2)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name!r} must be a whole number >= {least} (got {value!r})")
+            check_count(name, getattr(self, name), least)
 
 
 def probe_sentences(

@@ -17,7 +17,7 @@ from graphdep.datasets.labels.probe_corpus import (
     probe_sentences,
 )
 from graphdep.datasets.labels.words import LabelledWords
-from graphdep.io.limits import check_whole
+from graphdep.io.limits import check_choice, check_whole
 from graphdep.parsing.parser import Parser
 
 
@@ -95,14 +95,9 @@ class Probes(LabelDataset):
         seed: int = 0,
         **options: Unpack[WordOptions],
     ) -> None:
-        if function not in [*PROBE_FUNCTIONS]:  # of any type, also one without a hash
-            names = ", ".join(PROBE_FUNCTIONS)
-            raise ValueError(f"'function' must be one of {names} (got {function!r})")
+        check_choice("function", function, PROBE_FUNCTIONS)
         check_whole("sentences", sentences)
-        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-            raise ValueError(f"'seed' must be a whole number >= 0 (got {seed!r})")
-        if not isinstance(projective, bool):
-            raise ValueError(f"'projective' must be True or False (got {projective!r})")
+        check_whole("seed", seed)
         if options.get("raw_from") is not None:
             raise ValueError(
                 f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"

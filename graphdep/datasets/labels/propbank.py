@@ -6,18 +6,28 @@ import itertools
 import logging
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from graphdep.datasets.base.parsed import Example, WordOptions
-from graphdep.datasets.base.raw import read_lines, row_error, seen_files
-from graphdep.datasets.base.rows import check_seed, drawn_part
+from graphdep.datasets.base.parsed import DrawnVal, Example, WordOptions
+from graphdep.datasets.base.raw import (
+    blocks,
+    check_one,
+    check_there,
+    check_width,
+    expect,
+    place_error,
+    read_lines,
+    row_error,
+    seen_files,
+)
+from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
+from graphdep.io.limits import check_choice
 from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.conllu import COLUMNS as CONLLU_COLUMNS
@@ -35,9 +45,6 @@ def span_head(tree: Sentence, start: int, end: int) -> int:
         start: First word of the span, from 0.
         end: The word behind its last one.
 
-    Raises:
-        ValueError: If the span is empty or outside of the sentence.
-
     Example:
         >>> from graphdep import Sentence
         >>> from graphdep.datasets.labels.propbank import span_head
@@ -45,8 +52,6 @@ def span_head(tree: Sentence, start: int, end: int) -> int:
         >>> span_head(tree, 0, 3)
         2
     """
-    if not 0 <= start < end <= len(tree):
-        raise ValueError(f"a span must lie in {len(tree)} words (got {start} to {end})")
     depth = tree.depth
     return min(range(start, end), key=depth.__getitem__)
 
@@ -55,7 +60,6 @@ COLUMNS = ("document", "sentence", "token", "word", "POS", "parse", "lemma", "ro
 _SENTENCE, _TOKEN, _POS, _PARSE, _ROLESET = 1, 2, 4, 5, 7
 _NONE = "-"
 _CELL = re.compile(r"(?:\((?P<label>[^\s()*]+))?\*(?P<close>\))?")
-_NUMBER = re.compile(r"[0-9]{1,9}")
 Row = tuple[int, list[str]]
 """Line number, columns."""
 
@@ -111,92 +115,64 @@ def read_skeletons(path: Path) -> list[SkeletonSentence]:
             predicates than columns for them, numbers are not in order, a span does not end, does not begin or
             is within another, or a predicate has no span ``V``; the message has file, line and value.
     """
-    blocks = itertools.groupby(
-        ((line, text.split()) for line, text in read_lines(path)), key=lambda row: bool(row[1])
-    )
     sentences: list[SkeletonSentence] = []
-    for filled, rows in blocks:
-        if filled:
-            sentences.append(_sentence(path, list(rows)))
-            _check_order(path, sentences)
-    if not sentences:
-        raise row_error(path, 1, "no sentence in the file")
+    last = -1
+    for block in blocks(read_lines(path)):
+        rows = [(line, text.split()) for line, text in block]
+        check_width(path, rows, len(rows[0][1]), len(COLUMNS))
+        line, first = rows[0]
+        for token, (at, row) in enumerate(rows):
+            numbers = (row[_SENTENCE], row[_TOKEN])
+            right = numbers == (first[_SENTENCE], str(token)) and first[_SENTENCE].isdecimal()
+            message = f"sentence and token must be numbers, here {first[_SENTENCE]} and {token}"
+            expect(right, path, at, message, " ".join(numbers))
+        number = int(first[_SENTENCE])
+        message = f"the sentence's number must be above {last}, that of the one before"
+        expect(number > last, path, line, message, first[_SENTENCE])
+        last = number
+        tags, parse = (tuple(row[column] for _, row in rows) for column in (_POS, _PARSE))
+        sentences.append(SkeletonSentence(number, line, tags, parse, _predicates(path, rows)))
     return sentences
 
 
-def _check_order(path: Path, sentences: Sequence[SkeletonSentence]) -> None:
-    *before, last = sentences[-2:]
-    if any(last.number <= other.number for other in before):
-        message = f"the sentence's number must be above {before[0].number}, that of the one before"
-        raise row_error(path, last.line, message, str(last.number))
-
-
-def _sentence(path: Path, rows: list[Row]) -> SkeletonSentence:
-    for token, (line, row) in enumerate(rows):
-        _check_row(path, line, row, token, rows[0])
-    line, first = rows[0]
-    return SkeletonSentence(
-        int(first[_SENTENCE]),
-        line,
-        tuple(row[_POS] for _, row in rows),
-        tuple(row[_PARSE] for _, row in rows),
-        _predicates(path, rows, len(first) - len(COLUMNS)),
+def _predicates(path: Path, rows: list[Row]) -> tuple[SkeletonPredicate, ...]:
+    columns = range(len(COLUMNS), len(rows[0][1]))
+    return tuple(
+        SkeletonPredicate(*predicate, _spans(path, rows, column))
+        for predicate, column in zip(_marked(path, rows, _ROLESET, (_NONE,), len(columns)), columns)
     )
 
 
-def _check_row(path: Path, line: int, row: list[str], token: int, first: Row) -> None:
-    if len(row) < len(COLUMNS):
-        message = f"{len(row)} columns instead of {len(COLUMNS)} or more"
-        raise row_error(path, line, message, " ".join(row))
-    if len(row) != len(first[1]):
-        message = f"{len(row)} columns, but {len(first[1])} in the sentence's first row (line {first[0]})"
-        raise row_error(path, line, message, " ".join(row))
-    if row[_TOKEN] != str(token):
-        raise row_error(path, line, f"the token's number must be {token}", row[_TOKEN])
-    if row[_SENTENCE] != first[1][_SENTENCE] or not _NUMBER.fullmatch(row[_SENTENCE]):
-        message = f"the sentence's number must be one number in all of its rows, as in line {first[0]}"
-        raise row_error(path, line, message, row[_SENTENCE])
-
-
-def _predicates(path: Path, rows: list[Row], columns: int) -> tuple[SkeletonPredicate, ...]:
-    marked = [
-        (token, line, row[_ROLESET]) for token, (line, row) in enumerate(rows) if row[_ROLESET] != _NONE
-    ]
+def _marked(
+    path: Path, rows: list[Row], roleset: int, none: Sequence[str], columns: int
+) -> list[tuple[int, int, str]]:
+    """Word, line and roleset of the predicates, of which each must have a column."""
+    marked = [(word, line, row[roleset]) for word, (line, row) in enumerate(rows) if row[roleset] not in none]
     if len(marked) != columns:
-        line, value = (marked[columns][1:]) if len(marked) > columns else (rows[0][0], None)
+        line, value = marked[columns][1:] if len(marked) > columns else (rows[0][0], None)
         message = f"{len(marked)} predicates in the sentence, but {columns} columns for them"
         raise row_error(path, line, message, value)
-    return tuple(
-        SkeletonPredicate(*predicate, _spans(path, rows, len(COLUMNS) + number))
-        for number, predicate in enumerate(marked)
-    )
+    return marked
 
 
 def _spans(path: Path, rows: list[Row], column: int) -> tuple[Span, ...]:
     """The spans of a column: ``(LABEL*`` begins one, ``*)`` ends it, ``(LABEL*)`` is one of one token."""
-    name = f"column {column + 1}"
     spans: list[Span] = []
-    start, label = -1, None
+    start, label = 0, ""
     for token, (line, row) in enumerate(rows):
         cell = _CELL.fullmatch(row[column])
-        if cell is None:
-            message = f"{name} must have *, (LABEL*, (LABEL*) or *)"
-            raise row_error(path, line, message, row[column])
-        if cell["label"]:
-            if label is not None:
-                message = f"in {name} a span begins within another, of line {rows[start][0]}"
-                raise row_error(path, line, message, row[column])
-            start, label = token, cell["label"]
-        if cell["close"]:
-            if label is None:
-                raise row_error(path, line, f"in {name} a span ends that does not begin", row[column])
+        opens, closes = (cell["label"], cell["close"]) if cell else (None, None)
+        right = cell is not None and not (opens and label) and bool(opens or label or not closes)
+        message = f"column {column + 1} must have *, (LABEL*) or (LABEL* outside of spans, *) in one"
+        expect(right, path, line, message, row[column])
+        if opens:
+            start, label = token, opens
+        if closes:
             spans.append((start, token + 1, label))
-            label = None
-    if label is not None:
-        line, row = rows[start]
-        raise row_error(path, line, f"in {name} a span does not end in its sentence", row[column])
-    if not any(name == "V" for *_, name in spans):
-        raise row_error(path, rows[0][0], f"{name} has no span V, which is the predicate")
+            label = ""
+    what = f"a span {label} that does not end" if label else "no span V, which is the predicate"
+    right = not label and any(name == "V" for *_, name in spans)
+    expect(right, path, rows[start if label else 0][0], f"column {column + 1} has {what}")
     return tuple(spans)
 
 
@@ -290,10 +266,9 @@ def _named(treebank: Sequence[Path]) -> Iterator[tuple[str, str, str, int, Sente
         for number, tree in enumerate(read_conllu(path), start=1):
             place, name = f"{path}: sentence {number}", _sent_id(tree)
             parts = _SENT_ID.fullmatch(name)
-            if parts is None or int(parts["number"]) == 0:
-                raise ValueError(f"{place}: sent_id must be GENRE-DOCUMENT-NUMBER, from 1 (got {name!r})")
-            if name in first:
-                raise ValueError(f"{place}: sent_id is that of another, {first[name]} (got {name!r})")
+            if parts is None or int(parts["number"]) == 0 or name in first:
+                other = f"; {first[name]} has it, too" if name in first else ""
+                raise place_error(place, f"sent_id must be GENRE-DOCUMENT-NUMBER, from 1{other}", name)
             first[name] = place
             yield name, parts["genre"], parts["document"], int(parts["number"]), tree
 
@@ -385,8 +360,7 @@ class PropBankEWT(LabelDataset):
         ud_from: str | os.PathLike[str] | None = None,
         **options: Unpack[WordOptions],
     ) -> None:
-        if form not in FORMS:
-            raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")
+        check_choice("form", form, FORMS)
         if ud_from is not None and options.get("raw_from") is None:
             raise ValueError(f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
         self.form = form
@@ -471,8 +445,7 @@ class PropBankEWT(LabelDataset):
         source = self.ud_from if self.ud_from is not None and folder == self.raw_from else folder
         found = seen_files(source, f"**/{self.raw_file_pattern(split)}")
         if len({path.parent for path in found}) > 1:
-            names = ", ".join(map(str, found))
-            raise ValueError(f"{source} has several treebanks ({names}): name the folder of one of them")
+            check_one(source, found, "treebanks", "name the folder of one of them")
         return found
 
     def _missing(self, split: str) -> str:
@@ -486,10 +459,8 @@ def _skeletons(folder: Path) -> list[Path]:
     """The skeletons below a folder; of PropBank's whole release those of EWT."""
     found = seen_files(folder, f"**/*{SKELETON}")
     own = [path for path in found if "ewt" in path.relative_to(folder).parts] or found
-    for name, count in Counter(path.name for path in own).items():
-        if count > 1:
-            twice = " and ".join(str(path) for path in own if path.name == name)
-            raise ValueError(f"{folder} has {name} twice, {twice}: name a folder with one of them")
+    for name in dict.fromkeys(path.name for path in own):
+        check_one(folder, [path for path in own if path.name == name], name, "name a folder with one of them")
     return own
 
 
@@ -586,9 +557,8 @@ def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
             "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)"
         )
         raise row_error(path, line, message, value.strip())
-    for name in ("UP:PRED", HEADS) if names else ():
-        if name not in names:
-            raise row_error(path, line, f"no column {name}", value.strip())
+    if names:
+        check_there(path, line, names, ("UP:PRED", HEADS))
     return names
 
 
@@ -607,20 +577,12 @@ def _tree_row(row: list[str], kept: int) -> list[str]:
 
 def _columns(path: Path, tree: Sentence, rows: list[Row], roleset: int) -> UPSentence:
     width = len(rows[0][1])
-    for line, row in rows:
-        if len(row) <= roleset or len(row) != width:
-            message = f"{len(row)} columns, but {width} in the sentence's first row (line {rows[0][0]})"
-            message = message if len(row) != width else f"{len(row)} columns, but none for predicates"
-            raise row_error(path, line, message, "\t".join(row))
-    marked = [(word, line, row[roleset]) for word, (line, row) in enumerate(rows) if row[roleset] not in NONE]
+    check_width(path, rows, width, roleset + 1)
     columns = range(roleset + 1, width)
     # Where there is no predicate, one column may stand all the same, with nothing in it.
-    if not marked and all(row[column] in NONE for _, row in rows for column in columns):
+    if all(row[column] in NONE for _, row in rows for column in (roleset, *columns)):
         return UPSentence(tree, ())
-    if len(marked) != len(columns):
-        line, value = marked[len(columns)][1:] if len(marked) > len(columns) else (rows[0][0], None)
-        message = f"{len(marked)} predicates in the sentence, but {len(columns)} columns for them"
-        raise row_error(path, line, message, value)
+    marked = _marked(path, rows, roleset, NONE, len(columns))
     predicates = (
         UPPredicate(*predicate, tuple(row[column] or "_" for _, row in rows))
         for predicate, column in zip(marked, columns)
@@ -631,20 +593,17 @@ def _columns(path: Path, tree: Sentence, rows: list[Row], roleset: int) -> UPSen
 def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UPSentence:
     predicates, second = [], 0
     for word, (line, row) in enumerate(rows):
-        if len(row) != len(names):
-            message = f"{len(row)} columns instead of {len(names)}, which the first line names"
-            raise row_error(path, line, message, "\t".join(row))
+        check_width(path, [(line, row)], len(names))
         roleset, cell = row[names.index("UP:PRED")], row[names.index(HEADS)]
         if roleset in NONE:
-            if cell not in NONE:
-                raise row_error(path, line, "arguments of a word that is no predicate", cell)
+            expect(cell in NONE, path, line, "arguments of a word that is no predicate", cell)
             continue
         labels = ["_"] * len(tree)
         for role in cell.split("|") if cell not in NONE else ():
             match = _ROLE.fullmatch(role)
             label, number = (match[1], int(match[2])) if match else ("", 0)
-            if label in NONE or not 0 < number <= len(tree):
-                raise row_error(path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
+            right = label not in NONE and 0 < number <= len(tree)
+            expect(right, path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
             if labels[number - 1] == "_":
                 labels[number - 1] = label
             else:
@@ -725,20 +684,14 @@ class UniversalPropBank(LabelDataset):
         seed: int = 0,
         **options: Unpack[WordOptions],
     ) -> None:
-        if train_from not in TRAIN_FROM:
-            raise ValueError(f"'train_from' must be one of {', '.join(TRAIN_FROM)} (got {train_from!r})")
-        if not 0 < val_fraction < 1:
-            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {val_fraction})")
-        self.train_from, self.val_fraction, self.seed = train_from, val_fraction, check_seed(seed)
+        check_choice("train_from", train_from, TRAIN_FROM)
+        DrawnVal(val_fraction, seed)  # checks them
+        self.train_from, self.val_fraction, self.seed = train_from, val_fraction, seed
         self._counts: dict[str, _Counts] = {}
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        found = seen_files(folder, self.raw_file_pattern(split))
-        if len({path.name.partition("-up-")[0] for path in found}) > 1:
-            names = ", ".join(path.name for path in found)
-            raise ValueError(f"{folder} holds several languages ({names}): give each its own 'root'")
-        return found
+        return seen_files(folder, self.raw_file_pattern(split), before="-up-")
 
     def raw_file_pattern(self, split: str) -> str:
         name = self.train_from if split == "train" else "dev" if split == "val" else split
@@ -781,12 +734,9 @@ class UniversalPropBank(LabelDataset):
     def _drawn(self, folder: Path, split: str, sentences: list[UPSentence]) -> set[tuple[str, ...]]:
         """The sentences that are drawn for validation, as their words."""
         forms = list(dict.fromkeys(tuple(one.tree.form) for one in sentences))
-        if len(forms) < 2:
-            files = " and ".join(str(path) for path in self.raw_files(folder, split))
-            raise ValueError(
-                f"{files}: 'val' cannot be drawn from {len(forms)} different sentences with predicates"
-            )
-        return {forms[number] for number in drawn_part(len(forms), self.val_fraction, self.seed)}
+        files = " and ".join(str(path) for path in self.raw_files(folder, split))
+        part = drawn_part(len(forms), self.val_fraction, self.seed, files, "sentences with predicates", "")
+        return {forms[number] for number in part}
 
     def _missing(self, split: str) -> str:
         message = super()._missing(split)

@@ -12,17 +12,29 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import (
+    LIST,
+    Form,
+    Forms,
+    check_forms,
+    check_width,
+    placed,
+    read_lines,
+    row_error,
+)
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
     TextRow,
     check_keys,
+    check_label,
+    check_suffix,
+    check_tree,
     read_text_rows,
     row_tree,
     row_words,
 )
-from graphdep.io.limits import check_name, shown
+from graphdep.io.limits import check_name
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.exchange import token_heads
@@ -105,12 +117,10 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
     """
     labels = [OUTSIDE] * length
     for start, end, label in spans:
-        if not 0 <= start < end <= length:
-            raise ValueError(f"'spans' must lie in {length} words (got {(start, end, label)})")
-        if not label:
-            raise ValueError(f"'spans' must have labels (got {(start, end, label)})")
-        if any(there != OUTSIDE for there in labels[start:end]):
-            raise ValueError(f"'spans' must have no word in common (got {(start, end, label)})")
+        if not (label and 0 <= start < end <= length) or {*labels[start:end]} != {OUTSIDE}:
+            raise ValueError(
+                f"'spans' must have labels and lie in {length} words, none in two (got {(start, end, label)})"
+            )
         labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
     return labels
 
@@ -161,8 +171,6 @@ class Column:
             raise ValueError(f"'key' must be one of {', '.join(COLUMNS)}, {keys} (got {self.key!r})")
         if self.absent is not None:
             check_name("absent", self.absent)
-            if not self.absent.strip():
-                raise ValueError(f"'absent' must be a label (got {self.absent!r})")
 
     @property
     def name(self) -> str:
@@ -191,8 +199,9 @@ class Column:
         Raises:
             ValueError: If a label is ``_``, which stands for none, or one for a key of a list has a ``|``.
         """
-        if "_" in labels and self.absent != "_":
-            raise ValueError(f"'key' {self.key!r} can hold no label '_', which stands for none")
+        for label in labels:
+            if (label == "_" and self.absent != "_") or (self.part and "|" in (label or "")):
+                raise ValueError(f"'key' {self.key!r} can hold no label {label!r}: _ is none, | ends one")
         cells = ["_" if label is None or label == self.absent else label for label in labels]
         if self.part:
             old: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
@@ -224,8 +233,6 @@ class Column:
         return tuple(sorted(found))
 
     def _with(self, cell: str, value: str) -> str:
-        if "|" in value:
-            raise ValueError(f"'key' {self.key!r} can hold no label with a '|' (got {value!r})")
         values = _values(cell) | {self.part: value}
         if value == "_":
             del values[self.part]
@@ -297,8 +304,9 @@ class LabelledWords:
         place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
 
     Raises:
-        ValueError: If there is no word, labels or tree are of another number of words, the mark is outside of
-            the sentence, or a label is empty or has a control character; the message has place and value.
+        ValueError: If there are more or fewer labels than words, the mark is outside of the sentence, the
+            tree is of other words, or a label is empty or has a control character; the message has place and
+            value.
 
     Example:
         >>> from graphdep.datasets.labels.words import LabelledWords
@@ -315,20 +323,13 @@ class LabelledWords:
     place: str = ""
 
     def __post_init__(self) -> None:
-        if not self.words:
-            raise self.error("a sentence has at least one word")
         if len(self.labels) != len(self.words):
             raise self.error(f"{len(self.labels)} labels for {len(self.words)} words")
+        check_tree(self.place, self.words, self.tree)
         if self.mark is not None and not 0 <= self.mark < len(self.words):
             raise self.error(f"the mark must be a number from 0 to {len(self.words) - 1} (got {self.mark})")
-        if self.tree is not None and list(self.tree.form) != list(self.words):
-            raise self.error("the tree has other words")
         for label in self.labels:
-            if label is None:
-                continue
-            if not isinstance(label, str) or not label.strip():
-                raise self.error(f"a label must be a text (got {shown(label)})")
-            check_name(f"{self.place}: labels" if self.place else "labels", label)
+            check_label(self.place, label)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -342,12 +343,11 @@ class LabelledWords:
         most, count = limit.max_words, len(self)
         if count <= most:
             return self
-        if not limit.truncate:
+        if not limit.truncate or (self.mark or 0) >= most:
+            which = f"word {self.mark}, which is marked, is" if limit.truncate else f"{count} words are"
             raise self.error(
-                f"{count} words, more than max_words={most}: allow more, or read the first ones with truncate"
+                f"{which} more than max_words={most}: allow more, or read the first ones with truncate"
             )
-        if self.mark is not None and self.mark >= most:
-            raise self.error(f"the marked word {self.mark} is beyond max_words={most}")
         tree = None if self.tree is None else truncate(self.tree, most)
         changed: dict[str, Any] = {"words": self.words[:most], "labels": self.labels[:most], "tree": tree}
         return dataclasses.replace(self, **changed)
@@ -373,7 +373,7 @@ def read_doc_bin(path: Path, column: Column | None) -> list[LabelledWords]:
 
     Raises:
         ImportError: If spaCy is not installed.
-        ValueError: If it is no such file, has no sentence, or one of its trees is none.
+        ValueError: If it is no such file, or one of its trees is none.
     """
     found = []
     for number, document in enumerate(_documents(path), 1):
@@ -381,8 +381,6 @@ def read_doc_bin(path: Path, column: Column | None) -> list[LabelledWords]:
         for span in document.sents if document.has_annotation("SENT_START") else [document]:
             if tokens := [token for token in span if not token.is_space]:
                 found.append(_labelled(tokens, column, parsed, f"{path}: document {number}"))
-    if not found:
-        raise ValueError(f"{path}: no sentence in the file")
     return found
 
 
@@ -408,10 +406,8 @@ def _labelled(tokens: list[Any], column: Column | None, parsed: bool, place: str
     head = token_heads(tokens, one_root=True) if parsed else list(range(len(words)))
     relations = (token.dep_ if token.dep_ not in ("", "ROOT") else "dep" for token in tokens)
     deprel = [label if governor else "root" for governor, label in zip(head, relations)]
-    try:
+    with placed(place, "no tree: ", " ".join(words)):
         tree = Sentence(words, head, deprel, **columns)
-    except ValueError as error:
-        raise ValueError(f"{place}: no tree: {error} (got {' '.join(words)[:60]!r})") from None
     labels = column.labels(tree) if column else [_entity(token) for token in tokens]
     return LabelledWords(words, labels, tree=tree if parsed else None, place=place)
 
@@ -423,6 +419,10 @@ def _entity(token: Any) -> str | None:
 UNSCORED_CELL = "_"
 """In the place of a label, of a word that is not scored."""
 _DOCUMENT = "-DOCSTART-"
+_FILLED = Form(
+    "a text: the first column is the word, the last its label, or _ for none", lambda text: text.strip() != ""
+)
+_WORD_AND_LABEL: Forms = {"word": _FILLED, "label": _FILLED}
 _COMMENT = re.compile(r"#\s*(\S+\s*=|new(doc|par)\b)")
 Line = tuple[int, list[str]]
 """Line number, columns; none where the sentence ends."""
@@ -439,8 +439,8 @@ def read_word_columns(path: Path) -> tuple[list[LabelledWords], int]:
     sentence, and are no row, or have the form ``# key = value``, ``# newdoc`` or ``# newpar``.
 
     Raises:
-        ValueError: If a row has one column or another number of them than the first, no word or no label,
-            the file has no sentence, is not UTF-8 or has control characters, with file, line and value.
+        ValueError: If a row has one column or another number of them than the first, no word or no label, or
+            the file has no sentence; with file, line and value.
     """
     rows = [(line, text) for line, text in read_lines(path)]
     separator, width = _layout(path, rows)
@@ -456,7 +456,9 @@ def read_word_columns(path: Path) -> tuple[list[LabelledWords], int]:
         elif _is_comment(text, len(cells) == width, separator) and not (lines and lines[-1][1]):
             skipped += 1
         else:
-            lines.append((line, _row(path, line, text, cells, width)))
+            check_width(path, [(line, cells)], width)
+            check_forms(f"{path}:{line}", {"word": cells[0], "label": cells[-1]}, _WORD_AND_LABEL)
+            lines.append((line, cells))
     return [_sentence(path, sentence) for sentence in _sentences(lines)], skipped
 
 
@@ -466,9 +468,8 @@ def _layout(path: Path, rows: list[tuple[int, str]]) -> tuple[str, int]:
         if not text.strip() or text.startswith((_DOCUMENT, "#")):
             continue
         separator = "\t" if "\t" in text else " "
-        width = len(_cells(text, separator))
-        if width < 2:
-            raise row_error(path, line, "a row must be a word, a tab or a blank, and its label", text)
+        width = len(cells := _cells(text, separator))
+        check_width(path, [(line, cells)], width, 2)
         return separator, width
     raise row_error(path, 1, "no sentence in the file")
 
@@ -483,16 +484,6 @@ def _is_comment(text: str, has_columns: bool, separator: str) -> bool:
     if not text.startswith("#"):
         return False
     return not has_columns or (separator == " " and _COMMENT.match(text) is not None)
-
-
-def _row(path: Path, line: int, text: str, cells: list[str], width: int) -> list[str]:
-    if len(cells) != width:
-        raise row_error(path, line, f"{len(cells)} columns instead of {width}, as the first row has", text)
-    if not cells[0].strip():
-        raise row_error(path, line, "a label for no word", text)
-    if not cells[-1]:
-        raise row_error(path, line, f"no label; {UNSCORED_CELL} is that of a word that is not scored", text)
-    return cells
 
 
 def _sentences(lines: list[Line]) -> Iterator[list[Line]]:
@@ -528,12 +519,6 @@ class OwnSentences(NamedTuple):
     skipped: int = 0
 
 
-def check_label_file(name: str, path: Path) -> None:
-    """Raises :class:`ValueError` if the name of a file says none of the known formats."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{name!r} must end in {', '.join(SUFFIXES)} (got {str(path)!r})")
-
-
 def read_own_sentences(
     path: Path, column: Column, *, spans: bool = False, mark: Column | None = None
 ) -> OwnSentences:
@@ -550,7 +535,7 @@ def read_own_sentences(
         OSError: If it cannot be read.
         ImportError: If spaCy is needed and is not there.
     """
-    check_label_file("path", path)
+    check_suffix("path", path, SUFFIXES)
     suffix = path.suffix.lower()
     if suffix in OBJECTS:
         return OwnSentences([_of_object(row) for row in read_text_rows(path, ["words", "labels"])])
@@ -563,19 +548,11 @@ def read_own_sentences(
 
 
 def row_mark(row: TextRow, words: list[str]) -> int | None:
-    """The number of the marked word, from 0, of ``mark``; :obj:`None` where there is none.
-
-    Raises:
-        ValueError: If it is no number of one word, with file, line and value.
-    """
-    mark: Any = row.values.get("mark")
-    if mark is None:
-        return None
-    if type(mark) is not int:
-        raise row_error(row.path, row.line, "'mark' must be the number of one word, from 0", repr(mark))
-    if not 0 <= mark < len(words):
-        raise row_error(row.path, row.line, f"'mark' must be from 0 to {len(words) - 1}", str(mark))
-    return mark
+    """The number of the marked word, from 0, of ``mark``; :obj:`None` where there is none."""
+    numbers = range(len(words))
+    what = f"the number of one word, from 0 to {numbers[-1]}"
+    row.values.setdefault("mark", None)
+    return row.value("mark", Form(what, lambda mark: mark is None or (type(mark) is int and mark in numbers)))
 
 
 def sentence_places(path: Path) -> list[str]:
@@ -612,8 +589,5 @@ def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
 
 def _of_object(row: TextRow) -> LabelledWords:
     check_keys(row, KEYS)
-    words, labels = row_words(row), row.values["labels"]
-    if not isinstance(labels, list):
-        raise row_error(row.path, row.line, "'labels' must be a list", repr(labels))
-    place = f"{row.path}:{row.line}"
-    return LabelledWords(words, labels, mark=row_mark(row, words), tree=row_tree(row, words), place=place)
+    words, labels = row_words(row), row.value("labels", LIST)
+    return LabelledWords(words, labels, mark=row_mark(row, words), tree=row_tree(row, words), place=row.place)

@@ -15,7 +15,7 @@ from graphdep.datasets.mini.mini_agreement import agreement_files
 from graphdep.datasets.mini.mini_dialogues import dialogue_files
 from graphdep.datasets.mini.mini_selection import selection_files
 from graphdep.datasets.mini.mini_sst import sst_files
-from graphdep.datasets.sentences import SICK_FILES, SICK_HEADER
+from graphdep.datasets.sentences import SICK_COLUMNS, SICK_FILES
 from graphdep.io.files import atomic_path
 
 AGENTS = "doctor teacher driver nurse".split()
@@ -87,7 +87,7 @@ def mini_files() -> dict[str, bytes]:
     files = {}
     for split, sets in SETS.items():
         rows = grammar.shuffled([row for _ in range(sets) for row in grammar.pairs(split)])
-        lines = [SICK_HEADER, *((str(number), *row) for number, row in enumerate(rows, start=1))]
+        lines = [tuple(SICK_COLUMNS), *((str(number), *row) for number, row in enumerate(rows, start=1))]
         files[split] = "".join("\t".join(line) + "\n" for line in lines).encode()
     return files
 
@@ -102,7 +102,7 @@ def mrpc_files() -> dict[str, bytes]:
     ids = [f"{number}\t{number + 1}" for number in range(1, 2 * len([*train, *pairs["test"]]), 2)]
     rows = [f"{label}\t{i}\t{a}\t{b}\n" for i, (a, b, label) in zip(ids, [*train, *pairs["test"]])]
     dev = [f"{i}\n" for i, pair in zip(ids, train) if pair in pairs["val"]]
-    header = "\t".join(mrpc.MRPC_HEADER) + "\n"
+    header = "\t".join(mrpc.MRPC_COLUMNS) + "\n"
     return {
         mrpc.TRAIN: "".join([header, *rows[: len(train)]]).encode("utf-8-sig"),
         mrpc.TEST: "".join([header, *rows[len(train) :]]).encode("utf-8-sig"),

@@ -2,65 +2,162 @@
 
 from __future__ import annotations
 
-import logging
+import hashlib
+import json
+import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 from torch_geometric.data import Data
 
-from graphdep.datasets.selection.store import Pool, SelectionStore, key_of, parse_utterances
+from graphdep.datasets.selection.store import (
+    COUNTS,
+    FORMAT,
+    NUMBERS,
+    TABLES,
+    TOTALS,
+    Pool,
+    SelectionStore,
+    Utterance,
+    key_of,
+    pack_tree,
+    parse_utterances,
+)
+from graphdep.io.files import atomic_path
 from graphdep.parsing.parser import Parser
+from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import SPECIALS, Tokens, Vocab
 
-logger = logging.getLogger("graphdep.datasets")
-
-# What is parsed and written in one go, and what a kill costs.
+# What is parsed and written in one go.
 POOLS = 512
 _SECONDS = 10.0  # between two lines of progress
 
 
-def build_store(
-    store: SelectionStore, read: Callable[[], Iterable[Pool]], parser: Parser, *, log: str | None = None
-) -> None:
-    """Reads, parses and writes pools until the file is whole, going on where an earlier call was stopped.
+def build_store(path: Path, pools: Iterable[Pool], parser: Parser, *, log: str | None = None) -> None:
+    """Reads, parses and writes pools; the file is there once it is whole, in place of the one before.
 
-    No more than a few pools are in memory. Utterances that the file has are not parsed again. Where several
-    processes build one file, each batch of pools is written by the one that is first, and the file is the
-    same as if one had built it. A file that ends inside of a batch is built anew, with a warning.
+    No more than a few pools and the lexicon are in memory. Equal utterances are parsed once.
 
     Args:
-        store: The file.
-        read: Gives all pools, the same ones in the same order whenever it is called.
+        path: The file.
+        pools: The pools.
         parser: The parser.
         log: What to call it in lines of progress on stderr; :obj:`None` for none. (default: :obj:`None`)
-
-    Raises:
-        ValueError: If the file has more pools than there are.
     """
-    while not store.is_done():
-        store.create()
-        before = store.totals()["pools"]
-        progress = _Progress(log)
-        position = 0
-        for pools in _batches(read()):
-            first, position = position, position + len(pools)
-            if store.totals()["pools"] < position:
-                _add(store, first, pools, parser)
-                progress.say(store)
-        store.finish(position)
-        found = store.totals()["pools"]
-        if found > position:
-            raise ValueError(f"{store.path} has {found} pools, but the raw files have {position}: delete it")
-        if found == before < position:  # it ends inside of a batch, and so no batch follows what it has
-            logger.warning(
-                "%s was begun with %d pools, where no batch of %d ends: it is made again",
-                *(store.path, found, POOLS),
-            )
-            store.clear(found)
+    with atomic_path(path) as temporary, closing(sqlite3.connect(temporary)) as database:
+        # Nobody sees the file before it is whole, and what is lost in a crash is made again.
+        database.execute("PRAGMA journal_mode = OFF")
+        addition, last = Addition(database), time.monotonic()
+        rest = iter(pools)
+        while some := list(islice(rest, POOLS)):
+            addition.add(some, parser)
+            if log is not None and time.monotonic() - last > _SECONDS:
+                last, totals = time.monotonic(), addition.totals
+                text = f"{totals['pairs']:,} pairs, {totals['utterances']:,} different utterances"
+                print(f"{log}: {text}", file=sys.stderr, flush=True)
+        addition.finish()
+
+
+class Addition:
+    """Pools on their way into a new file."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.database = database
+        self.totals = Counter[str](dict.fromkeys(TOTALS.values(), 0))
+        self.forms: dict[str, dict[str, int]] = {"words": {}, "relations": {}}
+        self.counts: dict[str, Counter[int]] = {"words": Counter(), "relations": Counter()}
+        for table, columns in TABLES.items():
+            database.execute(f"CREATE TABLE {table} ({columns})")
+        database.execute("CREATE TEMP TABLE keys (key BLOB PRIMARY KEY, utterance INTEGER) WITHOUT ROWID")
+        database.execute("PRAGMA temp.cache_size = -65536")
+        database.execute(f"PRAGMA user_version = {FORMAT}")
+
+    def add(self, pools: Sequence[Pool], parser: Parser) -> None:
+        """Adds pools, and those of their utterances that are new."""
+        keys = {turn: key_of(turn) for pool in pools for turn in (*pool.context, *pool.candidates)}
+        number_of = self._known(keys)
+        new = {key: turn for turn, key in keys.items() if turn not in number_of}
+        trees, failures = parse_utterances(parser, list(new.values()))
+        first = self.totals["utterances"]
+        packed = [self._pack(tree) for tree in trees]
+        self._insert("utterances", ((data,) for data in packed))
+        self.database.executemany("INSERT INTO keys VALUES (?, ?)", zip(new, range(first, first + len(new))))
+        self.totals["tree_bytes"] += sum(map(len, packed))
+        self.totals["parser_failures"] += failures
+        self._add_pools(pools, self._known(keys))
+
+    def finish(self) -> None:
+        """Writes what is known of the whole."""
+        for name, forms in self.forms.items():
+            self._insert(name, ((form,) for form in forms))
+        self.totals["words"] = self.counts["words"].total()
+        self._note("totals", json.dumps(self.totals).encode())
+        for name, counts in self.counts.items():
+            each = np.array([counts[number] for number in range(len(self.forms[name]))], COUNTS)
+            self._note(f"counts of {name}", each.tobytes())
+        sha = hashlib.sha256()
+        for table in ("words", "relations", "utterances", "pools", "pairs"):
+            for row in self.database.execute(f"SELECT * FROM {table} ORDER BY id"):
+                sha.update(repr(row).encode())
+        self._note("content", sha.hexdigest().encode())
+        self.database.commit()
+
+    def _known(self, keys: dict[Utterance, bytes]) -> dict[Utterance, int]:
+        """Numbers of those utterances that are there."""
+        query = "SELECT utterance FROM keys WHERE key = ?"
+        found = {turn: self.database.execute(query, (key,)).fetchone() for turn, key in keys.items()}
+        return {turn: row[0] for turn, row in found.items() if row is not None}
+
+    def _pack(self, tree: Sentence | None) -> bytes:
+        if tree is None:
+            return b""
+        words, relations = self._numbers("words", tree.form), self._numbers("relations", tree.deprel)
+        return pack_tree(words, np.array(tree.head), relations)
+
+    def _numbers(self, name: str, forms: Iterable[str]) -> np.ndarray:
+        """The numbers of words or relations; new ones get the next."""
+        known = self.forms[name]
+        numbers = [known.setdefault(form, len(known)) for form in forms]
+        self.counts[name].update(numbers)
+        return np.array(numbers)
+
+    def _add_pools(self, pools: Sequence[Pool], number_of: dict[Utterance, int]) -> None:
+        contexts = (np.array([number_of[turn] for turn in pool.context], NUMBERS) for pool in pools)
+        pairs = [
+            (number, number_of[candidate], label)
+            for number, pool in enumerate(pools, self.totals["pools"])
+            for candidate, label in zip(pool.candidates, pool.labels, strict=True)
+        ]
+        self._insert("pools", ((context.tobytes(),) for context in contexts))
+        self._insert("pairs", pairs)
+        for pool in pools:
+            self.totals.update(_counts(pool))
+
+    def _insert(self, table: str, rows: Iterable[tuple]) -> None:
+        """Inserts rows with the next numbers."""
+        numbered = [(number, *row) for number, row in enumerate(rows, self.totals[TOTALS[table]])]
+        marks = ", ".join("?" * (TABLES[table].count(",") + 1))
+        self.database.executemany(f"INSERT INTO {table} VALUES ({marks})", numbered)
+        self.totals[TOTALS[table]] += len(numbered)
+
+    def _note(self, name: str, value: bytes) -> None:
+        self.database.execute("INSERT INTO notes VALUES (?, ?)", (name, value))
+
+
+def _counts(pool: Pool) -> dict[str, int]:
+    return {
+        "empty_utterances": sum(not turn for turn in (*pool.context, *pool.candidates)),
+        "duplicate_candidates": len(pool.candidates) - len(set(pool.candidates)),
+        "pools_without_positive": int(not any(pool.labels)),
+        "pools_all_positive": int(all(pool.labels)),
+        **pool.counts,
+    }
 
 
 def build_vocab(train: SelectionStore, min_freq: int, lower: bool) -> Vocab:
@@ -70,33 +167,6 @@ def build_vocab(train: SelectionStore, min_freq: int, lower: bool) -> Vocab:
         counts[word.lower() if lower else word] += count
     kept = [word for word, count in counts.items() if count >= min_freq and word not in SPECIALS]
     return Vocab(sorted(kept, key=lambda word: (-counts[word], word)), lower=lower)
-
-
-def _batches(pools: Iterable[Pool]) -> Iterator[list[Pool]]:
-    rest = iter(pools)
-    while batch := list(islice(rest, POOLS)):
-        yield batch
-
-
-def _add(store: SelectionStore, first: int, pools: list[Pool], parser: Parser) -> None:
-    keys = {turn: key_of(turn) for pool in pools for turn in (*pool.context, *pool.candidates)}
-    known = store.known(keys.values())
-    new = {key: turn for turn, key in keys.items() if key not in known}
-    trees, failures = parse_utterances(parser, list(new.values()))
-    store.add(first, pools, keys, dict(zip(new, trees)), failures)
-
-
-class _Progress:
-    """A line on stderr from time to time."""
-
-    def __init__(self, name: str | None) -> None:
-        self.name, self.last = name, time.monotonic()
-
-    def say(self, store: SelectionStore) -> None:
-        if self.name is not None and time.monotonic() - self.last > _SECONDS:
-            self.last, totals = time.monotonic(), store.totals()
-            text = f"{self.name}: {totals['pairs']:,} pairs, {totals['utterances']:,} different utterances"
-            print(text, file=sys.stderr, flush=True)
 
 
 _WORDS = 10_000

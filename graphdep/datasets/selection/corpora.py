@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,8 +10,24 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Unpack
 
-from graphdep.datasets.base.raw import check_words, choose_layout, read_lines, row_error, seen_files
-from graphdep.datasets.dialogues import DAILY_DIALOG_NAMES, daily_dialog_files, read_daily_dialog
+from graphdep.datasets.base.raw import (
+    Form,
+    Forms,
+    check_forms,
+    choose_layout,
+    expect,
+    one_of,
+    read_lines,
+    read_table,
+    row_error,
+    seen_files,
+)
+from graphdep.datasets.dialogues import (
+    DAILY_DIALOG_NAMES,
+    check_overlap,
+    daily_dialog_files,
+    read_daily_dialog,
+)
 from graphdep.datasets.selection.dataset import (
     TEXT_FILES,
     ChineseSelection,
@@ -26,8 +41,8 @@ from graphdep.datasets.selection.dataset import (
     read_pools,
 )
 from graphdep.datasets.selection.store import Pool, Utterance, given_words, utterance
-from graphdep.io.files import long_fields
-from graphdep.parsing.parser import Parser
+from graphdep.io.limits import MAX_WORDS, check_choice
+from graphdep.parsing.parser import Parser, WordLimit
 
 
 class Douban(ChineseSelection):
@@ -127,11 +142,16 @@ FILES: dict[str, Names] = {
         "test": ("test.csv", "ubuntu_corpus_test.csv"),
     },
 }
-TRAIN_HEADER = ["Context", "Utterance", "Label"]
-TEST_HEADER = ["Context", "Ground Truth Utterance", *(f"Distractor_{number}" for number in range(9))]
-_LABELS = {"1": 1, "1.0": 1, "0": 0, "0.0": 0}
 _UTTERANCE_END, _TURN_END = "__eou__", "__eot__"
 _ENDS = re.compile(f"{_UTTERANCE_END}|{_TURN_END}")
+_LABELS = {"1": 1, "1.0": 1, "0": 0, "0.0": 0}
+_TURNS = Form(
+    f"turns of at most {MAX_WORDS} words", lambda text: all(map(WordLimit().holds, text.split(_TURN_END)))
+)
+TRAIN_COLUMNS = {"Context": _TURNS, "Utterance": _TURNS, "Label": one_of(*_LABELS)}
+TEST_COLUMNS = dict.fromkeys(
+    ("Context", "Ground Truth Utterance", *(f"Distractor_{number}" for number in range(9))), _TURNS
+)
 
 
 class Ubuntu(RowsSelection):
@@ -211,28 +231,15 @@ class Ubuntu(RowsSelection):
 
 
 def read_train_csv(path: Path) -> Iterator[Pool]:
-    """The pools of a training file of version 2: rows with the same context that follow one another.
-
-    Raises:
-        ValueError: If a row is damaged, with file, line and value.
-    """
-    for context, group in groupby(_read_csv(path, TRAIN_HEADER), key=lambda row: row[1][0]):
-        candidates, labels = [], []
-        for line, (_, response, label) in group:
-            if label not in _LABELS:
-                raise row_error(path, line, "Label must be 0 or 1", label)
-            candidates.append(_messages(response))
-            labels.append(_LABELS[label])
-        yield Pool(_turns(context), tuple(candidates), tuple(labels))
+    """The pools of a training file of version 2: rows with the same context that follow one another."""
+    for context, group in groupby(_read_csv(path, TRAIN_COLUMNS), key=lambda row: row[0]):
+        responses, labels = zip(*((response, _LABELS[label]) for _, response, label in group))
+        yield Pool(_turns(context), tuple(map(_messages, responses)), labels)
 
 
 def read_test_csv(path: Path) -> Iterator[Pool]:
-    """The pools of a validation or test file of version 2, one a row, the right candidate first.
-
-    Raises:
-        ValueError: If a row is damaged, with file, line and value.
-    """
-    for _, (context, *candidates) in _read_csv(path, TEST_HEADER):
+    """The pools of a validation or test file of version 2, one a row, the right candidate first."""
+    for context, *candidates in _read_csv(path, TEST_COLUMNS):
         labels = (1, *[0] * (len(candidates) - 1))
         yield Pool(_turns(context), tuple(map(_messages, candidates)), labels)
 
@@ -246,24 +253,9 @@ def _messages(text: str) -> Utterance:
     return utterance(*_ENDS.split(text))
 
 
-def _read_csv(path: Path, header: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows below the header, each with the number of its last line."""
-    with long_fields():
-        reader = csv.reader((f"{text}\n" for _, text in read_lines(path, control=" ")), strict=True)
-        try:
-            first = next(reader)
-            if first != header:
-                raise row_error(path, 1, f"the header must be {','.join(header)}", ",".join(first))
-            for row in reader:
-                if len(row) != len(header):
-                    text = f"{len(row)} columns instead of {len(header)}"
-                    raise row_error(path, reader.line_num, text, ",".join(row))
-                for name, cell in zip(header, row):
-                    for turn in cell.split(_TURN_END):
-                        check_words(path, reader.line_num, name, turn)
-                yield reader.line_num, row
-        except csv.Error as error:
-            raise row_error(path, reader.line_num, str(error)) from None
+def _read_csv(path: Path, columns: Forms) -> Iterator[list[str]]:
+    rows = read_table(path, columns, separator=",", quoted=True, control=" ")
+    return (row for _, row in rows)
 
 
 def _layouts_in(folder: Path) -> list[str]:
@@ -345,8 +337,7 @@ class UbuntuIRC(DrawnSelection):
         negatives_from: str = "log",
         **options: Unpack[DrawnOptions],
     ) -> None:
-        if negatives_from not in ("log", "split"):
-            raise ValueError(f"'negatives_from' must be 'log' or 'split' (got {negatives_from!r})")
+        check_choice("negatives_from", negatives_from, ("log", "split"))
         self.negatives_from = negatives_from
         super().__init__(root, split, parser, **options)
 
@@ -366,6 +357,8 @@ class UbuntuIRC(DrawnSelection):
     def read(self, folder: Path, split: str) -> Iterator[Pool]:
         logs = [read_log(path) for path in self.raw_files(folder, split) if path.name.endswith(LOG)]
         negatives, everything = self._negatives(split), _Replies(logs)
+        if self.negatives_from == "log":
+            negatives.hint = "; negatives_from='split' draws from the other logs, too"
         for log in logs:
             replies = _Replies([log]) if self.negatives_from == "log" else everything
             for message in sorted(log.answered):
@@ -379,12 +372,7 @@ class UbuntuIRC(DrawnSelection):
             return of is not log or (other not in chain and log.answered[other].isdisjoint(chain))
 
         place = f"{log.path}:{message + 1}"
-        try:
-            drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
-        except ValueError as error:
-            if self.negatives_from == "split":
-                raise
-            raise ValueError(f"{error}; negatives_from='split' draws from the other logs, too") from error
+        drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
         candidates = [(log, message), *(replies.messages[number] for number in drawn)]
         return Pool(
             tuple(utterance(log.texts[number]) for number in chain),
@@ -445,7 +433,7 @@ def read_log(path: Path) -> Log:
 
 def _parts(path: Path, line: int, text: str) -> tuple[str, str] | None:
     """Name and text of a message; an action has no name, and a line of the system is none."""
-    check_words(path, line, "a message", text)
+    check_forms(f"{path}:{line}", {"message": text}, {"message": _TURNS})
     message, action = _MESSAGE.fullmatch(text) or _NOTICE.fullmatch(text), _ACTION.fullmatch(text)
     if message:
         return message[1], message[2].strip()
@@ -468,11 +456,9 @@ def _read_links(path: Path, texts: dict[int, str], lines: int) -> dict[int, set[
     answered: dict[int, set[int]] = {}
     for line, text in read_lines(path):
         link = _LINK.fullmatch(text.strip())
-        if not link:
-            raise row_error(path, line, "a line must be 'number number -'", text)
-        first, second = sorted((int(link[1]), int(link[2])))
-        if second >= lines:
-            raise row_error(path, line, f"the log has no line {second}, only 0 to {lines - 1}", text)
+        first, second = sorted((int(link[1]), int(link[2]))) if link else (lines, lines)
+        message = f"not 'number number -' of lines from 0 to {lines - 1}"
+        expect(second < lines, path, line, message, text)
         if first < second and first in texts and second in texts:
             answered.setdefault(second, set()).add(first)
     return answered
@@ -528,10 +514,7 @@ class DailyDialogSelection(DrawnSelection):
         overlap: str = "keep",
         **options: Unpack[DrawnOptions],
     ) -> None:
-        if overlap not in ("keep", "drop"):
-            raise ValueError(f"'overlap' must be 'keep' or 'drop' (got {overlap!r})")
-        if overlap == "drop" and split == "train":
-            raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+        check_overlap(overlap, split)
         if overlap == "drop":
             self.train_is_for = "overlap='drop' compares with it"
         self.overlap = overlap

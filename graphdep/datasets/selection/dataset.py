@@ -21,8 +21,8 @@ from torch_geometric.data import Data, Dataset
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.datasets.base.parsed import CorpusOptions, digest, file_digest, warn_of_chains
-from graphdep.datasets.base.raw import RawFiles, check_words, read_lines, row_error
+from graphdep.datasets.base.parsed import CorpusOptions, check_split, digest, file_digest, warn_of_chains
+from graphdep.datasets.base.raw import BINARY, MAYBE_TEXT, RawFiles, check_forms, read_lines, row_error
 from graphdep.datasets.base.rows import Draw, KnownOptions
 from graphdep.datasets.selection.builder import WordPieces, build_store, build_vocab, count_cut
 from graphdep.datasets.selection.store import (
@@ -34,7 +34,7 @@ from graphdep.datasets.selection.store import (
     given_words,
     sentence_of,
 )
-from graphdep.io.files import atomic_path
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
@@ -137,9 +137,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
     building nor loading needs memory for more than a few hundred pools and the lexicon.
 
     The name of the file holds a digest of all that it depends on (raw files, parser, options, versions), so
-    that no other setting can load it. Building goes on where it was stopped, at whatever moment that was, and
-    several processes may build at once. Equal utterances are parsed once; parses are kept in
-    ``cache/parses.sqlite`` as well, for other settings.
+    that no other setting can load it. It is there once it is whole: a build that was stopped begins anew,
+    without parsing again what ``cache/parses.sqlite`` has, where parses are kept for other settings, too.
+    Equal utterances are parsed once.
 
     Pairs of one pool follow one another, in the order of the raw file. Nothing is left out: blank utterances,
     pools without a right candidate and the like are counted, see :meth:`describe`.
@@ -185,14 +185,11 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         log: bool = True,
         force_reload: bool = False,
     ) -> None:
-        if split not in self.splits:
-            raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
-        least = {"max_length": 4, "max_turns": 1, "min_freq": 1, "limit": 1, "cache_size": 0}
-        for name, value in zip(least, (max_length, max_turns, min_freq, limit, cache_size)):
-            if value is not None and value < least[name]:
-                raise ValueError(f"'{name}' must be at least {least[name]} (got {value})")
-        if tokens is not None and vocab is not None:
-            raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        check_split(split, self.splits, limit, tokens, vocab)
+        check_least("max_length", max_length, 4)
+        check_least("max_turns", max_turns, 1)
+        check_least("min_freq", min_freq, 1)
+        check_least("cache_size", cache_size, 0)
         self.split, self.limit, self.max_turns, self.max_length = split, limit, max_turns, max_length
         self.min_freq, self.lower = min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
@@ -349,14 +346,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return count_cut(self._store, sizes, self.max_length, self._load)
 
     def process(self) -> None:
-        """Builds the file, or what it lacks; where there is one to be made again, beside it."""
-        if self.force_reload and self._store.path.exists():
-            with atomic_path(self._store.path) as path:
-                self._build(SelectionStore(path), self.split, self.limit)
-                # What a killed builder has left would be rolled back into the new file.
-                _journal_of(self._store.path).unlink(missing_ok=True)
-        else:
-            self._build(self._store, self.split, self.limit)
+        """Builds the file, unless it is there and whole."""
+        self._build(self._store, self.split, self.limit, again=self.force_reload)
 
     def _process(self) -> None:
         # PyG's own only looks whether a file exists, and unpickles two more.
@@ -386,16 +377,14 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         }
         return SelectionStore(Path(self.processed_dir, f"{split}-{digest(depends_on)}.sqlite"))
 
-    def _build(self, store: SelectionStore, split: str, limit: int | None) -> None:
-        """Builds the file of a split, unless it is whole."""
-        try:
-            if store.is_done():
-                return
-        except ValueError as error:
-            text = "%s is damaged or no file of pairs (%s): it is made again"
-            logger.warning(text, store.path, error.__cause__)
-            store.path.unlink()
-            _journal_of(store.path).unlink(missing_ok=True)
+    def _build(self, store: SelectionStore, split: str, limit: int | None, *, again: bool = False) -> None:
+        """Builds the file of a split, unless it is whole or to be made again."""
+        if store.path.exists() and not again:
+            try:
+                return store.check()
+            except ValueError as error:
+                text = "%s is damaged or no file of pairs (%s): it is made again"
+                logger.warning(text, store.path, error.__cause__)
         if self._parser is None:
             text = "is not there, and a dataset that was unpickled has no parser to make it"
             raise RuntimeError(f"{store.path} {text}: ask the first one for its 'vocab' before")
@@ -406,7 +395,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
             print(f"Processing {name} ...", file=sys.stderr)
-        build_store(store, lambda: self._pools(split, limit), self._parser, log=name if shown else None)
+        build_store(store.path, self._pools(split, limit), self._parser, log=name if shown else None)
 
     def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
         """The pools to build, with the last turns of their contexts."""
@@ -486,10 +475,6 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return copy
 
 
-def _journal_of(path: Path) -> Path:
-    return Path(f"{path}-journal")
-
-
 class Row(NamedTuple):
     """One line of a raw file."""
 
@@ -510,15 +495,14 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     for line, text in read_lines(path, control=" "):
         label, *utterances = text.split("\t")
-        if label not in ("0", "1"):
-            raise row_error(path, line, "label must be 0 or 1", label)
+        check_forms(f"{path}:{line}", {"label": label}, {"label": BINARY})
         if len(utterances) < 2:
             message = (
                 f"{len(utterances) + 1} tab-separated columns instead of a label, utterances and a response"
             )
             raise row_error(path, line, message, text)
-        for number, utterance in enumerate(utterances, start=1):
-            check_words(path, line, f"utterance {number}", utterance)
+        numbered = {f"utterance {number}": utterance for number, utterance in enumerate(utterances, start=1)}
+        check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, MAYBE_TEXT))
         yield Row(line, int(label), utterances[:-1], utterances[-1])
 
 
@@ -589,8 +573,7 @@ class RowsSelection(SelectionDataset):
         pool_size: int | None = 10,
         **options: Any,
     ) -> None:
-        if pool_size is not None and pool_size < 1:
-            raise ValueError(f"'pool_size' must be at least 1 (got {pool_size})")
+        check_least("pool_size", pool_size, 1)
         self.pool_size = pool_size
         super().__init__(root, split, parser, **options)
 
@@ -657,8 +640,7 @@ class DrawnSelection(SelectionDataset):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        if negatives is not None and negatives < 1:
-            raise ValueError(f"'negatives' must be at least 1 (got {negatives})")
+        check_least("negatives", negatives, 1)
         self.negatives, self.seed = negatives, seed
         super().__init__(root, split, parser, **options)
 
@@ -682,6 +664,7 @@ class Negatives:
 
     def __init__(self, count: int, seed: str) -> None:
         self.count, self.draw = count, Draw(random.Random(seed))
+        self.hint = ""
 
     def of(
         self, responses: Sequence[str], allowed: Callable[[int], bool], taken: str, place: str
@@ -703,7 +686,9 @@ class Negatives:
                 found[responses[number]] = number
                 if len(found) == self.count:
                     return list(found.values())
-        raise ValueError(f"{place}: {len(found)} responses can be negatives, fewer than {self.count}")
+        raise ValueError(
+            f"{place}: {len(found)} responses can be negatives, fewer than {self.count}{self.hint}"
+        )
 
     def _numbers(self, responses: Sequence[str]) -> Iterator[int]:
         """Random numbers, and where those were no good, all of them in random order."""

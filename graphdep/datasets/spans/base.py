@@ -23,7 +23,7 @@ from graphdep.datasets.base.parsed import (
     sentence_numbers,
 )
 from graphdep.datasets.base.raw import OwnFiles
-from graphdep.datasets.base.rows import UNKNOWN, check_suffix
+from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key, with_tags
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
@@ -157,12 +157,8 @@ class SpanDataset(WordDataset):
         Raises:
             ValueError: If there are fewer than two.
         """
-        names = sorted({example.label for example in train if example.label is not None})
-        if train and len(names) < 2:
-            raise train[0].error(
-                f"all labels of the training split are {names[0]!r}" if names else "no example has a label"
-            )
-        return tuple(names)
+        labels = (example.label for example in train if example.label is not None)
+        return tuple(learned_names(labels, train[0].place)) if train else ()
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         for data in super().make_data(examples, vocab):

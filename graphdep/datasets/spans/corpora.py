@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Unpack
 from xml.parsers import expat
 
 from graphdep.datasets.base.parsed import DrawnVal, WordOptions
-from graphdep.datasets.base.raw import check_words, read_lines, row_error
-from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.base.raw import (
+    LIST,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Form,
+    Forms,
+    blocks,
+    check_forms,
+    check_new,
+    expect,
+    like,
+    one_of,
+    place_error,
+    placed,
+    read_json,
+    read_lines,
+    row_error,
+)
+from graphdep.datasets.base.rows import Draw, is_words
 from graphdep.datasets.spans.base import SpanDataset
 from graphdep.datasets.spans.rows import (
     LABELS,
     NONE,
     UNDIRECTED,
     SpanExample,
+    check_spans,
     mark_text,
     read_tags,
-    wrong_spans,
 )
-from graphdep.io.files import has_half_character, unique_keys
-from graphdep.io.limits import MAX_WORDS, shown
+from graphdep.io.limits import MAX_WORDS, check_choice, check_least
 from graphdep.parsing.parser import Parser
 
 logger = logging.getLogger("graphdep.datasets")
@@ -90,8 +105,7 @@ class CoNLL04(SpanDataset):
         seed: int = 0,
         **options: Unpack[WordOptions],
     ) -> None:
-        if negatives is not None and not (negatives >= 0 and math.isfinite(negatives)):
-            raise ValueError(f"'negatives' must be a number of at least 0 (got {negatives})")
+        check_least("negatives", negatives, 0)
         self.negatives, self.drawn_val = negatives, DrawnVal(val_fraction, seed)
         super().__init__(root, split, parser, **options)
 
@@ -144,14 +158,18 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
     """
     pairs: list[SpanExample] = []
     without = further = 0
-    for place, sentence in _sentences(path):
-        tokens = _tokens(place, sentence)
+    content = read_json(path)
+    check_forms(str(path), {"the file": content}, {"the file": LIST})
+    for number, sentence in enumerate(content, 1):
+        place = f"{path}: sentence {number}"
+        check_forms(place, sentence, _SENTENCE_FORMS)
+        tokens = sentence["tokens"]
         entities = [
-            _entity(place, number, one, len(tokens))
-            for number, one in enumerate(_listed_entities(place, sentence))
+            _entity(f"{place}: entity {number}", one, len(tokens))
+            for number, one in enumerate(sentence["entities"])
         ]
-        relations, more = _relations(place, sentence, len(entities))
-        further += more
+        relations = _relations(place, sentence["relations"], len(entities))
+        further += len(sentence["relations"]) - len(relations)
         without += len(entities) < 2
         for head, first in enumerate(entities):
             for tail, second in enumerate(entities):
@@ -167,78 +185,41 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
     return pairs, notes
 
 
-def _sentences(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of the list, each with its place."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique_keys)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: no JSON in UTF-8: {error}") from None
-    if not isinstance(content, list) or not content:
-        raise ValueError(f"{path}: no list of sentences (got {shown(content)})")
-    for number, sentence in enumerate(content, 1):
-        place = f"{path}: sentence {number}"
-        if not isinstance(sentence, dict):
-            raise ValueError(f"{place}: no object (got {shown(sentence)})")
-        yield place, sentence
+_SENTENCE_FORMS: Forms = {
+    "tokens": Form(
+        f"a list of 1 to {MAX_WORDS} words", lambda words: is_words(words) and len(words) <= MAX_WORDS
+    ),
+    "entities": Form(
+        f"a list of at most {MAX_ENTITIES}",
+        lambda found: isinstance(found, list) and len(found) <= MAX_ENTITIES,
+    ),
+    "relations": LIST,
+}
 
 
-def _tokens(place: str, sentence: dict[str, Any]) -> list[str]:
-    tokens = _list(place, sentence, "tokens")
-    if len(tokens) > MAX_WORDS:
-        raise ValueError(f"{place}: more than {MAX_WORDS} words (got {len(tokens)})")
-    for token in tokens:
-        if not isinstance(token, str) or not token.strip() or has_half_character(token):
-            raise ValueError(f"{place}: 'tokens' has what is no word (got {shown(token)})")
-    return tokens
+def _entity(place: str, entity: Any, size: int) -> tuple[int, int]:
+    check_forms(place, entity, {"start": WHOLE, "end": WHOLE})
+    ends = entity["start"], entity["end"]
+    with placed(place):
+        check_spans([ends], size, "words")
+    return ends
 
 
-def _list(place: str, sentence: dict[str, Any], key: str) -> list[Any]:
-    found = sentence.get(key)
-    if not isinstance(found, list):
-        raise ValueError(f"{place}: {key!r} must be a list (got {shown(found)})")
-    return found
-
-
-def _listed_entities(place: str, sentence: dict[str, Any]) -> list[Any]:
-    entities = _list(place, sentence, "entities")
-    if len(entities) > MAX_ENTITIES:
-        raise ValueError(f"{place}: more than {MAX_ENTITIES} entities (got {len(entities)})")
-    return entities
-
-
-def _entity(place: str, number: int, entity: Any, size: int) -> tuple[int, int]:
-    ends = [_field(f"{place}: entity {number}", entity, key, int) for key in ("start", "end")]
-    if wrong := wrong_spans([ends], size, "words"):
-        raise ValueError(f"{place}: entity {number}: {wrong}")
-    return ends[0], ends[1]
-
-
-def _relations(place: str, sentence: dict[str, Any], size: int) -> tuple[dict[tuple[int, int], str], int]:
-    """The relation of each ordered pair, and how many there are beyond one."""
+def _relations(place: str, relations: list[Any], size: int) -> dict[tuple[int, int], str]:
+    """The first relation of each ordered pair."""
     found: dict[tuple[int, int], str] = {}
-    listed = _list(place, sentence, "relations")
-    for number, relation in enumerate(listed):
+    known = Form(f"one of {size} entities, from 0", lambda number: type(number) is int and 0 <= number < size)
+    name = Form(
+        "the name of a relation", lambda kind: isinstance(kind, str) and kind.strip() not in ("", NONE)
+    )
+    for number, relation in enumerate(relations):
         own = f"{place}: relation {number}"
-        kind, head, tail = (
-            _field(own, relation, key, of) for key, of in (("type", str), ("head", int), ("tail", int))
-        )
-        for end in (head, tail):
-            if not 0 <= end < size:
-                raise ValueError(f"{own}: there is no entity {end}, only {size}")
+        check_forms(own, relation, {"type": name, "head": known, "tail": known})
+        head, tail = relation["head"], relation["tail"]
         if head == tail:
-            raise ValueError(f"{own}: entity {head} with itself")
-        if not kind.strip() or kind == NONE:
-            raise ValueError(f"{own}: no name of a relation (got {kind!r})")
-        found.setdefault((head, tail), kind)
-    return found, len(listed) - len(found)
-
-
-def _field(place: str, item: Any, key: str, kind: type) -> Any:
-    value = item.get(key) if isinstance(item, dict) else None
-    if not isinstance(value, kind) or isinstance(value, bool):
-        what = "whole number" if kind is int else "text"
-        raise ValueError(f"{place}: {key!r} must be a {what} (got {shown(value)})")
-    return value
+            raise place_error(own, f"entity {head} with itself")
+        found.setdefault((head, tail), relation["type"])
+    return found
 
 
 TRAIN, TEST = "TRAIN_FILE.TXT", "TEST_FILE_FULL.TXT"
@@ -343,55 +324,32 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanEx
         ValueError: If the file is another one, with file, line and value.
     """
     examples: list[SpanExample] = []
-    seen: dict[str, int] = {}
     cut = 0
-    for block in _blocks(path):
-        line, text = block[0]
+    line_of: dict[str, int] = {}
+    for (line, text), *below in blocks(read_lines(path)):
         match = _SENTENCE.fullmatch(text)
         if not match:
             raise row_error(path, line, "no number, tab and sentence in quotation marks", text)
-        if match[1] in seen:
-            raise row_error(path, line, f"the number is that of line {seen[match[1]]}", match[1])
-        seen[match[1]] = line
-        check_words(path, line, "the sentence", match[2])
-        try:
+        check_new(path, line, "number", match[1], line_of)
+        at, label = below[0] if below else (line, "nothing below the sentence")
+        check_forms(f"{path}:{line}", {"sentence": match[2]}, {"sentence": TEXT})
+        check_forms(f"{path}:{at}", {"label": label.strip()}, {"label": _LABEL})
+        for number, more in below[1:]:
+            check_forms(f"{path}:{number}", {"line behind a label": more}, {"line behind a label": _COMMENT})
+        with placed(f"{path}:{line}", "not two spans: ", match[2]):
             marked = mark_text(*read_tags(match[2]))
-        except ValueError as error:
-            raise row_error(path, line, str(error), match[2]) from None
-        if len(marked.spans) != 2:
-            raise row_error(path, line, "no <e2>", match[2])
+            first, second = marked.spans
         cut += marked.inside
-        label = _label(path, block)
-        label = label if direction else label.partition("(")[0]
+        name = label.strip() if direction else label.strip().partition("(")[0]
         place = f"{path}:{line}"
-        examples.append(SpanExample(marked.words, marked.spans, label, number=int(match[1]), place=place))
+        examples.append(SpanExample(marked.words, [first, second], name, number=int(match[1]), place=place))
     return examples, cut
 
 
-def _blocks(path: Path) -> list[list[tuple[int, str]]]:
-    """The lines between blank ones, each with its number."""
-    blocks: list[list[tuple[int, str]]] = [[]]
-    for line, text in read_lines(path):
-        if text.strip():
-            blocks[-1].append((line, text))
-        elif blocks[-1]:
-            blocks.append([])
-    return [block for block in blocks if block]
+_LABEL = Form("one of the 19 labels", LABELS.__contains__)
+_COMMENT = like("a comment or blank", "Comment:.*")
 
 
-def _label(path: Path, block: Sequence[tuple[int, str]]) -> str:
-    if len(block) < 2:
-        raise row_error(path, block[0][0], "the sentence has no label below it")
-    line, text = block[1]
-    if text.strip() not in LABELS:
-        raise row_error(path, line, "none of the 19 labels", text)
-    for number, more in block[2:]:
-        if not more.startswith("Comment:"):
-            raise row_error(path, number, "neither a comment nor a blank line behind a label", more)
-    return text.strip()
-
-
-_NUMBER = re.compile(r"[0-9]{1,7}")
 _CHUNK = 1 << 16
 # Those that expat knows itself; of others it asks Python, whose errors say neither file nor line.
 _ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
@@ -423,10 +381,14 @@ def read_aspect_terms(path: Path) -> list[AspectSentence]:
 
     Raises:
         ValueError: If the file is no XML, has a document type, which might name other files or blow up, or an
-            encoding that is not read; if a sentence has no text, two of them or an element in it, or a term
-            lacks an attribute; with file, line and value.
+            encoding that is not read; if an element stands where it is not expected, a sentence has no text,
+            or a term lacks an attribute; with file, line and value.
     """
     return _Reader(path).read()
+
+
+POLARITIES = ("conflict", "negative", "neutral", "positive")
+_TERM = {"term": TEXT, "polarity": one_of(*POLARITIES), "from": NUMBER, "to": NUMBER}
 
 
 class _Reader:
@@ -451,8 +413,7 @@ class _Reader:
                 self.parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise row_error(self.path, error.lineno, f"no XML: {expat.ErrorString(error.code)}") from None
-        if not self.sentences:
-            raise row_error(self.path, 1, "no <sentence> in <sentences>")
+        expect(bool(self.sentences), self.path, 1, "no <sentence> in <sentences>")
         return self.sentences
 
     @property
@@ -475,22 +436,21 @@ class _Reader:
                 self.sentences.append(AspectSentence(self.line))
             case ["sentences", "sentence", "aspectTerms", "aspectTerm"]:
                 self.sentences[-1].terms.append(self._term(attributes))
-            case ["sentences", "sentence", "text"] if self.sentences[-1].text:
-                raise row_error(self.path, self.line, "a second <text> of the sentence")
-            case ["sentences", "sentence", "text", _, *_]:
-                raise row_error(self.path, self.line, "an element within a <text>", name)
-            case ["sentences"] | ["sentences", "sentence", *_]:
+            case ["sentences"]:
+                pass
+            case ["sentences", "sentence", "text"] if not self.sentences[-1].text:
+                pass
+            case ["sentences", "sentence", other, *_] if other != "text":
                 pass
             case _:
-                raise row_error(self.path, self.line, "no <sentence> in <sentences>", name)
+                raise row_error(
+                    self.path,
+                    self.line,
+                    f"<{name}> in {''.join(f'<{one}>' for one in self.above[:-1]) or 'the file'}",
+                )
 
     def _term(self, attributes: Mapping[str, str]) -> AspectTerm:
-        for key in ("term", "polarity", "from", "to"):
-            if key not in attributes:
-                raise row_error(self.path, self.line, f"the term has no {key!r}", " ".join(attributes))
-        for key in ("from", "to"):
-            if not _NUMBER.fullmatch(attributes[key]):
-                raise row_error(self.path, self.line, f"{key!r} must be a number", attributes[key])
+        check_forms(f"{self.path}:{self.line}", attributes, _TERM)
         start, stop = int(attributes["from"]), int(attributes["to"])
         return AspectTerm(self.line, attributes["term"], start, stop, attributes["polarity"])
 
@@ -499,12 +459,12 @@ class _Reader:
             self.sentences[-1].text += text
 
     def _end(self, name: str) -> None:
-        if self.above == ["sentences", "sentence"] and not self.sentences[-1].text.strip():
-            raise row_error(self.path, self.sentences[-1].line, "the sentence has no text")
+        if self.above == ["sentences", "sentence"]:
+            sentence = self.sentences[-1]
+            check_forms(f"{self.path}:{sentence.line}", {"text": sentence.text}, {"text": TEXT})
         self.above.pop()
 
 
-POLARITIES = ("conflict", "negative", "neutral", "positive")
 ASPECT_FILES = {
     "restaurants": {
         "train": ("Restaurants_Train_v2.xml", "Restaurants_Train.xml"),
@@ -571,10 +531,8 @@ class SemEval2014Aspects(SpanDataset):
         seed: int = 0,
         **options: Unpack[WordOptions],
     ) -> None:
-        if domain not in ASPECT_FILES:
-            raise ValueError(f"'domain' must be one of {', '.join(ASPECT_FILES)} (got {domain!r})")
-        if polarities not in (3, 4):
-            raise ValueError(f"'polarities' must be 3 or 4 (got {polarities})")
+        check_choice("domain", domain, ASPECT_FILES)
+        check_choice("polarities", polarities, (3, 4))
         self.domain, self.polarities = domain, polarities
         self.drawn_val = DrawnVal(val_fraction, seed)
         if options.get("labels") is None:
@@ -613,23 +571,17 @@ class SemEval2014Aspects(SpanDataset):
     def _read_file(self, path: Path) -> tuple[list[SpanExample], list[str]]:
         examples, count = [], Counter[str]()
         for sentence in read_aspect_terms(path):
-            check_words(path, sentence.line, "the text", sentence.text)
             count["sentences without a term"] += not sentence.terms
             for term in sentence.terms:
                 place = f"{path}:{term.line}"
-                if term.polarity not in POLARITIES:
-                    raise row_error(path, term.line, "no polarity", term.polarity)
-                if sentence.text[term.start : term.stop] != term.term:
-                    there = sentence.text[term.start : term.stop]
-                    message = f"the term does not stand from {term.start} to {term.stop}, where {there!r} is"
-                    raise row_error(path, term.line, message, term.term)
+                there = sentence.text[term.start : term.stop]
+                message = f"the term does not stand from {term.start} to {term.stop}, where {there!r} is"
+                expect(there == term.term, path, term.line, message, term.term)
                 if term.polarity == "conflict" and self.polarities == 3:
                     count["terms of conflicting polarity left out"] += 1
                     continue
-                try:
+                with placed(place):
                     marked = mark_text(sentence.text, [(term.start, term.stop)])
-                except ValueError as error:
-                    raise row_error(path, term.line, str(error)) from None
                 count["words cut at a mark"] += marked.inside
                 examples.append(SpanExample(marked.words, marked.spans, term.polarity, place=place))
         return examples, [f"{number} {what} in {path.name}" for what, number in count.items() if number]

@@ -10,17 +10,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.raw import LIST, Form, check_forms, placed
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
     TextRow,
     check_keys,
+    check_label,
+    check_tree,
     read_text_rows,
     row_tree,
     row_words,
 )
-from graphdep.io.limits import MAX_WORDS, check_name, shown
+from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing.parser import ALONE, WordLimit
 from graphdep.sentence.sentence import Sentence
 
@@ -113,9 +115,9 @@ class SpanExample:
         number: The corpus' own number of the example. (default: :obj:`None`)
 
     Raises:
-        ValueError: If there is no word, no span or more than two, a span is empty or reaches beyond the
-            sentence, the tree is of other words, or the label is empty or has a control character; the
-            message has place and value.
+        ValueError: If there is no span or more than two, a span is empty or reaches beyond the sentence, the
+            tree is of other words, or the label is empty or has a control character; the message has place
+            and value.
 
     Example:
         >>> from graphdep.datasets.spans.rows import SpanExample
@@ -131,17 +133,10 @@ class SpanExample:
     number: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.words:
-            raise self.error("a sentence has at least one word")
-        if wrong := wrong_spans(self.spans, len(self.words), "words"):
-            raise self.error(wrong)
-        if self.tree is not None and list(self.tree.form) != list(self.words):
-            raise self.error("the tree has other words")
-        if self.label is None:
-            return
-        if not isinstance(self.label, str) or not self.label.strip():
-            raise self.error(f"the label must be a text (got {shown(self.label)})")
-        check_name(f"{self.place}: label" if self.place else "label", self.label)
+        with placed(self.place):
+            check_spans(self.spans, len(self.words), "words")
+        check_tree(self.place, self.words, self.tree)
+        check_label(self.place, self.label)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -174,6 +169,12 @@ def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
         if start < 0 or stop > size:
             return f"span {number} reaches beyond the {size} {what} (got {ends})"
     return ""
+
+
+def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
+    """Raises :class:`ValueError` if spans are none of so many words or characters."""
+    if wrong := wrong_spans(spans, size, what):
+        raise ValueError(wrong)
 
 
 Range = tuple[int, int]
@@ -229,8 +230,7 @@ def mark_text(text: str, ranges: Sequence[Range]) -> MarkedText:
         >>> mark_text("The dog's bone.", [(4, 7), (10, 14)])
         MarkedText(words=['The', 'dog', "'s", 'bone', '.'], spans=[(1, 2), (3, 4)], inside=0)
     """
-    if wrong := wrong_spans(ranges, len(text), "characters"):
-        raise ValueError(wrong)
+    check_spans(ranges, len(text), "characters")
     ends = sorted({end for span in ranges for end in span})
     places = word_places(text, ends)
     spans = [_words_in(text, places, span, number) for number, span in enumerate(ranges, 1)]
@@ -276,20 +276,17 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     for tag in _TAG.finditer(text):
         plain += text[last : tag.start()]
         last = tag.end()
-        if tag[0] in ends:
-            raise ValueError(f"the tag {tag[0]} is there twice")
-        if tag[1] and f"<e{tag[2]}>" not in ends:
-            raise ValueError(f"the tag {tag[0]} closes what is not open")
+        if tag[0] in ends or (tag[1] and f"<e{tag[2]}>" not in ends):
+            wrong = "is there twice" if tag[0] in ends else "closes what is not open"
+            raise ValueError(f"the tag {tag[0]} {wrong}")
         ends[tag[0]] = len(plain)
     plain += text[last:]
     opened = sorted(name for name in ends if "/" not in name)
-    for name in opened:
-        if name.replace("<", "</") not in ends:
-            raise ValueError(f"the tag {name} does not close")
-    if opened not in (["<e1>"], ["<e1>", "<e2>"]):
-        found = ", ".join(opened) if opened else "none"
-        raise ValueError(f"a text has <e1>, or <e1> and <e2> (got {found})")
-    return plain, [(ends[name], ends[name.replace("<", "</")]) for name in opened]
+    closed = [name.replace("<", "</") for name in opened]
+    if not {*closed} <= ends.keys() or opened not in (["<e1>"], ["<e1>", "<e2>"]):
+        found = ", ".join(ends) if ends else "none"
+        raise ValueError(f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {found})")
+    return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 
 def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> Range:
@@ -336,44 +333,42 @@ def span_row(
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)
     text = row.text(text_column)
-    try:
+    with placed(row.place, value=text):
         plain, ranges = read_tags(text)
-    except ValueError as error:
-        raise row_error(row.path, row.line, str(error), text) from None
-    _check_words(row, text_column, plain, max_words)
+    check_forms(row.place, {text_column: plain}, {text_column: _text_form(max_words)})
     return _of_text(row, plain, ranges, None if label_column is None else row.label(label_column))
 
 
 def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
     has = [name for name in ("words", text_column) if row.values.get(name) is not None]
-    if len(has) != 1:
-        both = " and ".join(map(repr, has)) or "neither"
-        raise row_error(row.path, row.line, f"'words' or {text_column!r} must be there (got {both})")
-    spans = row.values["spans"]
-    if not isinstance(spans, list):
-        raise row_error(row.path, row.line, "'spans' must be a list of [start, end]", repr(spans))
+    has_tree = any(row.values.get(name) is not None for name in TREE)
+    if len(has) != 1 or (has_tree and has != ["words"]):
+        there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
+        raise row.error(
+            f"'words' or {text_column!r} must be there, 'head' and 'deprel' with 'words' (got {there})"
+        )
+    spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)
-        return SpanExample(words, spans, label, row_tree(row, words), f"{row.path}:{row.line}")
-    if any(row.values.get(name) is not None for name in TREE):
-        raise row_error(row.path, row.line, "'head' and 'deprel' are of 'words', which are not there")
-    _ = row.text(text_column)  # a text with a word; its white space stays, since spans count it
-    _check_words(row, text_column, row.values[text_column], max_words)
-    return _of_text(row, row.values[text_column], spans, label)
+        return SpanExample(words, spans, label, row_tree(row, words), row.place)
+    # White space at the ends stays, since spans count it.
+    return _of_text(row, row.value(text_column, _text_form(max_words)), spans, label)
 
 
-def _check_words(row: TextRow, column: str, text: str, max_words: int | None) -> None:
-    if max_words is not None and not WordLimit(max_words).holds(text):
-        raise row_error(row.path, row.line, f"{column!r} has more than {max_words} words", text)
+def _text_form(max_words: int | None) -> Form:
+    limit = None if max_words is None else WordLimit(max_words)
+    what = "a text with at least one word" if max_words is None else f"a text of 1 to {max_words} words"
+
+    def holds(text: Any) -> bool:
+        return isinstance(text, str) and text.strip() != "" and (limit is None or limit.holds(text))
+
+    return Form(what, holds)
 
 
 def _of_text(row: TextRow, text: str, spans: Sequence[Any], label: Any) -> SpanExample:
-    place = f"{row.path}:{row.line}"
-    try:
+    with placed(row.place, value=text):
         marked = mark_text(text, spans)
-    except ValueError as error:
-        raise row_error(row.path, row.line, str(error)) from None
     if marked.inside:
-        shown = ", ".join(repr(text[start:stop]) for start, stop in spans)
-        raise row_error(row.path, row.line, f"a span begins or ends inside of a word (got {shown})", text)
-    return SpanExample(marked.words, marked.spans, label, place=place)
+        parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
+        raise row.error(f"a span begins or ends inside of a word (got {parts})", text)
+    return SpanExample(marked.words, marked.spans, label, place=row.place)

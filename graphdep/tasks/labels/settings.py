@@ -12,13 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.base.rows import UNKNOWN, check_suffix
 from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
     OUTSIDE,
+    SUFFIXES,
     Column,
-    check_label_file,
     mark_column,
     spans_of,
 )
@@ -560,7 +560,7 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
     def check_sources(self) -> None:
         super().check_sources()
         for name, path in self.own_files().items():
-            check_label_file(name, path)
+            check_suffix(name, path, SUFFIXES)
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")

@@ -9,8 +9,8 @@ from graphdep.datasets.labels.words import LabelledWords
 @pytest.mark.parametrize(
     ("count", "message"),
     [
-        (1, "a.jsonl:1: the only sentence: 'val' cannot"),
-        (9, "a.jsonl:1: all 9 rows have the same words: 'val'"),
+        (1, "a.jsonl:1: fewer than two different sentences in 1 row: 'val' cannot be drawn, give"),
+        (9, "a.jsonl:1: fewer than two different sentences in 9 rows: 'val'"),
     ],
 )
 def test_one_sentence_is_not_split(count, message):

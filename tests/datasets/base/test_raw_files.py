@@ -80,6 +80,6 @@ def test_a_second_treebank_is_not_copied(tmp_path):
         (tmp_path / name / f"{name}-ud-train.conllu").write_text(sentence)
     UDTreebank(tmp_path / "root", "train", raw_from=tmp_path / "one")
     raw = tmp_path / "root" / "raw"
-    with pytest.raises(ValueError, match=f"{raw} holds several treebanks"):
+    with pytest.raises(ValueError, match=f"{raw} holds several corpora"):
         UDTreebank(tmp_path / "root", "train", raw_from=tmp_path / "other")
     assert [path.name for path in raw.iterdir()] == ["one-ud-train.conllu"]

@@ -49,69 +49,23 @@ def test_labels_keep_their_kind(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("x.csv", "", ":1: the file is empty"),
-        ("x.csv", "text,label\n", ":1: no row below the header"),
-        ("x.csv", "text,y\na,b\n", ":1: no column 'label'; the columns are text, y"),
-        (
-            "x.csv",
-            ",".join(f"c{i}" for i in range(12)) + "\n",
-            ":1: no column 'text'; the columns are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more",
-        ),
-        (
-            "x.csv",
-            "\ufeff\ufefftext,label\na,b\n",
-            ":1: no column 'text'; the columns are '.ufefftext', label",
-        ),
-        ("x.csv", "text,label,text\na,b,c\n", r":1: a column is there twice \(got 'text'\)"),
-        ("x.csv", "text,label\na,b\na,b,c\n", r":3: 3 columns instead of 2 \(got 'a,b,c'\)"),
-        ("x.csv", "text,label\na\n", r":2: 1 columns instead of 2 \(got 'a'\)"),
-        ("x.csv", "text,label\na,b\n\na,b\n", ":3: a blank line"),
-        ("x.csv", 'text,label\n"a,b\n', ":2: bad quotes"),
-        ("x.csv", b"text,label\ncaf\xe9,b\n", r":2: not UTF-8 at byte 3 \(got 'e9 2c 62'\)"),
-        ("x.tsv", "text\tlabel\na\tb\n\n", ":3: a blank line"),
-        ("x.tsv", "text\tlabel\na\x07\tb\n", r":2: a control character \(got '\\x07'\)"),
-        ("x.jsonl", '{"text": "a", "label": 1}\n\n', ":2: a blank line"),
-        (
-            "x.jsonl",
-            '{"text": "a", "label": 1}\n{"text": "a"}\n',
-            ":2: no column 'label'; the columns are text",
-        ),
-        ("x.jsonl", "[1]\n", r":1: no object \(got '\[1\]'\)"),
-        (
-            "x.jsonl",
-            '{"text": "a", "text": "b", "label": 1}\n',
-            ":1: no JSON: the key 'text' is there 2 times",
-        ),
-        ("x.jsonl", '{"text": "\\ud800", "label": 1}\n', ":1: half a character"),
-        ("x.xlsx", "", r"'path' must end in .csv, .tsv, .jsonl, .parquet \(got '.*x.xlsx'\)"),
-    ],
-)
-def test_what_is_damaged_is_refused(tmp_path, name, content, message):
-    path = write(tmp_path, name, content)
-    with pytest.raises(ValueError, match=message if "xlsx" in name else re.escape(str(path)) + message):
-        read_text_rows(path, COLUMNS)
-
-
-@pytest.mark.parametrize(
     ("value", "kind", "message"),
     [
-        ("  ", "text", r"'x' is empty: a text has at least one word \(got '  '\)"),
-        (None, "text", r"'x' must be a text \(got 'None'\)"),
-        (3, "text", r"'x' must be a text \(got '3'\)"),
-        (" ", "label", r"'x' is empty \(got ' '\)"),
-        (None, "label", r"'x' must be the name of a class \(got 'None'\)"),
+        ("  ", "text", r"'x' must be a text with at least one word \(got '  '\)"),
+        (None, "text", r"'x' must be a text with at least one word \(got 'nothing'\)"),
+        (3, "text", r"'x' must be a text with at least one word \(got '3'\)"),
+        (" ", "label", r"'x' must be the name of a class \(got ' '\)"),
+        (None, "label", r"'x' must be the name of a class \(got 'nothing'\)"),
         ([1], "label", "'x' must be the name of a class"),
-        ("1_0", "number", r"'x' must be a number \(got '1_0'\)"),
-        ("nan", "number", r"'x' must be a number \(got 'nan'\)"),
+        ("1_0", "number", r"'x' must be a number that is finite in 32 bits \(got '1_0'\)"),
+        ("nan", "number", r"'x' must be a number that is finite in 32 bits \(got 'nan'\)"),
         ("1e999", "number", "'x' must be a number"),
-        ("", "number", r"'x' must be a number \(got ''\)"),
-        (True, "number", r"'x' must be a number \(got 'True'\)"),
+        ("", "number", r"'x' must be a number that is finite in 32 bits \(got ''\)"),
+        (True, "number", r"'x' must be a number that is finite in 32 bits \(got 'True'\)"),
         (None, "number", "'x' must be a number"),
-        ("1e300", "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '1e300'\)"),
-        (-1e39, "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '-1e\+39'\)"),
-        (10**400, "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '1000"),
+        ("1e300", "number", r"'x' must be a number that is finite in 32 bits \(got '1e300'\)"),
+        (-1e39, "number", r"'x' must be a number that is finite in 32 bits \(got '-1e\+39'\)"),
+        (10**400, "number", r"'x' must be a number that is finite in 32 bits \(got '1000"),
     ],
 )
 def test_a_value_that_is_none_is_refused_with_its_place(tmp_path, value, kind, message):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -68,40 +67,6 @@ def test_other_numbers_of_labels_are_a_warning(tmp_path, parser, caplog):
     assert warnings[0].endswith(
         "but 2 labels in dialogues_act_train.txt, 1 labels in dialogues_emotion_train.txt"
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("A __eou__ B", r":4: the last turn does not end with __eou__ \(got 'A __eou__ B'\)"),
-        ("A __eou__  __eou__ B __eou__", r":4: turn 2 is empty \(got 'A __eou__  __eou__ B __eou__'\)"),
-        ("__eou__ A __eou__", ":4: turn 1 is empty"),
-        ("", r":4: no dialogue \(got ''\)"),
-        ("A \x07 __eou__", r":4: a control character \(got '\\x07'\)"),
-    ],
-)
-def test_damaged_lines(tmp_path, line, message):
-    path = put(tmp_path, "train", [*LINES, line])
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_daily_dialog(path)
-
-
-def test_damaged_files(tmp_path):
-    path = put(tmp_path, "train", acts=ACTS[:2])
-    acts = tmp_path / "dialogues_act_train.txt"
-    with pytest.raises(
-        ValueError, match=r"act_train\.txt:2: the last line, but dialogues_train\.txt has 3 lines"
-    ):
-        read_daily_dialog(path, acts)
-    acts.write_text("1 2\n1 x 3\n1\n")
-    with pytest.raises(ValueError, match=r"act_train\.txt:2: labels must be whole numbers \(got 'x'\)"):
-        read_daily_dialog(path, acts)
-    path.write_bytes(b"")
-    with pytest.raises(ValueError, match=":1: the file is empty"):
-        read_daily_dialog(path)
-    path.write_bytes(b"caf\xe9 __eou__\n")
-    with pytest.raises(ValueError, match=":1: not UTF-8 at byte 3"):
-        read_daily_dialog(path)
 
 
 def test_a_damaged_file_is_not_copied(tmp_path, parser):

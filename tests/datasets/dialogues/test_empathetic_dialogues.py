@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import logging
-import re
 from pathlib import Path
 
 import pytest
@@ -105,7 +104,7 @@ def test_line_breaks_and_long_texts_of_emotions(tmp_path):
 
 def test_lines_after_line_breaks_are_right(tmp_path):
     raw = by_emotion(tmp_path, ['d,utterance,x,"a\nb"', "d,remark,x,y"])
-    with pytest.raises(ValueError, match=r"sad\.csv:7: Type must be"):
+    with pytest.raises(ValueError, match=r"sad\.csv:7: 'Type' must be"):
         read(raw)
     raw = by_emotion(tmp_path, ['d,utterance,x,"a\nb"', 'd,utterance,x,"open', "d,utterance,x,y"])
     with pytest.raises(ValueError, match=r"sad\.csv:7: bad quotes .* \(got 'd,utterance,x,\"open'\)"):
@@ -137,80 +136,17 @@ def test_layouts_are_kept_apart(tmp_path, parser):
         EmpatheticDialogues(root, parser=parser, layout="csv")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            "hit:1_conv:2,2,afraid,A dog,1,Oh",
-            r":6: 6 columns separated by commas instead of 8 \(got 'hit:1_conv",
-        ),
-        ("hit:1_conv:2,2,afraid,A,dog,1,Oh,5,,", ":6: 10 columns separated by commas instead of 8"),
-        (
-            "hit:1_conv:2,2,afraid,A, dog,1,Oh,5|5,",
-            r":6: speaker_idx must be a whole number; is there a comma in a text\? \(got ' dog'\)",
-        ),
-        ("hit:1_conv:2,2,afraid,A,2,1,Oh,5|5,", r":6: selfeval must be digits, \| and _; .* \(got 'Oh'\)"),
-        ("hit:1_conv:2,2,afraid,A dog,1,Oh, no,5|5,", r":6: selfeval must .* \(got ' no'\)"),
-        ("hit:1_conv:2,2,afraid,A dog,1,Oh,no,", r":6: selfeval must .* \(got 'no'\)"),
-        ("hit:0_conv:1,4,afraid,A dog,1,Oh,5,", r":6: the rows of a .* one another \(got 'hit:0_conv:1'\)"),
-        ("hit:0_conv:1,1,afraid,A dog,1,Oh,5,", r":6: the rows of a dialogue must follow one another"),
-        ("hit:1_conv:2,3,afraid,A dog,1,Oh,5,", r":6: utterance_idx must be 2 in hit:1_conv:2 \(got '3'\)"),
-        ("hit:9_conv:2,2,afraid,A dog,1,Oh,5,", r":6: utterance_idx must be 1 in hit:9_conv:2 \(got '2'\)"),
-        ("hit:1_conv:2,2,afraid,A dog,1, ,5,", r":6: the utterance is empty \(got 'hit:1_conv:2,2"),
-        ("hit:1_conv:2,2,afraid,A dog,1,\x07,5,", ":6: a control character"),
-    ],
-)
-def test_damaged_published_rows(tmp_path, row, message):
-    path = published(tmp_path, [*ROWS, row]) / "test.csv"
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_published(path, candidates=True)
-
-
 def test_a_ninth_column_is_not_of_train(tmp_path):
     path = published(tmp_path) / "test.csv"
-    with pytest.raises(ValueError, match=r"test\.csv:4: 9 columns separated by commas instead of 8"):
+    with pytest.raises(ValueError, match=r"test\.csv:4: 9 columns instead of 8"):
         read_published(path)
-
-
-def test_damaged_published_files(tmp_path):
-    path = published(tmp_path, []) / "train.csv"
-    with pytest.raises(ValueError, match=":1: no row below the header"):
-        read_published(path)
-    published(tmp_path, header="conv_id,utterance")
-    with pytest.raises(
-        ValueError, match=r":1: the header must be conv_id,.*,tags \(got 'conv_id,utterance'\)"
-    ):
-        read_published(path)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            "a b (1),utterance,speaker",
-            r"sad\.csv:5: 3 columns instead of 4 \(got 'a b \(1\),utterance,speaker'\)",
-        ),
-        ("a b (1),remark,speaker,x", r"sad\.csv:5: Type must be situation or utterance \(got 'remark'\)"),
-        ("a b (1),utterance,speaker, ", r"sad\.csv:5: the utterance is empty"),
-        ("c,utterance,speaker,x", r"sad\.csv:5: a dialogue of that id is in another file, too \(got 'c'\)"),
-        (
-            "b,utterance,speaker,x\na b (1),utterance,speaker,x",
-            r"sad\.csv:6: the rows .* \(got 'a b \(1\)'\)",
-        ),
-        ('a b (1),utterance,speaker,"x"y', r"sad\.csv:5: bad quotes \(.*\) \(got 'a b"),
-    ],
-)
-def test_damaged_rows_of_emotions(tmp_path, row, message):
-    raw = by_emotion(tmp_path, [row])
-    with pytest.raises(ValueError, match=message):
-        read(raw)
 
 
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (("c", "d"), r"split_ids_train\.txt:2: no dialogue of that id in the 32 other files \(got 'd'\)"),
-        (("c", "a b (1)", "c"), r"split_ids_train\.txt:3: the id is twice there \(got 'c'\)"),
+        (("c", "d"), r"split_ids_train\.txt:2: the id is in none of the 32 other files \(got 'd'\)"),
+        (("c", "a b (1)", "c"), r"split_ids_train\.txt:3: the id is twice here \(got 'c'\)"),
     ],
 )
 def test_wrong_ids(tmp_path, ids, message):

@@ -71,23 +71,6 @@ def test_labels_that_are_none_of_spans(label):
         spans_of(["O", label])
 
 
-@pytest.mark.parametrize(
-    ("spans", "message"),
-    [
-        ([(2, 2, "X")], r"must lie in 3 words \(got \(2, 2, 'X'\)\)"),
-        ([(2, 1, "X")], r"must lie in 3 words \(got \(2, 1, 'X'\)\)"),
-        ([(-1, 1, "X")], r"must lie in 3 words \(got \(-1, 1, 'X'\)\)"),
-        ([(2, 4, "X")], r"must lie in 3 words \(got \(2, 4, 'X'\)\)"),
-        ([(0, 1, "")], r"must have labels \(got \(0, 1, ''\)\)"),
-        ([(0, 2, "X"), (1, 3, "Y")], r"must have no word in common \(got \(1, 3, 'Y'\)\)"),
-        ([(0, 2, "X"), (0, 2, "X")], r"must have no word in common \(got \(0, 2, 'X'\)\)"),
-    ],
-)
-def test_wrong_spans(spans, message):
-    with pytest.raises(ValueError, match=message):
-        bio_of(spans, 3)
-
-
 def test_what_begins_can_go_on():
     assert with_insides(["O", "B-B", "B-A", "I-B"]) == ("O", "B-B", "B-A", "I-B", "I-A")
     assert with_insides(["B-A", "I-A"]) == ("B-A", "I-A")

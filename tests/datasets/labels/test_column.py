@@ -55,10 +55,9 @@ def test_wrong_columns(key):
         Column(key)
 
 
-@pytest.mark.parametrize(("absent", "message"), [("", "must be a label"), (" ", "label"), ("a\0", "control")])
-def test_wrong_labels_of_the_others(absent, message):
-    with pytest.raises(ValueError, match=rf"'absent'.*{message}"):
-        Column("upos", absent)
+def test_wrong_labels_of_the_others():
+    with pytest.raises(ValueError, match=r"'absent'.*control"):
+        Column("upos", "a\0")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_labels_are_written_and_all_else_stays(key, absent, column, expected):
 
 @pytest.mark.parametrize("key", ["upos", "misc:Begin"])
 def test_a_label_that_stands_for_none_is_not_written(key):
-    with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_', which stands for none"):
+    with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_': _ is none"):
         Column(key).write(SENTENCE, ["X", "_", "Z"])
     assert Column(key, "_").write(SENTENCE, ["X", "_", "Z"]) == Column(key).write(SENTENCE, ["X", None, "Z"])
 

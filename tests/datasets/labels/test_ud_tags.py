@@ -5,8 +5,6 @@ import shutil
 
 import pytest
 import torch
-from torch_geometric.data import Batch
-from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.labels.base import UDTags
 from graphdep.datasets.labels.words import Column
@@ -114,11 +112,3 @@ def test_digests_tell_labels_apart(tmp_path, raw):
     names = [UDTags(tmp_path, raw_from=raw, key=key).processed_file_names for key in ("upos", "deprel")]
     assert names[0] != names[1]
     assert UDTags(tmp_path, raw_from=raw).processed_file_names == names[0]
-
-
-def test_batches_and_slices(tmp_path, raw):
-    dataset = UDTags(tmp_path, raw_from=raw)
-    batch = next(iter(DataLoader(dataset, batch_size=4)))
-    assert torch.equal(batch.y, torch.cat([data.y for data in dataset[:4]]))
-    assert [data.y.tolist() for data in Batch.to_data_list(batch)] == [d.y.tolist() for d in dataset[:4]]
-    assert dataset[2:4].describe()["scored_words"] == sum(d.y.numel() for d in dataset[2:4])

@@ -105,7 +105,7 @@ def test_what_is_left_tells_nothing_about_train(tmp_path, parser):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"overlap": "x"}, r"'overlap' must be 'keep' or 'drop' \(got 'x'\)"),
+        ({"overlap": "x"}, r"'overlap' must be one of keep, drop \(got 'x'\)"),
         ({"overlap": "drop"}, "overlap='drop' is for val and test"),
     ],
 )

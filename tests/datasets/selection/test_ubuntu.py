@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Ubuntu
-from graphdep.datasets.selection.corpora import TEST_HEADER, TRAIN_HEADER, read_test_csv, read_train_csv
+from graphdep.datasets.selection.corpora import TEST_COLUMNS, TRAIN_COLUMNS, read_test_csv, read_train_csv
 
 CONTEXT = "how do i mount it ? __eou__ __eot__ with fstab __eou__ man fstab __eou__ __eot__ "
 
@@ -19,9 +19,9 @@ def put_csv(path: Path, rows, header) -> Path:
 
 
 def put_v2(folder: Path, names=("train", "valid", "test")) -> Path:
-    put_csv(folder / f"{names[0]}.csv", [(CONTEXT, "thanks __eou__", "1.0")], TRAIN_HEADER)
+    put_csv(folder / f"{names[0]}.csv", [(CONTEXT, "thanks __eou__", "1.0")], TRAIN_COLUMNS)
     for name in names[1:]:
-        put_csv(folder / f"{name}.csv", [(CONTEXT, *(f"r {i} __eou__" for i in range(10)))], TEST_HEADER)
+        put_csv(folder / f"{name}.csv", [(CONTEXT, *(f"r {i} __eou__" for i in range(10)))], TEST_COLUMNS)
     return folder
 
 
@@ -39,7 +39,7 @@ def test_train_of_version_2(tmp_path):
         (CONTEXT, "no", "0"),
         ('say "hi",\nbob', " ", "1"),
     ]
-    first, second = read_train_csv(put_csv(tmp_path / "train.csv", rows, TRAIN_HEADER))
+    first, second = read_train_csv(put_csv(tmp_path / "train.csv", rows, TRAIN_COLUMNS))
     assert first.context == (("how do i mount it ?",), ("with fstab", "man fstab"))
     assert first.candidates == (("thanks", "bye"), ("no",))
     assert first.labels == (1, 0)
@@ -49,32 +49,15 @@ def test_train_of_version_2(tmp_path):
 
 def test_validation_of_version_2(tmp_path):
     rows = [(f"a __eot__ {text} __eot__ ", *map(str, range(10))) for text in ("b", "")]
-    first, second = read_test_csv(put_csv(tmp_path / "test.csv", rows, TEST_HEADER))
+    first, second = read_test_csv(put_csv(tmp_path / "test.csv", rows, TEST_COLUMNS))
     assert first.context == (("a",), ("b",))
     assert first.labels == (1, *[0] * 9)
     assert first.candidates == tuple((str(number),) for number in range(10))
     assert second.context == (("a",), ())  # a blank turn stays
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("Context,Utterance\na,b\n", r":1: the header must be Context,Utterance,Label \(got 'Context,Ut"),
-        ("Context,Utterance,Label\na,b,1\na,b\n", r":3: 2 columns instead of 3 \(got 'a,b'\)"),
-        ('Context,Utterance,Label\n"a\nb",c,2\n', r":3: Label must be 0 or 1 \(got '2'\)"),
-        ('Context,Utterance,Label\n"a,b,1\n', ":2: unexpected end of data"),
-        ("", ":1: the file is empty"),
-    ],
-)
-def test_damaged_files_of_version_2(tmp_path, content, message):
-    path = tmp_path / "train.csv"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message):
-        list(read_train_csv(path))
-
-
 def test_a_long_field(tmp_path):
-    path = put_csv(tmp_path / "train.csv", [("word" * 50_000, "a", "1")], TRAIN_HEADER)
+    path = put_csv(tmp_path / "train.csv", [("word" * 50_000, "a", "1")], TRAIN_COLUMNS)
     limit = csv.field_size_limit()
     ((context,),) = next(read_train_csv(path)).context
     assert len(context) == 200_000

@@ -9,9 +9,9 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import MRPC
-from graphdep.datasets.sentences import DEV_IDS, MRPC_HEADER, TEST, TRAIN, read_dev_ids, read_mrpc
+from graphdep.datasets.sentences import DEV_IDS, MRPC_COLUMNS, TEST, TRAIN, read_mrpc
 
-HEAD = "\t".join(MRPC_HEADER) + "\n"
+HEAD = "\t".join(MRPC_COLUMNS) + "\n"
 ROW = "1\t11\t12\tA dog runs\tA dog ran\n"
 
 
@@ -125,7 +125,7 @@ def test_mrpc_keeps_the_layouts_apart(tmp_path, parser, msrp, glue):
 def test_mrpc_copies_no_files_of_another_corpus(tmp_path, parser):
     for name in ("train.tsv", "dev.tsv", "test.tsv"):
         (tmp_path / name).write_text("sentence\tlabel\na fine film\t1\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"train\.tsv:1: the header must be Quality"):
+    with pytest.raises(ValueError, match=r"train\.tsv:1: no column 'Quality'"):
         MRPC(tmp_path / "mrpc", parser=parser, raw_from=tmp_path)
     assert not list((tmp_path / "mrpc").glob("raw/*"))
 
@@ -155,50 +155,11 @@ def test_mrpc_refuses(tmp_path, parser, msrp):
     with pytest.raises(FileNotFoundError, match=r"msr_paraphrase_train\.txt is not in .*mrpc_dev_ids\.tsv"):
         MRPC(tmp_path / "mrpc", parser=parser, raw_from=tmp_path)
     (msrp / DEV_IDS[1]).write_text("10\t11\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"has mrpc_dev_ids.tsv and dev_ids.tsv: keep one of them"):
+    with pytest.raises(ValueError, match=r"several lists of IDs \(mrpc_dev_ids.tsv, dev_ids.tsv\): keep one"):
         MRPC(tmp_path / "mrpc", parser=parser, raw_from=msrp)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (ROW, ":1: the header must be Quality #1 ID"),
-        (HEAD, ":1: no row below the header"),
-        (HEAD + "1\t11\t12\tA dog runs\n", r":2: 4 tab-separated columns instead of 5"),
-        (HEAD + ROW.replace("1", "2", 1), r":2: Quality must be 0 or 1 \(got '2'\)"),
-        (HEAD + ROW.replace("11", "x"), r":2: #1 ID must be a number \(got 'x'\)"),
-        (HEAD + ROW.replace("12", "-2"), r":2: #2 ID must be a number \(got '-2'\)"),
-        (HEAD + ROW + ROW, r":3: duplicate pair, first on line 2 \(got '11 12'\)"),
-        (HEAD + ROW.replace("A dog runs", " "), r":2: #1 String is empty \(got ' '\)"),
-        (HEAD + ROW.replace("A dog ran", ""), r":2: #2 String is empty \(got ''\)"),
-        (HEAD + ROW.replace("dog", "d\x13g"), r":2: a control character \(got '\\x13'\)"),
-    ],
-)
-def test_read_mrpc_refuses_damaged_rows(tmp_path, content, message):
-    path = tmp_path / TRAIN
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_mrpc(path)
 
 
 def test_read_mrpc_repairs_the_known_character(tmp_path):
     path = tmp_path / TRAIN
     path.write_text(HEAD + ROW.replace("A dog runs", ' Ann\x12s "dog  runs '), encoding="utf-8")
     assert read_mrpc(path) == [(1, (11, 12), ("Ann's \"dog  runs", "A dog ran"))]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("11\t12\n11\t13\n", rf":2: {re.escape(TRAIN)} has no such pair \(got '11 13'\)"),
-        ("11\t12\n11\t12\n", r":2: duplicate pair, first on line 1 \(got '11 12'\)"),
-        ("#1 ID\t#2 ID\n", r":1: #1 ID must be a number \(got '#1 ID'\)"),
-        ("11\n", ":1: 1 tab-separated columns instead of 2"),
-    ],
-)
-def test_read_dev_ids_refuses_damaged_lines(tmp_path, content, message):
-    (tmp_path / TRAIN).write_text(HEAD + ROW, encoding="utf-8")
-    path = tmp_path / DEV_IDS[0]
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_dev_ids(path, read_mrpc(tmp_path / TRAIN))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from pathlib import Path
 
 import pytest
@@ -186,30 +185,6 @@ def test_read_sst_trees_reads_what_was_written(tmp_path_factory, drawn):
     assert read_sst_trees(path) == [phrases_of(line) for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("tree", "message"),
-    [
-        ("", "no tree"),
-        ("(3 (2 a) (2 b)", r"1 brackets are never closed \(got '\(3 \(2 a\) \(2 b\)'\)"),
-        ("(3 a))", r"'\)' is outside of all phrases"),
-        ("a", "'a' is outside of all phrases"),
-        ("(3 a) (2 b)", "a phrase beside the whole or beside a word"),
-        ("(3 a (2 b))", "a phrase beside the whole or beside a word"),
-        ("(3 (2 b) a)", "the word 'a' is not alone in its phrase"),
-        ("(3 a b)", "the word 'b' is not alone in its phrase"),
-        ("(5 a)", "a grade must be 0, 1, 2, 3 or 4, and not '5'"),
-        ("((2 a))", r"a grade must be 0, 1, 2, 3 or 4, and not '\('"),
-        ("(3 (2 a) (2 ))", "a phrase has no word"),
-        ("(", "a grade must be 0, 1, 2, 3 or 4, and not ''"),
-    ],
-)
-def test_read_sst_trees_refuses_damaged_trees(tmp_path, tree, message):
-    path = tmp_path / "train.txt"
-    path.write_text(f"(3 fine)\n{tree}\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + ":2: " + message):
-        read_sst_trees(path)
-
-
 def test_sst_without_files(tmp_path, parser):
     with pytest.raises(
         FileNotFoundError, match=r"train\.tsv is not in .*SST-2 consists of .*SST-2\.zip.*raw_from"
@@ -217,38 +192,6 @@ def test_sst_without_files(tmp_path, parser):
         SST(tmp_path / "sst", parser=parser, raw_from=tmp_path)
     with pytest.raises(ValueError, match=r"'layout' must be one of sentence, glue, trees \(got 'phrases'\)"):
         SST(tmp_path / "sst", parser=parser, layout="phrases")
-
-
-@pytest.mark.parametrize(
-    ("content", "layout", "message"),
-    [
-        ("", "sentence", ":1: the file is empty"),
-        ("sentence\tlabel\n", "glue", ":1: no row below the header"),
-        (table(), "glue", r":1: the header must be sentence label, .*\(got 'a fine film\\t1'\)"),
-        (
-            table(header="sentence\tlabel\n"),
-            "sentence",
-            r":1: label must be 0 or 1, or .* layout 'glue' \(got 'label'\)",
-        ),
-        (table() + "fine\n", "sentence", r":4: 1 tab-separated columns instead of 2 \(got 'fine'\)"),
-        (table() + "fine\t1\t1\n", "sentence", ":4: 3 tab-separated columns instead of 2"),
-        (table() + "fine\t2\n", "sentence", r":4: label must be 0 or 1 \(got '2'\)"),
-        (table() + " \t1\n", "sentence", r":4: sentence is empty \(got ' '\)"),
-        (table() + "f\x07ne\t1\n", "sentence", r":4: a control character \(got '\\x07'\)"),
-    ],
-)
-def test_read_sst_refuses_damaged_rows(tmp_path, content, layout, message):
-    path = tmp_path / "train.tsv"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_sst(path, layout)
-
-
-def test_read_sst_refuses_what_is_not_utf8(tmp_path):
-    path = tmp_path / "train.tsv"
-    path.write_bytes(b"caf\xe9 fine\t1\n")
-    with pytest.raises(ValueError, match=r":1: not UTF-8 at byte 3 \(got 'e9 20 66 69'\)"):
-        read_sst(path, "sentence")
 
 
 words = st.lists(st.text(st.characters(categories=["L", "N", "P"]), min_size=1), min_size=1)
@@ -316,11 +259,11 @@ CHAIN = (["a", "b", "c"], [0, 1, 2], ["root", "dep", "dep"])
 
 def test_trees_that_cannot_be(tmp_path, parser, graded_files):
     folder = tmp_path / "sst"
-    with pytest.raises(ValueError, match=r"'trees' is for layout='trees' \(got layout='glue'\)"):
+    with pytest.raises(ValueError, match=r"'trees' is for layout='trees'.* \(got layout='glue'"):
         SST(folder, parser=parser, trees=True, layout="glue")
-    with pytest.raises(ValueError, match="'phrases' and 'trees' are both True"):
+    with pytest.raises(ValueError, match="'trees' is for layout='trees', without 'phrases'"):
         SST(folder, parser=parser, trees=True, phrases=True, raw_from=graded_files)
-    with pytest.raises(ValueError, match="'trees' is for words, each of which is a node"):
+    with pytest.raises(ValueError, match="'trees' is for layout='trees', .* not for 'tokens'"):
         SST(folder, parser=parser, trees=True, tokens=VocabTokens(Vocab(["a"])), raw_from=graded_files)
     (graded_files / "train.txt").write_text("(3 (2 It) (9 works))\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"train.txt:1: a grade must be 0, 1, 2, 3 or 4, and not '9'"):

@@ -99,54 +99,7 @@ def test_several_relations_of_the_same_entities(tmp_path, caplog):
     assert "1 further relations" in caplog.text
 
 
-def entity(**changed: object) -> dict[str, object]:
-    return {"entities": [{"type": "Loc", "start": 0, "end": 1} | changed], "relations": []}
-
-
-def relation(**changed: object) -> dict[str, object]:
-    return {"relations": [{"type": "Kill", "head": 0, "tail": 1} | changed]}
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"tokens": "Ann"}, "'tokens' must be a list .got str 'Ann'."),
-        ({"tokens": ["a", ""]}, "'tokens' has what is no word .got str ''."),
-        ({"tokens": ["a"] * 10_001}, "more than 10000 words .got 10001."),
-        ({"entities": None}, "'entities' must be a list"),
-        ({"entities": [{}] * 257}, "more than 256 entities .got 257."),
-        (entity(end=8), r"entity 0: span 1 reaches beyond the 7 words \(got \[0, 8\]\)"),
-        (entity(end=0), "entity 0: span 1 is empty"),
-        (entity(start="0"), "entity 0: 'start' must be a whole number .got str '0'."),
-        ({"entities": [3], "relations": []}, "entity 0: 'start' must be a whole number"),
-        (relation(tail=3), "relation 0: there is no entity 3, only 3"),
-        (relation(tail=0), "relation 0: entity 0 with itself"),
-        (relation(type="none"), "relation 0: no name of a relation .got 'none'."),
-        (relation(type=None), "relation 0: 'type' must be a text"),
-        (relation(head=True), "relation 0: 'head' must be a whole number .got bool True."),
-    ],
-)
-def test_damaged_files(tmp_path, changed, message):
-    with pytest.raises(ValueError, match=f"x.json: sentence 2: {message}"):
-        read_conll04(write(tmp_path / "x.json", [SENTENCE, SENTENCE | changed]))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "no JSON in UTF-8"),
-        ("{}", "no list of sentences"),
-        ("[]", "no list of"),
-        ("[1]", "sentence 1: no object"),
-    ],
-)
-def test_other_files(tmp_path, content, message):
-    (tmp_path / "x.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=f"x.json: {message}"):
-        read_conll04(tmp_path / "x.json")
-
-
-@pytest.mark.parametrize("negatives", [-1, float("nan"), float("inf")])
+@pytest.mark.parametrize("negatives", [-1, float("nan")])
 def test_bad_options(tmp_path, parser, negatives):
-    with pytest.raises(ValueError, match="'negatives' must be a number of at least 0"):
+    with pytest.raises(ValueError, match="'negatives' must be at least 0"):
         CoNLL04(tmp_path, parser=parser, negatives=negatives)

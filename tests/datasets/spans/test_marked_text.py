@@ -90,10 +90,10 @@ def test_tags():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a dog", r"a text has <e1>, or <e1> and <e2> \(got none\)"),
-        ("<e2>a</e2>", r"a text has <e1>, or <e1> and <e2> \(got <e2>\)"),
-        ("<e1>a</e1> <e2>b</e2> <e3>c</e3>", r"\(got <e1>, <e2>, <e3>\)"),
-        ("<e1>a", "the tag <e1> does not close"),
+        ("a dog", r"a text has <e1>...</e1>, or besides <e2>...</e2> \(got none\)"),
+        ("<e2>a</e2>", r"a text has <e1>...</e1>, or besides <e2>...</e2> \(got <e2>, </e2>\)"),
+        ("<e1>a</e1> <e2>b</e2> <e3>c</e3>", r"a text has <e1>...</e1>, or besides <e2>...</e2>"),
+        ("<e1>a", "a text has <e1>...</e1>, or besides <e2>...</e2>"),
         ("<e1>a</e1> <e2>b</e1>", "the tag </e1> is there twice"),
         ("<e1>a</e2>", "the tag </e2> closes what is not open"),
         ("a</e1> <e1>", "the tag </e1> closes what is not open"),

@@ -63,7 +63,7 @@ def test_a_sentence_is_in_one_split(tmp_path, parser):
         # Each split would make its own draw, and share sentences with the other.
         ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"seed": 1.5}, r"'seed' must be a whole number \(got 1.5\)"),
-        ({"train": None}, r"'train' must be a file \(got None\)"),
+        ({"train": None}, r"'train' must be a file"),
         ({"labels": "cause"}, r"'labels' must be a list of labels, none of them twice \(got 'cause'\)"),
         ({"labels": []}, r"'labels' must be a list of labels, none of them twice \(got \[\]\)"),
         ({"labels": ["a", "b", "a"]}, r"'labels' must be .* twice \(got \['a', 'b', 'a'\]\)"),
@@ -129,20 +129,20 @@ def test_unknown_labels_are_counted(tmp_path, parser, train):
         ({"spans": [[0, 0]]}, "span 1 is empty"),
         ({"spans": []}, "an example has one or two spans .got 0."),
         ({"spans": [[0, 1]] * 3}, "an example has one or two spans .got 3."),
-        ({"spans": {"a": 1}}, r"'spans' must be a list of \[start, end\]"),
+        ({"spans": {"a": 1}}, r"'spans' must be a list"),
         ({"spans": [0, 1]}, "span 1 must be two whole numbers .got int 0."),
-        ({"words": None}, "'words' or 'text' must be there .got neither."),
-        ({"text": "Rain"}, "'words' or 'text' must be there .got 'words' and 'text'."),
-        ({"words": []}, "a sentence has at least one word"),
-        ({"words": ["Rain", ""]}, "'words' must be a list of words"),
-        ({"words": "Rain"}, "'words' must be a list of words .got \"'Rain'\"."),
-        ({"words": ["a"] * 10_001}, "'words' has more than 10000 words .got 10001."),
-        ({"label": 1}, "the label must be a text .got int 1."),
+        ({"words": None}, "'words' or 'text' must be there, .* .got neither."),
+        ({"text": "Rain"}, "'words' or 'text' must be there, .* .got 'words' and 'text'."),
+        ({"words": []}, "'words' must be a list of 1 to 10000 words"),
+        ({"words": ["Rain", ""]}, "'words' must be a list of 1 to 10000 words"),
+        ({"words": "Rain"}, "'words' must be a list of 1 to 10000 words .got 'Rain'."),
+        ({"words": ["a"] * 10_001}, "'words' must be a list of 1 to 10000 words"),
+        ({"label": 1}, "a label must be a text .got int 1."),
         ({"label": None}, "no label, but one at"),
-        ({"head": [0] * 5}, "'head' and 'deprel' must both be lists"),
+        ({"head": [0] * 5}, "'deprel' must be a list of names"),
         ({**TREE, "head": [2, 1, 4, 2, 2]}, "no tree: no root"),
         ({**TREE, "head": [2, 0]}, "no tree: 'head' has 2 entries for 5 words"),
-        ({**TREE, "deprel": [1] * 5}, "'deprel' must be names of relations"),
+        ({**TREE, "deprel": [1] * 5}, "'deprel' must be a list of names"),
         (
             {"words": None, "text": "Rain", "spans": [[0, 5]]},
             r"span 1 reaches beyond the 4 characters \(got \[0, 5\]\)",
@@ -152,8 +152,11 @@ def test_unknown_labels_are_counted(tmp_path, parser, train):
             r"a span begins or ends inside of a word \(got 'Rai'\)",
         ),
         ({"words": None, "text": "Rain  it", "spans": [[4, 5]]}, "span 1 has no word .got ' '."),
-        ({"words": None, "text": " ", "spans": [[0, 1]]}, "'text' is empty"),
-        ({"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE}, "'head' and 'deprel' are of 'words'"),
+        ({"words": None, "text": " ", "spans": [[0, 1]]}, "'text' must be a text of 1 to 10000 words"),
+        (
+            {"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE},
+            "'words' or .* with 'words'",
+        ),
     ],
 )
 def test_bad_rows(tmp_path, parser, train, row, message):
@@ -165,7 +168,7 @@ def test_bad_rows(tmp_path, parser, train, row, message):
 def test_bad_tags_and_files(tmp_path, parser, train):
     path = tmp_path / "train.csv"
     path.write_text("text,label\n<e1>Rain</e1>,a\n<e1>Rain,b\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"train.csv:3: the tag <e1> does not close \(got '<e1>Rain'\)"):
+    with pytest.raises(ValueError, match=r"train.csv:3: a text has <e1>...</e1>, .* \(got '<e1>Rain'\)"):
         own(tmp_path, parser, train=path, val=train)
     path.write_text("text,label\n<e1>Ra</e1>in,a\n", encoding="utf-8")
     with pytest.raises(ValueError, match="train.csv:2: a span begins or ends inside of a word"):
@@ -179,7 +182,7 @@ def test_bad_tags_and_files(tmp_path, parser, train):
     with pytest.raises(ValueError, match="'label_column' must be no column of texts"):
         own(tmp_path, parser, train=train, label_column="text")
     with pytest.raises(
-        ValueError, match="train.jsonl:1: all 2 rows have the same words: 'val' cannot be drawn"
+        ValueError, match="train.jsonl:1: fewer than two different sentences in 2 rows: 'val'"
     ):
         own(tmp_path, parser, train=write(tmp_path / "train.jsonl", [ROW, ROW]))
 

@@ -96,16 +96,16 @@ def test_trees_marks_and_long_sentences(run, checkpoint, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
+        ({"words": []}, "new.jsonl:2: 'words' must be a list of at least one word"),
         ({"labels": []}, "new.jsonl:2: no column 'words'"),
-        ({"words": ["a"], "mark": 1}, "new.jsonl:2: 'mark' must be from 0 to 0 (got '1')"),
+        ({"words": ["a"], "mark": 1}, "'mark' must be the number of one word, from 0 to 0 (got '1')"),
         (
             {"words": ["a"]},
             "new.jsonl:2: no 'mark', the number of a word, from 0: the model labels words as a",
         ),
         ({"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
         ({"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
-        ({"words": ["a"], "head": [0]}, "new.jsonl:2: 'head' and 'deprel' must both be lists"),
+        ({"words": ["a"], "head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
     ],
 )
 def test_rows_that_are_none(run, checkpoint, tmp_path, row, message):

@@ -122,14 +122,14 @@ def test_words_that_are_not_read(predict, tmp_path):
         {"words": words, "spans": [[0, 1], [3, 4]], "head": [2, 0, 4, 2], "deprel": ["x", "root", "x", "x"]},
     ]
     source = write_span_rows(tmp_path / "new.jsonl", rows)
-    assert "new.jsonl:1: 'words' has more than 3 words (got 4)" in predict(source, "--max-words", 3).stderr
+    assert "new.jsonl:1: 'words' must be a list of 1 to 3 words" in predict(source, "--max-words", 3).stderr
     done = predict(source, "--max-words", 3, "--truncate")
     first, second = rows_of(done.stdout)
     assert first["prediction"] in LABELS
     assert (second["prediction"], second["probabilities"]) == (None, None)
     assert "1 row without a prediction: a span is not read" in done.stderr
     table = write_table(tmp_path / "new.csv")
-    assert "new.csv:2: 'text' has more than 5 words" in predict(table, "--max-words", 5).stderr
+    assert "new.csv:2: 'text' must be a text of 1 to 5 words" in predict(table, "--max-words", 5).stderr
     done = predict(table, "--max-words", 3, "--truncate")
     assert [row["prediction"] for row in csv.DictReader(done.stdout.splitlines())].count("") == 1
 
@@ -139,8 +139,8 @@ def test_words_that_are_not_read(predict, tmp_path):
     [
         ({"spans": [[0, 1]]}, "new.jsonl:2: the model was trained on 2 spans an example (got '1')"),
         ({"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
-        ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
-        ({"head": [0]}, "new.jsonl:2: 'head' and 'deprel' must both be lists"),
+        ({"words": []}, "new.jsonl:2: 'words' must be a list of"),
+        ({"head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
         ({"text": "Rain"}, "new.jsonl:2: 'words' or 'text' must be there"),
     ],
 )
@@ -156,7 +156,7 @@ def test_files_of_another_kind(run, predict, checkpoint, tmp_path):
     (tmp_path / "new.conllu").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     assert "must end in .csv, .tsv, .jsonl, .parquet" in predict("new.conllu").stderr
     (tmp_path / "new.csv").write_text("text\nRain <e1>falls\n")
-    assert "new.csv:2: the tag <e1> does not close" in predict("new.csv").stderr
+    assert "new.csv:2: a text has <e1>...</e1>" in predict("new.csv").stderr
     plain = write_span_rows(tmp_path / "plain.jsonl", tiny_span_rows())
     done = run("predict", "--checkpoint", checkpoint, "--input", plain)
     assert "only 'bundled' is taken from a checkpoint" in done.stderr

@@ -147,25 +147,6 @@ def test_sentences_that_are_not_their_forms(tmp_path, files, caplog):
     assert len(dataset) == 3
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            ("The cook sang .", "sing ( agent = * cook", "x"),
-            r"gen\.tsv:1: ',' is missing at the end of the form",
-        ),
-        (("The cook sang .", "sing ( agent = * cook )"), r"gen\.tsv:1: 2 tab-separated columns instead of 3"),
-        ((" ", "sing ( agent = * cook )", "x"), r"gen\.tsv:1: the sentence is empty"),
-        (("The cook sang .", "", "x"), r"gen\.tsv:1: the logical form is empty"),
-    ],
-)
-def test_damaged_rows(tmp_path, files, row, message):
-    write(files, varfree_gen=[row])
-    with pytest.raises(ValueError, match=message):
-        COGS(tmp_path / "c", "test", "chain", raw_from=files, **MODIFIED)
-    assert not list((tmp_path / "c").glob("raw/*"))
-
-
 def test_wrong_options_and_missing_files(tmp_path, files):
     with pytest.raises(ValueError, match=r"'form' must be one of variable-free, original \(got 'free'\)"):
         COGS(tmp_path, form="free")

@@ -132,7 +132,7 @@ def test_passive_and_twice_the_same_word():
     ("sentence", "form", "message"),
     [
         ("Mila saw the cook .", "see ( agent = Mila )", "'cook' is not in the form"),
-        ("Mila saw .", "see ( agent = Mila , theme = * cook )", "no word is left for 'cook'"),
+        ("Mila saw .", "see ( agent = Mila , theme = * cook )", "'cook' has no word left"),
         ("Mila sang the cook .", "see ( agent = Mila , theme = * cook )", "'sang' is no form of 'see'"),
         ("Ben saw the cook .", "see ( agent = Mila , theme = * cook )", "'Ben' is no form of 'Mila'"),
         (
@@ -140,7 +140,11 @@ def test_passive_and_twice_the_same_word():
             "want ( agent = Mila , xcomp = sing ( agent = Ben ) )",
             "the agent of 'sing'",
         ),
-        ("Mila wanted to sing .", "want ( agent = Mila , xcomp = sing )", "the agent of 'sing' is not that"),
+        (
+            "Mila wanted to sing .",
+            "want ( agent = Mila , xcomp = sing )",
+            "the agent of 'sing' is not the 'mila'",
+        ),
         (
             "The cook was wanted to sing .",
             "want ( theme = * cook , xcomp = sing ( agent = * cook ) )",

@@ -55,31 +55,3 @@ def test_tags_of_hashes_with_tabs(tmp_path):
     path.write_text("# newdoc\n# text = a b\n#fun\tO\nNew York\tB-LOC\n", encoding="utf-8")
     assert found(path) == [[("#fun", "O"), ("New York", "B-LOC")]]
     assert read_word_columns(path)[1] == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a O\nb\n", r":2: 1 columns instead of 2, as the first row has \(got 'b'\)"),
-        ("a O\nb c O\n", r":2: 3 columns instead of 2"),
-        ("word\n", r":1: a row must be a word, a tab or a blank, and its label \(got 'word'\)"),
-        ("a\tO\n\tO\n", r":2: a label for no word"),
-        ("a\tO\n\u00a0\tO\n", r":2: a label for no word"),
-        ("a\tO\nb\t\n", r":2: no label; _ is that of a word that is not scored"),
-        ("a O\n# a comment in a sentence\n", r":2: 6 columns instead of 2"),
-        ("\n\n# x\n", r":1: no sentence in the file"),
-        ("", r":1: the file is empty"),
-        ("a O\nb\x07 O\n", r":2: a control character"),
-    ],
-)
-def test_rows_that_are_none(tmp_path, content, message):
-    path = tmp_path / "x.txt"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=f"x.txt{message}"):
-        read_word_columns(path)
-
-
-def test_not_utf8(tmp_path):
-    (tmp_path / "x.txt").write_bytes(b"a O\nM\xfcller O\n")
-    with pytest.raises(ValueError, match=r"x.txt:2: not UTF-8 at byte 1 \(got 'fc 6c 6c 65'\)"):
-        read_word_columns(tmp_path / "x.txt")

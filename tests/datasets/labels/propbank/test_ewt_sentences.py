@@ -80,9 +80,9 @@ def test_no_name(raw):
 def test_the_same_name_twice(raw):
     change(raw / "ud" / "en_ewt-ud-dev.conllu", "tiny.dev-0002", "tiny.dev-0001")
     with pytest.raises(
-        ValueError, match=r"sentence 2: sent_id is that of another, .*dev\.conllu: sentence 1"
+        ValueError, match=r"sentence 2: sent_id must be .*dev\.conllu: sentence 1 has it, too"
     ):
         read(raw)
     shutil.copy(raw / "ud" / "en_ewt-ud-test.conllu", raw / "ud" / "en_ewt-ud-dev.conllu")
-    with pytest.raises(ValueError, match=r"test\.conllu: sentence 1: sent_id is that of another"):
+    with pytest.raises(ValueError, match=r"test\.conllu: sentence 1: sent_id must be .* has it, too"):
         read_ewt([raw / "ud" / f"en_ewt-ud-{s}.conllu" for s in ("dev", "test")], [])

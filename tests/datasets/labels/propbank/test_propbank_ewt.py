@@ -140,13 +140,13 @@ def test_files_that_are_there_twice(published, tmp_path):
     shutil.copytree(published, folder)
     shutil.copytree(folder / "UD_English-EWT", folder / "old")
     with pytest.raises(
-        ValueError, match=r"has several treebanks \(.*UD_English-EWT.*old.*\): name the folder"
+        ValueError, match=r"holds several treebanks \(.*UD_English-EWT.*old.*\): name the folder"
     ):
         PropBankEWT(tmp_path / "root", raw_from=folder)
     shutil.rmtree(folder / "old")
     genre = folder / "propbank-release" / "data" / "google" / "ewt" / "answers"
     shutil.copytree(genre / "00", genre / "01")
-    with pytest.raises(ValueError, match=r"has tiny\.dev\.xml\.gold_skel twice, .*00.* and .*01.*: name a"):
+    with pytest.raises(ValueError, match=r"holds several tiny\.dev\.xml\.gold_skel \(.*00.*, .*01"):
         PropBankEWT(tmp_path / "root", raw_from=folder)
     assert not (tmp_path / "root" / "raw").exists()
 
@@ -157,7 +157,9 @@ def test_damaged_files_are_not_copied(published, tmp_path):
     (path,) = folder.rglob("tiny.test.xml.gold_skel")
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("(ARG1*)", "(ARG1*", 1), encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + r":5: in column 9 a span does not end"):
+    with pytest.raises(
+        ValueError, match=re.escape(str(path)) + r":5: column 9 has a span ARG1 that does not end"
+    ):
         PropBankEWT(tmp_path / "root", raw_from=folder)
     assert not list((tmp_path / "root").rglob("*.gold_skel"))
 

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.datasets.labels.propbank import span_head
-from graphdep.sentence import Sentence
 from tests.kit.strategies import sentences
 
 
@@ -23,10 +21,3 @@ def test_the_word_nearest_to_the_root(tree, data):
     assert not start <= head[found] - 1 < end  # its governor is outside
     distance = [arcs_to_the_root(head, word) for word in range(len(head))]
     assert all((distance[found], found) <= (distance[word], word) for word in range(start, end))
-
-
-@pytest.mark.parametrize(("start", "end"), [(0, 0), (2, 1), (-1, 1), (1, 3)])
-def test_wrong_spans(start, end):
-    tree = Sentence(["a", "b"], [0, 1], ["root", "dep"])
-    with pytest.raises(ValueError, match=rf"a span must lie in 2 words \(got {start} to {end}\)"):
-        span_head(tree, start, end)

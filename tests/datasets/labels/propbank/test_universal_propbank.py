@@ -114,7 +114,7 @@ def test_too_few_sentences(tmp_path, without_train):
     text = (without_train / "en_tiny-up-dev.conllu").read_text(encoding="utf-8")
     (tmp_path / "en-up-dev.conllu").write_text(text.split("\n\n")[0] + "\n", encoding="utf-8")
     with pytest.raises(
-        ValueError, match=r"en-up-dev\.conllu: 'val' cannot be drawn from 1 different sentences"
+        ValueError, match=r"en-up-dev\.conllu: fewer than two different sentences with predicates: 'val'"
     ):
         UniversalPropBank(tmp_path / "root", raw_from=tmp_path, train_from="dev")
 
@@ -123,7 +123,7 @@ def test_several_languages(tmp_path, published):
     folder = tmp_path / "raw"
     shutil.copytree(published, folder)
     shutil.copy(folder / "en_tiny-up-dev.conllu", folder / "de-up-dev.conllu")
-    with pytest.raises(ValueError, match=r"holds several languages \(de-up-dev\.conllu, en_tiny-up-dev"):
+    with pytest.raises(ValueError, match=r"holds several corpora \(de-up-dev\.conllu, en_tiny-up-dev"):
         UniversalPropBank(tmp_path, "val")
 
 

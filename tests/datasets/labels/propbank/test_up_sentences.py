@@ -105,37 +105,6 @@ def test_columns_belong_to_predicates_in_their_order(tmp_path_factory, columns):
 
 
 @pytest.mark.parametrize(
-    ("text", "old", "new", "message"),
-    [
-        (LONG, "sing.01", "_", ":1: 1 predicates in the sentence, but 2 columns for them"),
-        (LONG, "No\t_\tARG0", "No\tbe.01\tARG0", r":4: 3 predicates .*, but 2 columns .* \(got 'sing.01'\)"),
-        (LONG, "\tARG1\tV", "\tARG1", r":4: 12 columns, but 13 in the sentence's first row \(line 1\)"),
-        (LONG, LONG, re.sub(r"No\t.*", "No", LONG), ":1: 10 columns, but none for predicates"),
-        (BARE, "2\txcomp\t_\t_\t_\t", "2\txcomp\t_\t_\t_\tARG0", ":1: 0 predicates .*, but 1 columns"),
-        (SHORT, "sing.01", "_", ":1: 1 predicates in the sentence, but 2 columns for them"),
-        (SHORT, "ARG1\tV", "ARG1", ":4: 11 columns, but 12 in the sentence's first row"),
-        (LISTED, "ARG0:1|V:4", "ARG0:5", r":5: UP:ARGHEADS must be LABEL:WORD of 4 words \(got 'ARG0:5'\)"),
-        (LISTED, "ARG0:1|V:4", "ARG0:0", r":5: UP:ARGHEADS must be .* \(got 'ARG0:0'\)"),
-        (LISTED, "ARG0:1|V:4", "ARG0:1|", r":5: UP:ARGHEADS must be .* \(got ''\)"),
-        (LISTED, "ARG0:1|V:4", f"ARG0:{'9' * 5000}", r":5: UP:ARGHEADS must be .* \(got 'ARG0:999"),
-        (LISTED, "ARG0:1|V:4", "_:1", r":5: UP:ARGHEADS must be .* \(got '_:1'\)"),
-        (LISTED, "ARG0:1|V:4", "ARG0:\u0661", r":5: UP:ARGHEADS must be "),
-        (LISTED, "ARG0:1|V:4", "ARG0", r":5: UP:ARGHEADS must be .* \(got 'ARG0'\)"),
-        (LISTED, "sing.01", "_", r":5: arguments of a word that is no predicate \(got 'ARG0:1"),
-        (LISTED, "\tARG0:1|V:4\t_", "\tARG0:1", r":5: 12 columns instead of 13"),
-        (LISTED, " FORM", "", ":1: the columns of CoNLL-U must come first: merge the file with its treebank"),
-        (LISTED, "UP:ARGHEADS ", "", ":1: no column UP:ARGHEADS"),
-        (LISTED, "UP:PRED ", "", ":1: no column UP:PRED"),
-    ],
-)
-def test_damaged_files(tmp_path, text, old, new, message):
-    assert old in text
-    path = write(tmp_path, text.replace(old, new))
-    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
-        read_up(path)
-
-
-@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("0\troot", "1\troot", r":\d: .*"),
