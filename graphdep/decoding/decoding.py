@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import LIMITS, check_whole
+from graphdep.io.limits import LIMITS, check_between, check_choice, check_least, check_whole
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 
@@ -129,21 +129,13 @@ class DecodeConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"'strategy' must be one of {', '.join(STRATEGIES)} (got {self.strategy!r})")
+        check_choice("strategy", self.strategy, STRATEGIES)
         for name in _WHOLE:
             check_whole(name, getattr(self, name))
-        for name in ("length_penalty", "top_p", "temperature"):
-            self._check_number(name)
         self._check_length_penalty()
         if not 0 < self.top_p <= 1:
             raise ValueError(f"'top_p' must be above 0 and at most 1 (got {self.top_p})")
-        if not _LEAST_TEMPERATURE <= self.temperature <= sys.float_info.max:
-            raise ValueError(
-                f"'temperature' must be at least {_LEAST_TEMPERATURE} and finite (got {self.temperature})"
-            )
-        if not isinstance(self.allow_unk, bool):
-            raise ValueError(f"'allow_unk' must be True or False (got {self.allow_unk!r})")
+        check_between("temperature", self.temperature, _LEAST_TEMPERATURE, sys.float_info.max)
         if self.min_length >= self.max_length:
             raise ValueError(
                 f"'min_length' must be below 'max_length' ({self.max_length}) (got {self.min_length})"
@@ -156,14 +148,8 @@ class DecodeConfig:
         if self.strategy == "beam" and self.num_return > self.beams:
             raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
 
-    def _check_number(self, name: str) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError(f"{name!r} must be a number (got {value!r})")
-
     def _check_length_penalty(self) -> None:
-        if not self.length_penalty >= 0:
-            raise ValueError(f"'length_penalty' must be at least 0 (got {self.length_penalty})")
+        check_least("length_penalty", self.length_penalty, 0)
         try:
             largest = float(self.max_length) ** float(self.length_penalty)
         except OverflowError:

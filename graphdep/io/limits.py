@@ -176,7 +176,7 @@ def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) ->
     same = len(tensor.shape) == len(shape) and all(
         isinstance(size, str) or size == found for size, found in zip(shape, tensor.shape, strict=True)
     )
-    if not same or dtype not in (None, tensor.dtype):
+    if not same or (dtype is not None and tensor.dtype != dtype):
         kind, found = ("of ", "") if dtype is None else (f"{dtype} of ", f"{tensor.dtype} of ")
         sizes = ", ".join(map(str, shape))
         raise ValueError(f"{name!r} must be {kind}shape [{sizes}] (got {found}{[*tensor.shape]})")

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.conv import MessagePassing
 
+from graphdep.io.limits import check_shape
 from graphdep.nn.conv.attention_conv import MessageSender
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.pretrained.anatomy import EdgeSender
@@ -71,8 +72,6 @@ class ExplainableModel(nn.Module):
                 "'data' has implicit edges ('clique'), which no mask can tell apart: build them without "
                 "implicit=True"
             )
-        if data.edge_index is None:
-            raise ValueError("'data' has no 'edge_index': apply an edge constructor, e.g. resolve('dra')")
         self.model, self.data = model, data
         self._encoders = [m for m in model.modules() if isinstance(m, PretrainedEncoder)]
         self.senders = nn.ModuleList(EdgeSender() for e in self._encoders for _ in range(e.num_layers))
@@ -84,11 +83,8 @@ class ExplainableModel(nn.Module):
         return self._x.clone()
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        if edge_index.shape != self.data.edge_index.shape:
-            shapes = f"{[*self.data.edge_index.shape]} (got {[*edge_index.shape]})"
-            raise ValueError(f"'edge_index' must be that of the data, {shapes}")
-        if x.shape != self._x.shape:
-            raise ValueError(f"'x' must have the shape of the model's, {[*self._x.shape]} (got {[*x.shape]})")
+        check_shape("edge_index", edge_index, *self.data.edge_index.shape)
+        check_shape("x", x, *self._x.shape)
         with self._given(x), self._watched(edge_index):
             out = self._run(edge_index)
         return out

@@ -13,9 +13,10 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
+from graphdep.io.limits import check_choice, check_count, check_share
 from graphdep.transforms.edge_set import CLIQUES, CLS, EdgeConstructor, EdgeSet
 from graphdep.transforms.nodes import Nodes, ends_of, expand_ranges, write
-from graphdep.transforms.options import choice, constructor_repr, count, refuse_keys
+from graphdep.transforms.options import constructor_repr, refuse_keys, require
 from graphdep.transforms.phrases import Phrases, top_words
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import PhraseVocab
@@ -248,7 +249,7 @@ class BracketTransform(BaseTransform):
     carries: frozenset[str] = frozenset()
 
     def __init__(self, *, labels: str = "drop") -> None:
-        self.labels = choice("labels", labels, BRACKET_LABELS)
+        self.labels = check_choice("labels", labels, BRACKET_LABELS)
 
     @abstractmethod
     def spans(self, words: WordTable) -> tuple[Tensor, Tensor]:
@@ -317,7 +318,7 @@ class ChainTree(TreeTransform):
     """
 
     def __init__(self, *, labels: str = "dep") -> None:
-        self.labels = choice("labels", labels, TREE_LABELS)
+        self.labels = check_choice("labels", labels, TREE_LABELS)
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         governor = (words.row - 1).maximum(words.start)
@@ -356,10 +357,9 @@ class NoisyTree(TreeTransform):
     """
 
     def __init__(self, p: float, seed: int = 0) -> None:
-        if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
-            raise ValueError(f"'p' must be from 0 to 1 (got {p!r})")
+        check_share("p", p)
         self.p = float(p)
-        self.seed = count("seed", seed)
+        self.seed = check_count("seed", seed)
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         chance = words.chance(self.seed)
@@ -434,8 +434,8 @@ class RandomTree(TreeTransform):
     """
 
     def __init__(self, seed: int = 0, *, labels: str = "dep") -> None:
-        self.seed = count("seed", seed)
-        self.labels = choice("labels", labels, TREE_LABELS)
+        self.seed = check_count("seed", seed)
+        self.labels = check_choice("labels", labels, TREE_LABELS)
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         chance = words.chance(self.seed)
@@ -482,7 +482,7 @@ class RerootedTree(TreeTransform):
     """
 
     def __init__(self, *, labels: str = "keep") -> None:
-        self.labels = choice("labels", labels, ("keep", "inverse"))
+        self.labels = check_choice("labels", labels, ("keep", "inverse"))
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         governor, deprel = words.governor.clone(), words.deprel.clone()
@@ -554,8 +554,8 @@ class RandomBrackets(BracketTransform):
     """
 
     def __init__(self, seed: int = 0, *, labels: str = "drop") -> None:
-        self.seed = count("seed", seed)
-        self.labels = choice("labels", labels, BRACKET_LABELS)
+        self.seed = check_count("seed", seed)
+        self.labels = check_choice("labels", labels, BRACKET_LABELS)
 
     def spans(self, words: WordTable) -> tuple[Tensor, Tensor]:
         # Gaps in random order of rank: the highest of some words is where they are cut, so that the span of a
@@ -641,14 +641,11 @@ class RewiredEdges(EdgeConstructor):
     """
 
     def __init__(self, edges: EdgeConstructor, p: float, seed: int = 0, *, scope: str = "utterance") -> None:
-        if not isinstance(edges, EdgeConstructor):
-            raise ValueError(f"'edges' must be an edge constructor (got {edges!r})")
-        if not 0 <= p <= 1:
-            raise ValueError(f"'p' must be from 0 to 1 (got {p!r})")
+        check_share("p", p)
         self.edges = edges
         self.p = float(p)
-        self.seed = count("seed", seed)
-        self.scope = choice("scope", scope, ("utterance", "example"))
+        self.seed = check_count("seed", seed)
+        self.scope = check_choice("scope", scope, ("utterance", "example"))
 
     @property
     def carries(self) -> frozenset[str] | None:
@@ -755,7 +752,7 @@ class ShuffledPositions(BaseTransform):
     carries: frozenset[str] = frozenset()
 
     def __init__(self, seed: int = 0) -> None:
-        self.seed = count("seed", seed)
+        self.seed = check_count("seed", seed)
 
     def forward(self, data: Data) -> Data:
         nodes = Nodes(data)
@@ -806,8 +803,7 @@ class Unlabelled(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("edge_type", "arc_node_index"))
-        if "deprel" not in data:
-            raise ValueError("Unlabelled merges labels: the data has no 'deprel'")
+        require(data, "deprel", "Unlabelled merges labels")
         out = copy.copy(data)  # also for who calls forward() itself; sizes stay, and with them a batch's cuts
         for key in ("deprel", "arc_type"):
             if key in data:

@@ -12,6 +12,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_choice, check_count
 from graphdep.transforms.edge_set import (
     CLIQUES,
     CLS,
@@ -26,7 +27,7 @@ from graphdep.transforms.edge_set import (
     near_pairs,
 )
 from graphdep.transforms.nodes import Nodes, check_pieces, contains, expand_ranges, insert_nodes, write_edges
-from graphdep.transforms.options import choice, constructor_repr, count, node_type_names, refuse_keys
+from graphdep.transforms.options import constructor_repr, node_type_names, refuse_keys, require
 
 
 class AncestorEdges(EdgeConstructor):
@@ -61,7 +62,7 @@ class AncestorEdges(EdgeConstructor):
     """
 
     def __init__(self, towards: str = "descendant", *, pieces: str = "all") -> None:
-        self.towards = choice("towards", towards, ("descendant", "ancestor", "both"))
+        self.towards = check_choice("towards", towards, ("descendant", "ancestor", "both"))
         self.pieces = check_pieces(pieces)
 
     @property
@@ -114,7 +115,7 @@ class CompleteEdges(EdgeConstructor):
         node_types: Iterable[NodeType | str] = tuple(NodeType),
         implicit: bool = False,
     ) -> None:
-        self.scope = choice("scope", scope, ("utterance", "example"))
+        self.scope = check_choice("scope", scope, ("utterance", "example"))
         self.node_types = node_type_names(node_types)
         self.implicit = bool(implicit)
 
@@ -167,8 +168,8 @@ class DependencyEdges(EdgeConstructor):
     """
 
     def __init__(self, towards: str = "governor", *, arcs: str = "basic", pieces: str = "all") -> None:
-        self.towards = choice("towards", towards, ("governor", "dependent", "both"))
-        self.arcs = choice("arcs", arcs, ("basic", "all"))
+        self.towards = check_choice("towards", towards, ("governor", "dependent", "both"))
+        self.arcs = check_choice("arcs", arcs, ("basic", "all"))
         self.pieces = check_pieces(pieces)
 
     @property
@@ -220,7 +221,7 @@ class DepthEdges(EdgeConstructor):
     """
 
     def __init__(self, max_sum: int, *, pieces: str = "all") -> None:
-        self.max_sum = count("max_sum", max_sum)
+        self.max_sum = check_count("max_sum", max_sum)
         self.pieces = check_pieces(pieces)
 
     @property
@@ -266,7 +267,7 @@ class RootEdges(EdgeConstructor):
     carries = frozenset({ROOT})
 
     def __init__(self, scope: str = "utterance") -> None:
-        self.scope = choice("scope", scope, ("utterance", "example"))
+        self.scope = check_choice("scope", scope, ("utterance", "example"))
 
     def build(self, nodes: Nodes) -> EdgeSet:
         group = nodes.block if self.scope == "utterance" else nodes.example
@@ -304,7 +305,7 @@ class SelfLoops(EdgeConstructor):
     carries = frozenset()
 
     def __init__(self, only: str = "all", *, pieces: str = "all") -> None:
-        self.only = choice("only", only, ("all", "tops"))
+        self.only = check_choice("only", only, ("all", "tops"))
         self.pieces = check_pieces(pieces)
 
     def build(self, nodes: Nodes) -> EdgeSet:
@@ -397,7 +398,7 @@ class TreeDistanceEdges(EdgeConstructor):
     """
 
     def __init__(self, max_distance: int = 1, *, pieces: str = "all") -> None:
-        self.max_distance = count("max_distance", max_distance)
+        self.max_distance = check_count("max_distance", max_distance)
         self.pieces = check_pieces(pieces)
 
     @property
@@ -444,9 +445,6 @@ class MarkedEdges(EdgeTransform):
     """
 
     def __init__(self, edges: EdgeConstructor, among: EdgeConstructor) -> None:
-        for name, constructor in (("edges", edges), ("among", among)):
-            if not isinstance(constructor, EdgeConstructor):
-                raise ValueError(f"'{name}' must be an edge constructor (got {constructor!r})")
         self.edges, self.among = edges, among
 
     @property
@@ -506,7 +504,7 @@ class RelationNodes(BaseTransform):
     carries = frozenset({NODES})
 
     def __init__(self, position: str = "sequence") -> None:
-        self.position = choice("position", position, ("sequence", "dependent", "zero", "none"))
+        self.position = check_choice("position", position, ("sequence", "dependent", "zero", "none"))
 
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("arc_node_index", "x"))
@@ -582,7 +580,7 @@ class RelationEdges(EdgeConstructor):
     """
 
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
-        self.direction = choice("direction", direction, ("both", "to_relation", "to_word", "none"))
+        self.direction = check_choice("direction", direction, ("both", "to_relation", "to_word", "none"))
         self.pieces = check_pieces(pieces)
 
     @property
@@ -590,8 +588,7 @@ class RelationEdges(EdgeConstructor):
         return frozenset({ROOT}) if self.direction in ("both", "to_word") else frozenset()
 
     def build(self, nodes: Nodes) -> EdgeSet:
-        if "arc_node_index" not in nodes.data:
-            raise ValueError("RelationEdges joins words and relation nodes: put RelationNodes() before it")
+        require(nodes.data, "arc_node_index", "put RelationNodes() before RelationEdges")
         relation = nodes["arc_node_index"]
         word, arc, _ = nodes.spread(
             nodes.first[nodes["arc_index"]].flatten(), relation.repeat(2), self.pieces
@@ -630,8 +627,7 @@ class RelationLinks(EdgeConstructor):
     carries = frozenset()
 
     def build(self, nodes: Nodes) -> EdgeSet:
-        if "arc_node_index" not in nodes.data:
-            raise ValueError("RelationLinks joins relation nodes: put RelationNodes() before it")
+        require(nodes.data, "arc_node_index", "put RelationNodes() before RelationLinks")
         word = nodes.first[nodes["arc_index"]].flatten()
         order = word.argsort(stable=True)
         relation = nodes["arc_node_index"].repeat(2)[order]  # those of each word in a row

@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
-from graphdep.transforms.options import choice
+from graphdep.io.limits import check_choice, check_shape
+from graphdep.transforms.options import require
 
 
 def expand_ranges(start: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
@@ -190,8 +191,6 @@ class Nodes:
     """
 
     def __init__(self, data: Data) -> None:
-        if not isinstance(data, Data):
-            raise ValueError(f"'data' must be a Data or a Batch of them (got {type(data).__name__})")
         check_table(data)
         self.data = data
 
@@ -245,15 +244,12 @@ class Nodes:
         Raises:
             ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
         """
-        if "mark" not in self.data:
-            raise ValueError("the data has no 'mark': call graphdep.data.node_table(data, marks)")
+        require(self.data, "mark", "call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
-        if mark.shape != (self.num_nodes,):
-            raise ValueError(f"'mark' must be of shape [{self.num_nodes}] (got {[*mark.shape]})")
-        if mark.is_floating_point():
-            raise ValueError(f"'mark' must be whole numbers (got {mark.dtype})")
-        if mark.device.type == "cpu" and bool((mark < 0).any()):  # elsewhere a look would stall the device
-            raise ValueError(f"'mark' must be from 0 on (got {int(mark.min())})")
+        check_shape("mark", mark, self.num_nodes)
+        on_cpu = mark.device.type == "cpu"  # elsewhere a look would stall the device
+        if mark.is_floating_point() or (on_cpu and bool((mark < 0).any())):
+            raise ValueError(f"'mark' must be whole numbers from 0 on (got {mark.min().item()})")
         return mark
 
     def is_type(self, names: tuple[str, ...]) -> Tensor:
@@ -324,7 +320,7 @@ class Nodes:
 
 def check_pieces(pieces: str) -> str:
     """Returns ``pieces`` if it is ``"all"`` or ``"first"``, else raises :class:`ValueError`."""
-    return choice("pieces", pieces, ("all", "first"))
+    return check_choice("pieces", pieces, ("all", "first"))
 
 
 def write(

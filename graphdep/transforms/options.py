@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,18 +12,10 @@ if TYPE_CHECKING:
     from graphdep.data import NodeType
 
 
-def choice(name: str, value: str, choices: Sequence[str]) -> str:
-    """Returns ``value`` if it is one of ``choices``, else raises :class:`ValueError`."""
-    if value not in choices:
-        raise ValueError(f"{name!r} must be one of {', '.join(map(repr, choices))} (got {value!r})")
-    return value
-
-
-def count(name: str, value: int, at_least: int = 0) -> int:
-    """Returns ``value`` if it is a whole number from ``at_least`` on, else raises :class:`ValueError`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ValueError(f"{name!r} must be a whole number of at least {at_least} (got {value!r})")
-    return value
+def require(data: Data, key: str, advice: str) -> None:
+    """Raises :class:`ValueError`, with what to do, if the data has no ``key``."""
+    if key not in data:
+        raise ValueError(f"the data has no {key!r}: {advice}")
 
 
 def node_type_names(value: Iterable[NodeType | str]) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_choice, check_count
 from graphdep.transforms.edge_set import CLIQUES, NODES, EdgeConstructor, EdgeSet
 from graphdep.transforms.edges import SelfLoops
 from graphdep.transforms.nodes import Nodes, check_pieces, expand_ranges, insert_nodes
-from graphdep.transforms.options import choice, constructor_repr, count, refuse_keys
+from graphdep.transforms.options import constructor_repr, refuse_keys, require
 from graphdep.vocab.vocab import PhraseVocab
 
 
@@ -38,11 +39,11 @@ class Phrases:
     """
 
     def __init__(self, nodes: Nodes) -> None:
-        if "phrase_index" not in nodes.data:
-            raise ValueError(
-                "the data has no 'phrase_index': make it with phrases=True, of sentences with constituents "
-                "(resolve_parser('bundled', constituents=True))"
-            )
+        advice = (
+            "make it with phrases=True, of sentences with constituents "
+            "(resolve_parser('bundled', constituents=True))"
+        )
+        require(nodes.data, "phrase_index", advice)
         self.nodes = nodes
         self.first, self.last = nodes.first[nodes["phrase_index"]]
 
@@ -54,8 +55,7 @@ class Phrases:
     @property
     def node(self) -> Tensor:
         """The node of each: ``[P]``."""
-        if "phrase_node_index" not in self.nodes.data:
-            raise ValueError("the constituents have no nodes: put PhraseNodes() before these edges")
+        require(self.nodes.data, "phrase_node_index", "put PhraseNodes() before these edges")
         return self.nodes["phrase_node_index"]
 
     @cached_property
@@ -134,7 +134,7 @@ class PhraseNodes(BaseTransform):
     carries = frozenset({NODES})
 
     def __init__(self, position: str = "sequence", *, labels: bool = True) -> None:
-        self.position = choice("position", position, ("sequence", "first", "zero", "none"))
+        self.position = check_choice("position", position, ("sequence", "first", "zero", "none"))
         self.labels = labels
 
     def forward(self, data: Data) -> Data:
@@ -214,7 +214,7 @@ class PhraseWordEdges(EdgeConstructor):
     carries = frozenset()
 
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
-        self.direction = choice("direction", direction, ("both", "to_phrase", "to_word", "none"))
+        self.direction = check_choice("direction", direction, ("both", "to_phrase", "to_word", "none"))
         self.pieces = check_pieces(pieces)
 
     def build(self, nodes: Nodes) -> EdgeSet:
@@ -254,7 +254,7 @@ class ConstituentEdges(EdgeConstructor):
     carries = frozenset()
 
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
-        self.direction = choice("direction", direction, ("both", "up", "down"))
+        self.direction = check_choice("direction", direction, ("both", "up", "down"))
         self.pieces = check_pieces(pieces)
 
     def build(self, nodes: Nodes) -> EdgeSet:
@@ -302,9 +302,7 @@ class SameConstituentEdges(EdgeConstructor):
     """
 
     def __init__(self, max_height: int | None = None, *, pieces: str = "all", implicit: bool = False) -> None:
-        self.max_height = None if max_height is None else count("max_height", max_height, 1)
-        if not isinstance(implicit, bool):
-            raise ValueError(f"'implicit' must be True or False (got {implicit!r})")
+        self.max_height = None if max_height is None else check_count("max_height", max_height, 1)
         self.pieces, self.implicit = check_pieces(pieces), implicit
 
     @property
@@ -452,8 +450,8 @@ class SpanPathEdges(EdgeConstructor):
     def __init__(
         self, pairs: str = "all", *, distance: int = 0, loops: bool = True, pieces: str = "all"
     ) -> None:
-        self.pairs = choice("pairs", pairs, ("all", "arcs"))
-        self.distance, self.loops = count("distance", distance), bool(loops)
+        self.pairs = check_choice("pairs", pairs, ("all", "arcs"))
+        self.distance, self.loops = check_count("distance", distance), bool(loops)
         self.pieces = check_pieces(pieces)
 
     def build(self, nodes: Nodes) -> EdgeSet:

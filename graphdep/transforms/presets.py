@@ -6,10 +6,10 @@ import inspect
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphdep import transforms as T
-from graphdep.transforms.options import choice
+from graphdep.io.limits import check_choice
 
 if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
@@ -47,7 +47,7 @@ def tree(*, direction: str = "both", pieces: str = "all", implicit: bool = False
 
     ``direction="governor"`` lets governors see their dependents alone, ``"dependent"`` the other way round.
     """
-    towards = choice("direction", direction, ("governor", "dependent", "both"))
+    towards = check_choice("direction", direction, ("governor", "dependent", "both"))
     return T.DependencyEdges(towards, pieces=pieces) | T.SelfLoops(pieces=pieces)
 
 
@@ -98,11 +98,11 @@ def sia_inter(
 
 def _ancestors(direction: str, pieces: str) -> T.EdgeConstructor:
     towards = {"ancestors": "descendant", "descendants": "ancestor", "both": "both"}
-    return T.AncestorEdges(towards[choice("direction", direction, tuple(towards))], pieces=pieces)
+    return T.AncestorEdges(towards[check_choice("direction", direction, tuple(towards))], pieces=pieces)
 
 
 def _with_special(edges: T.EdgeConstructor, special: str) -> T.EdgeConstructor:
-    choice("special", special, ("example", "cls", "none"))
+    check_choice("special", special, ("example", "cls", "none"))
     if special == "none":
         return edges
     return edges | (T.SpecialEdges() if special == "example" else T.SpecialEdges("CLS"))
@@ -161,7 +161,7 @@ def constituents(
     before it: :class:`RandomBrackets` and :class:`RightBrackets`.
     """
     words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
-    choice("inside", inside, ("words", "parts", "both"))
+    check_choice("inside", inside, ("words", "parts", "both"))
     edges: T.EdgeConstructor = T.CompleteEdges(node_types=words, implicit=implicit)
     edges = edges | T.PhraseWordEdges("none" if inside == "parts" else direction, pieces=pieces)
     if inside != "words" and direction != "none":
@@ -498,7 +498,7 @@ def _described(entry: EntryPoint) -> str:
     return f"entry point {entry.name!r} ({GROUP!r}, {entry.value}){package}"
 
 
-def _factory(factory: object) -> Factory:
+def _factory(factory: Any) -> Factory:
     """A factory that was seen to make a transform."""
     from torch_geometric.transforms import BaseTransform
 
@@ -508,16 +508,11 @@ def _factory(factory: object) -> Factory:
         edges = factory
         printed(edges)
         return lambda: edges
-    if not callable(factory):
-        raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
     try:
         inspect.signature(factory).bind()
     except (TypeError, ValueError) as error:  # the latter of types without a signature
         raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
-    try:
-        made = factory()
-    except SystemExit as error:
-        raise ValueError(f"'factory' ends the program ({factory!r}: {error!r})") from None
+    made = factory()
     if not isinstance(made, BaseTransform):
         raise TypeError(f"'factory' must make a transform (got {factory!r}, which makes {made!r})")
     printed(made)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.io.limits import check_between, check_count
 from graphdep.transforms.controls import RewiredEdges
 from graphdep.transforms.edge_set import (
     DISTANCES,
@@ -34,7 +35,7 @@ from graphdep.transforms.nodes import (
     sorted_unique,
     write_edges,
 )
-from graphdep.transforms.options import constructor_repr, count
+from graphdep.transforms.options import constructor_repr, require
 from graphdep.vocab.relations import RelationVocab
 
 
@@ -101,9 +102,8 @@ class TreePathTypes(EdgeTransform):
     drops = frozenset({MARKS})
 
     def __init__(self, max_distance: int = 2, *, self_type: bool = True, pieces: str = "all") -> None:
-        self.max_distance = count("max_distance", max_distance)
-        if max_distance > RelationVocab.max_path:
-            raise ValueError(f"'max_distance' must be at most {RelationVocab.max_path} (got {max_distance})")
+        self.max_distance = check_count("max_distance", max_distance)
+        check_between("max_distance", max_distance, 0, RelationVocab.max_path)
         self.self_type = bool(self_type)
         self.pieces = check_pieces(pieces)
 
@@ -198,14 +198,10 @@ class MergeTypes(BaseTransform):
     carries: frozenset[str] = frozenset()
 
     def __init__(self, *, labels: bool = False, directions: bool = True) -> None:
-        for name, value in (("labels", labels), ("directions", directions)):
-            if not isinstance(value, bool):
-                raise ValueError(f"'{name}' must be True or False (got {value!r})")
         self.labels, self.directions = labels, directions
 
     def forward(self, data: Data) -> Data:
-        if "edge_type" not in data:
-            raise ValueError("MergeTypes merges types of edges: put TreePathTypes() before it")
+        require(data, "edge_type", "put TreePathTypes() before MergeTypes")
         out = copy.copy(data)  # also for who calls forward() itself
         out.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
         return out

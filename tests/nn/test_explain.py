@@ -283,9 +283,9 @@ def test_what_has_no_edges_to_explain_is_refused():
         with pytest.raises(ValueError, match="sends nothing along the edges of the data"):
             ExplainableModel(lstm, data)
     explainable = ExplainableModel(model, data)
-    with pytest.raises(ValueError, match="'edge_index' must be that of the data"):
+    with pytest.raises(ValueError, match="'edge_index' must be of shape"):
         explainable(explainable.x, data.edge_index[:, :2])
-    with pytest.raises(ValueError, match="'x' must have the shape"):
+    with pytest.raises(ValueError, match="'x' must be of shape"):
         explainable(explainable.x[:, :2], data.edge_index)
 
 

@@ -79,8 +79,6 @@ def test_data_without_edges_or_with_two_kinds_is_refused():
     data.edge_index = torch.tensor([[0], [1]])
     with pytest.raises(ValueError, match="an 'edge_index' beside the 'clique' of implicit edges: which are"):
         AttentionLayout.of(data)
-    with pytest.raises(ValueError, match="'data' must be a Data"):
-        AttentionLayout.of(torch.zeros(2, 0, dtype=torch.long))
 
 
 def test_data_of_others_needs_no_node_table():
@@ -100,7 +98,7 @@ def test_layers_may_have_edges_of_their_own(implicit):
     assert_same_data(batch, kept)
     with pytest.raises(ValueError, match="'edges' must keep the nodes of the data"):
         own_layout(batch, RelationNodes(), AttentionConv.reads)
-    with pytest.raises(ValueError, match="'edges' \\(ChainTree.*builds no edges: put an edge constructor at"):
+    with pytest.raises(ValueError, match="no 'edge_index': apply an edge constructor"):
         own_layout(batch, ChainTree(), AttentionConv.reads)
 
 

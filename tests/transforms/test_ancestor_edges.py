@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence, to_data
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import AncestorEdges, Nodes, SelfLoops
 from graphdep.transforms.edge_set import euler_tour
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 pieces = st.sampled_from(["all", "first"])
@@ -29,11 +28,6 @@ def test_directions(data, pieces):
     up = {(target, source) for source, target in down}
     assert set(attended(AncestorEdges("ancestor", pieces=pieces)(data))) == up
     assert set(attended(AncestorEdges("both", pieces=pieces)(data))) == down | up
-
-
-@given(example_lists(), pieces, st.sampled_from(["descendant", "ancestor", "both"]))
-def test_law(datas, pieces, towards):
-    assert_batch_law(AncestorEdges(towards, pieces=pieces), datas)
 
 
 def test_equation_3(example):
@@ -86,9 +80,7 @@ def test_cycles_are_refused(cycle, monkeypatch):
 
 
 def test_bad_arguments():
-    with pytest.raises(
-        ValueError, match="'towards' must be one of 'descendant', 'ancestor', 'both' .got 'up'"
-    ):
+    with pytest.raises(ValueError, match="'towards' must be one of descendant, ancestor, both .got 'up'"):
         AncestorEdges("up")
-    with pytest.raises(ValueError, match="'pieces' must be one of 'all', 'first' .got 'some'"):
+    with pytest.raises(ValueError, match="'pieces' must be one of all, first .got 'some'"):
         AncestorEdges(pieces="some")

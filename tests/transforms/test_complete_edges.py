@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.nn.attention import AttentionLayout, edge_attention
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import CompleteEdges, SelfLoops, TreePathTypes
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 scopes = st.sampled_from(["utterance", "example"])
@@ -30,11 +29,6 @@ def test_against_loop(data, scope, node_types, implicit):
     assert ("clique" in got) == implicit
     assert ("edge_index" in got) != implicit
     assert not implicit or got.edge_index_explicit.shape == (2, 0)
-
-
-@given(example_lists(), scopes, node_types, st.booleans())
-def test_law(datas, scope, node_types, implicit):
-    assert_batch_law(CompleteEdges(scope, node_types=node_types, implicit=implicit), datas)
 
 
 def test_long_examples_stay_small():

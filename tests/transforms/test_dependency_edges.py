@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence, to_data
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import DependencyEdges
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 towards = st.sampled_from(["governor", "dependent", "both"])
@@ -24,11 +23,6 @@ def test_against_networkx(data, towards, pieces):
         words |= {(governor, dependent)} if towards != "governor" else set()
     got = attended(DependencyEdges(towards, pieces=pieces)(data))
     assert set(got) == slow.spread(words, pieces)
-
-
-@given(example_lists(), towards, pieces, st.sampled_from(["basic", "all"]))
-def test_law(datas, towards, pieces, arcs):
-    assert_batch_law(DependencyEdges(towards, pieces=pieces, arcs=arcs), datas)
 
 
 def test_all_arcs():
@@ -57,7 +51,7 @@ def test_direction_is_source_to_target():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"towards": "up"}, "'towards' must be one of 'governor', 'dependent', 'both' .got 'up'"),
+        ({"towards": "up"}, "'towards' must be one of governor, dependent, both .got 'up'"),
         ({"arcs": "enhanced"}, "'arcs' must be one of"),
         ({"pieces": "last"}, "'pieces' must be one of"),
     ],

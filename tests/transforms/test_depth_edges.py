@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import to_data
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import DepthEdges
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 pieces = st.sampled_from(["all", "first"])
@@ -18,11 +17,6 @@ def test_against_loop(data, max_sum, pieces):
     slow = SlowTree(data)
     words = {(s, t) for s in slow.tree for t in slow.tree if slow.depth[s] + slow.depth[t] <= max_sum}
     assert set(attended(DepthEdges(max_sum, pieces=pieces)(data))) == slow.spread(words, pieces)
-
-
-@given(example_lists(), st.integers(0, 8), pieces)
-def test_law(datas, max_sum, pieces):
-    assert_batch_law(DepthEdges(max_sum, pieces=pieces), datas)
 
 
 def test_equation_4_joins_utterances(example):

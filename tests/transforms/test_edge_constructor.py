@@ -7,6 +7,8 @@ import re
 import pytest
 import torch
 import torch_geometric.transforms as T
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
@@ -50,6 +52,7 @@ from graphdep.transforms import (
     resolve,
 )
 from graphdep.transforms.edge_set import Compose
+from tests.kit.strategies import example_lists
 from tests.kit.trees import random_data, random_sentence
 
 SETTINGS = [
@@ -165,6 +168,12 @@ def test_law(setting):
     rng, flags = random.Random(0), {"pieces": True, "special": True, "empty": True}
     parsed = [[random_sentence(rng, words) for words in size] for size in ([3, 5], [1], [8, 2, 4])]
     datas = [random_data(rng, sentences, root=bool(k % 2), **flags) for k, sentences in enumerate(parsed)]
+    assert_batch_law(setting, [prepared(setting, data) for data in datas])
+
+
+@settings(max_examples=300)
+@given(example_lists(max_size=3), st.sampled_from(SETTINGS))
+def test_law_on_any_examples(datas, setting):
     assert_batch_law(setting, [prepared(setting, data) for data in datas])
 
 

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence, to_data
-from graphdep.testing import assert_batch_law
-from graphdep.transforms import CompleteEdges, MergeTypes, TreePathTypes, resolve
-from tests.kit.strategies import example_lists
+from graphdep.transforms import MergeTypes, resolve
 
 RELATIONS = RelationVocab(["strange"])
 labels = directions = st.booleans()
@@ -34,14 +32,6 @@ def test_every_relation_by_its_name(labels, directions):
     assert [RELATIONS.label(i) for i in merged.tolist()] == names
 
 
-@given(example_lists(max_size=3), labels, directions)
-def test_law(datas, labels, directions):
-    merge, types = MergeTypes(labels=labels, directions=directions), TreePathTypes(2)
-    edges = CompleteEdges("utterance")
-    assert_batch_law(lambda data: merge(types(edges(data))), datas)
-    assert_batch_law(merge, [types(edges(data)) for data in datas])
-
-
 def test_the_input_keeps_its_types():
     data = resolve("dt")(to_data([Sentence(["a", "b"], [0, 1], ["root", "obj"])]))
     before = data.edge_type.clone()
@@ -58,13 +48,6 @@ def test_presets_merge():
     both = resolve("dt-related", labels=False, directions=False)(data)
     names = {RELATIONS.label(i) for i in both.edge_type.tolist()}
     assert names == {"[SELF]", "dep", "path(0,2)", "path(1,1)"}
-
-
-@pytest.mark.parametrize("name", ["labels", "directions"])
-@pytest.mark.parametrize("value", [0, 1, None, "false"])
-def test_flags_are_bools(name, value):
-    with pytest.raises(ValueError, match=rf"'{name}' must be True or False \(got {value!r}\)"):
-        MergeTypes(**{name: value})
 
 
 def test_repr_and_missing_types():

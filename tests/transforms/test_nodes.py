@@ -98,8 +98,8 @@ def test_the_pieces_of_an_empty_node_are_linked():
         (torch.tensor([1, 0, 2]), r"'mark' must be of shape \[4\] \(got \[3\]\)"),
         (torch.zeros(4, 1, dtype=torch.long), r"'mark' must be of shape \[4\] \(got \[4, 1\]\)"),
         # All bits of -1 are set: it would be a mark of every span.
-        (torch.tensor([0, -1, 0, 0]), r"'mark' must be from 0 on \(got -1\)"),
-        (torch.ones(4), r"'mark' must be whole numbers \(got torch.float32\)"),
+        (torch.tensor([0, -1, 0, 0]), r"'mark' must be whole numbers from 0 on \(got -1\)"),
+        (torch.ones(4), r"'mark' must be whole numbers from 0 on"),
     ],
 )
 def test_marks_that_do_not_fit(mark, message):

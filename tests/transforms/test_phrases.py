@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
@@ -149,6 +149,7 @@ class SiblingEdgesNone(SameConstituentEdges):
         return found - found
 
 
+@settings(max_examples=15)
 @given(st.lists(phrase_examples(), min_size=1, max_size=3))
 def test_the_law_of_batches(made):
     rooted = [data for data, _ in made if data.keys() == made[0][0].keys()]

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import CompleteEdges, DependencyEdges, RewiredEdges, resolve
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 right = st.sampled_from([resolve("dra"), resolve("sia"), DependencyEdges("both"), CompleteEdges("utterance")])
@@ -43,11 +42,6 @@ def test_root_sees_its_utterance_and_nothing_else(p, scope):
         assert target[source == root].tolist() == [root]
 
 
-@given(example_lists(), right, shares, st.integers(0, 5), scopes)
-def test_law(datas, edges, p, seed, scope):
-    assert_batch_law(RewiredEdges(edges, p, seed, scope=scope), datas)
-
-
 def test_all_pairs_are_equally_likely():
     data = to_data([Sentence.chain(["a"] * 5)], root=False)
     edges = DependencyEdges()
@@ -74,12 +68,10 @@ def test_100_000_words():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"p": 1.5}, "'p' must be from 0 to 1 .got 1.5"),
-        ({"p": float("nan")}, "'p' must be from 0 to 1"),
+        ({"p": 1.5}, "'p' must be between 0 and 1 .got 1.5"),
+        ({"p": float("nan")}, "'p' must be between 0 and 1"),
         ({"seed": -1}, "'seed' must be a whole number"),
         ({"scope": "batch"}, "'scope' must be one of"),
-        ({"edges": "dra"}, "'edges' must be an edge constructor"),
-        ({"edges": resolve("dt")}, "'edges' must be an edge constructor"),
     ],
 )
 def test_bad_arguments(arguments, message):

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import RootEdges
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 scopes = st.sampled_from(["utterance", "example"])
@@ -23,11 +22,6 @@ def test_against_loop(data, scope):
     assert set(attended(RootEdges(scope)(data))) == expected
 
 
-@given(example_lists(), scopes)
-def test_law(datas, scope):
-    assert_batch_law(RootEdges(scope), datas)
-
-
 def test_bad_scope():
-    with pytest.raises(ValueError, match="'scope' must be one of 'utterance', 'example' .got 'batch'"):
+    with pytest.raises(ValueError, match="'scope' must be one of utterance, example .got 'batch'"):
         RootEdges("batch")

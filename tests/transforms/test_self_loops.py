@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import DependencyEdges, SelfLoops
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 pieces = st.sampled_from(["all", "first"])
@@ -34,11 +33,6 @@ def test_tops_fill_the_empty_rows_of_dependents(data, pieces):
     assert tops == {i for i in range(slow.size) if not list(slow.tree.pred.get(slow.first[i], ()))}
 
 
-@given(example_lists(), pieces, st.sampled_from(["all", "tops"]))
-def test_law(datas, pieces, only):
-    assert_batch_law(SelfLoops(only, pieces=pieces), datas)
-
-
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="'only' must be one of 'all', 'tops' .got 'words'"):
+    with pytest.raises(ValueError, match="'only' must be one of all, tops .got 'words'"):
         SelfLoops("words")

@@ -98,7 +98,7 @@ def test_names_and_identity(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"pairs": "tree"}, "'pairs' must be one of 'all', 'arcs'"),
+        ({"pairs": "tree"}, "'pairs' must be one of all, arcs"),
         ({"distance": -1}, "'distance' must be a whole number of at least 0"),
         ({"pieces": "last"}, "'pieces' must be one of"),
     ],

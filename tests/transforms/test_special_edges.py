@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, to_data
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import SpecialEdges
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 kinds = st.sets(st.sampled_from(list(NodeType)), min_size=1)
@@ -23,11 +22,6 @@ def test_against_loop(data, special, others):
         )
     )
     assert set(attended(SpecialEdges(special, others=others)(data))) == expected
-
-
-@given(example_lists())
-def test_law(datas):
-    assert_batch_law(SpecialEdges(), datas)
 
 
 def test_words_alone_have_none(example):

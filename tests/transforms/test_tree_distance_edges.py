@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence, to_data
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import TreeDistanceEdges
-from tests.kit.strategies import example_lists, examples
+from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
 distances = st.integers(0, 6)
@@ -22,11 +21,6 @@ def test_against_networkx(data, distance, pieces):
     words = {(s, t) for s in lengths for t in lengths[s] if lengths[s][t] <= distance}
     words |= {(i, i) for i in range(slow.size)}
     assert set(attended(TreeDistanceEdges(distance, pieces=pieces)(data))) == slow.spread(words, pieces)
-
-
-@given(example_lists(), distances, pieces)
-def test_law(datas, distance, pieces):
-    assert_batch_law(TreeDistanceEdges(distance, pieces=pieces), datas)
 
 
 def test_longer_than_the_tree():

@@ -58,11 +58,6 @@ def test_pieces_and_other_nodes(data, transform):
 
 
 @given(example_lists(), transforms)
-def test_law(datas, transform):
-    assert_batch_law(transform, datas)
-
-
-@given(example_lists(), transforms)
 def test_law_without_arcs(datas, transform):
     for data in datas:
         del data["arc_index"], data["arc_type"]

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from graphdep.io.limits import check_shape, check_share
 from graphdep.nn.attention.layout import AttentionLayout, PaddedBlocks
 from graphdep.nn.dropout import scaled_mask
 
@@ -224,11 +225,8 @@ def packed_attention(
             has not as many queries as keys.
     """
     _check(query, key, value, dropout_p)
-    if isinstance(layout, tuple) and len(layout) == 2:
+    if not isinstance(layout, PackedLayout):
         layout = PackedLayout(*layout)
-    elif not isinstance(layout, PackedLayout):
-        kind = type(layout).__name__
-        raise ValueError(f"'layout' must be a PackedLayout or the pair (query_ptr, key_ptr) (got {kind})")
     layout.check(query.size(0), key.size(0), causal)
     outputs = [_attend(query, key, value, block, causal, dropout_p) for block in layout.blocks]
     outputs = [out.to(query.dtype) for out in outputs]
@@ -269,11 +267,7 @@ class PackedLayout:
     """
 
     def __init__(self, query_ptr: Tensor, key_ptr: Tensor) -> None:
-        if query_ptr.dim() != 1 or query_ptr.shape != key_ptr.shape or query_ptr.numel() == 0:
-            got = f"{[*query_ptr.shape]} and {[*key_ptr.shape]}"
-            raise ValueError(
-                f"'query_ptr' and 'key_ptr' must both be of shape [num_examples + 1] (got {got})"
-            )
+        check_shape("key_ptr", key_ptr, *query_ptr.shape)
         # Where which row goes is worked out on the CPU: on a GPU every one of these small steps would wait.
         query_ptr, key_ptr, device = query_ptr.cpu(), key_ptr.cpu(), query_ptr.device
         sizes = torch.stack([query_ptr.diff(), key_ptr.diff()])
@@ -347,12 +341,7 @@ def _attend(
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
-    if not 0.0 <= dropout_p <= 1.0:
-        raise ValueError(f"'dropout_p' must be between 0 and 1 (got {dropout_p})")
-    fits = query.dim() == 3 and key.shape == value.shape and query.shape[1:] == key.shape[1:]
-    if not fits:
-        shapes = ", ".join(str([*x.shape]) for x in (query, key, value))
-        raise ValueError(
-            "'query' must be of shape [queries, heads, d], 'key' and 'value' of [keys, heads, d] "
-            f"(got {shapes})"
-        )
+    check_share("dropout_p", dropout_p)
+    check_shape("query", query, "queries", "heads", "d")
+    check_shape("key", key, "keys", *query.shape[1:])
+    check_shape("value", value, *key.shape)

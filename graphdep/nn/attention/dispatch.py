@@ -9,6 +9,8 @@ from typing import ParamSpec, TypeVar
 import torch
 from torch import Tensor
 
+from graphdep.io.limits import check_choice
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -41,8 +43,7 @@ NUMBERED_EDGES = 254
 
 def check_backend(backend: str) -> str:
     """Raises :class:`ValueError`, naming them, unless there is such a backend."""
-    if backend not in BACKENDS:
-        raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
+    check_choice("backend", backend, BACKENDS)
     return backend
 
 

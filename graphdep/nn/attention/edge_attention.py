@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphdep.io.limits import check_shape, check_share
 from graphdep.nn.attention.dense import dense_attention, serves_whole, whole_attention
 from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
@@ -284,15 +285,10 @@ def _write_out(
 def _check_states(
     query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, dropout_p: float
 ) -> None:
-    if query.dim() != 3 or query.shape != key.shape or query.shape != value.shape:
-        shapes = ", ".join(str([*x.shape]) for x in (query, key, value))
-        raise ValueError(
-            f"'query', 'key' and 'value' must share one shape [num_nodes, heads, d] (got {shapes})"
-        )
-    if query.size(0) != layout.num_nodes:
-        raise ValueError(f"'layout' is of {layout.num_nodes} nodes but 'query' has {query.size(0)}")
-    if not 0.0 <= dropout_p <= 1.0:
-        raise ValueError(f"'dropout_p' must be between 0 and 1 (got {dropout_p})")
+    check_shape("query", query, layout.num_nodes, "heads", "d")
+    check_shape("key", key, *query.shape)
+    check_shape("value", value, *query.shape)
+    check_share("dropout_p", dropout_p)
 
 
 def _check_edge_terms(
@@ -301,5 +297,5 @@ def _check_edge_terms(
     names = ("attn_bias", "score_scale", "edge_key", "edge_value")
     for name, term in zip(names, terms):
         shape = (layout.num_edges, query.size(1), query.size(2))[: 3 if name.startswith("edge") else 2]
-        if term is not None and term.shape != shape:
-            raise ValueError(f"'{name}' must have shape {[*shape]} (got {[*term.shape]})")
+        if term is not None:
+            check_shape(name, term, *shape)

@@ -16,6 +16,7 @@ from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
+from graphdep.io.limits import check_shape
 from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU, on_cpu
 from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.tiles import AttentionTiles, build_tiles
@@ -658,15 +659,11 @@ def dense_edges(edge_index: object) -> Tensor:
 
 
 def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
-        got = f"{edge_index.dtype}, {[*edge_index.shape]}"
-        raise ValueError(f"'edge_index' must be a long tensor of shape [2, num_edges] (got {got})")
-    if clique is not None and (clique.shape != (num_nodes,) or clique.dtype != torch.long):
-        got = f"{clique.dtype}, {[*clique.shape]}"
-        raise ValueError(f"'clique' must be a long tensor of shape [{num_nodes}] (got {got})")
-    if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0 or ptr.dtype != torch.long):
-        got = f"{ptr.dtype}, {[*ptr.shape]}"
-        raise ValueError(f"'ptr' must be a long tensor of shape [num_examples + 1] (got {got})")
+    check_shape("edge_index", edge_index, 2, "num_edges", dtype=torch.long)
+    if clique is not None:
+        check_shape("clique", clique, num_nodes, dtype=torch.long)
+    if ptr is not None:
+        check_shape("ptr", ptr, "num_examples + 1", dtype=torch.long)
     # Elsewhere the checks of values would stall the device, or break a graph; indexing fails there by itself.
     if edge_index.device.type != "cpu" or torch.compiler.is_compiling():
         return
@@ -788,8 +785,6 @@ def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLa
         raise ValueError(
             f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
         )
-    if own.edge_index is None and "clique" not in own:
-        raise ValueError(f"'edges' ({edges}) builds no edges: put an edge constructor at its end")
     refuse_unread(own, reads, edges)
     return AttentionLayout.of(own)
 

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
+from graphdep.io.limits import check_choice, check_shape
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.transforms.edge_set import TYPES
 from graphdep.vocab.relations import RelationVocab
@@ -166,18 +167,18 @@ def write_out(layout: AttentionLayout, edge_type: Tensor) -> tuple[AttentionLayo
     """All pairs as edges with types, which are NONE (0) where only a clique has the pair: what
     ``untyped="gate"`` acts on.
     """
-    check_count(edge_type, layout.edge_index)
+    check_typed(edge_type, layout.edge_index)
     missing = layout.pairs.size(1) - layout.num_edges
     return layout.materialize(), torch.nn.functional.pad(edge_type, (0, missing))
 
 
 def check_edge_type(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
     """Raises :class:`ValueError` unless every edge has a relation of a table of so many."""
-    check_count(edge_type, edge_index)
+    check_typed(edge_type, edge_index)
     check_relations("edge_type", edge_type, num_relations)
 
 
-def check_count(edge_type: Tensor | None, edge_index: Tensor) -> None:
+def check_typed(edge_type: Tensor | None, edge_index: Tensor) -> None:
     """Raises :class:`ValueError` unless every edge has a relation."""
     if edge_type is None or edge_type.shape != edge_index.shape[1:]:
         got = "None" if edge_type is None else f"shapes {[*edge_type.shape]} and {[*edge_index.shape]}"
@@ -259,10 +260,8 @@ class RelationKeyValue(nn.Module):
         start: str = "zero",
     ) -> None:
         super().__init__()
-        if scaling not in SCALINGS:
-            raise ValueError(f"'scaling' must be 'paper' or 'code' (got {scaling!r})")
-        if start not in KEY_VALUE_STARTS:
-            raise ValueError(f"'start' must be 'zero' or 'random' (got {start!r})")
+        check_choice("scaling", scaling, SCALINGS)
+        check_choice("start", start, KEY_VALUE_STARTS)
         self.heads, self.head_channels, self.scaling, self.start = heads, head_channels, scaling, start
         self.key = nn.Embedding(num_relations, head_channels)
         self.value = nn.Embedding(num_relations, head_channels)
@@ -390,19 +389,14 @@ class GatedRelationScore(nn.Module):
         relation: nn.Embedding | None = None,
     ) -> None:
         super().__init__()
-        if start not in GATE_STARTS:
-            raise ValueError(f"'start' must be one of {', '.join(GATE_STARTS)} (got {start!r})")
+        check_choice("start", start, GATE_STARTS)
         if start == "closed" and gate == "sigmoid":
             raise ValueError("start='closed' needs gate='tanh' or gate=None: no weights make the sigmoid 0")
-        if untyped not in UNTYPED:
-            raise ValueError(f"'untyped' must be 'keep' or 'gate' (got {untyped!r})")
-        if gate not in GATES:
-            raise ValueError(f"'gate' must be 'sigmoid', 'tanh' or None (got {gate!r})")
-        if gate_state not in STATES:
-            raise ValueError(f"'gate_state' must be 'query' or 'key' (got {gate_state!r})")
-        if relation is not None and relation.weight.shape != (num_relations, relation_dim):
-            shape = [*relation.weight.shape]
-            raise ValueError(f"'relation' must be of shape [{num_relations}, {relation_dim}] (got {shape})")
+        check_choice("untyped", untyped, UNTYPED)
+        check_choice("gate", gate, GATES)
+        check_choice("gate_state", gate_state, STATES)
+        if relation is not None:
+            check_shape("relation", relation.weight, num_relations, relation_dim)
         self.in_channels, self.heads, self.gate, self.gate_state = in_channels, heads, gate, gate_state
         self.untyped, self.start = untyped, start
         # A shared table is its owner's: registered here as well, a state_dict would hold it once a layer.

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MessagePassing
 
+from graphdep.io.limits import check_count, check_shape, check_share
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.layout import Adj, AttentionLayout, dense_edges
-from graphdep.nn.attention.relations import RelationVectors, check_count
+from graphdep.nn.attention.relations import RelationVectors, check_typed
 from graphdep.transforms.edge_set import CLIQUES
 
 
@@ -233,19 +234,15 @@ class AttentionConv(MessageSender):
         """Checks the input; returns the layout that it has or that is made of its edges."""
         if torch.jit.is_tracing():  # type: ignore[attr-defined]
             raise ValueError(_NO_SCRIPT)
-        if isinstance(x, torch.fx.Proxy):
-            raise ValueError(f"torch.fx cannot trace {type(self).__name__}: the number of edges is data")
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})"
             )
-        if x.dim() != 2 or x.size(1) != self.in_channels:
-            raise ValueError(f"'x' must have shape [num_nodes, {self.in_channels}] (got {[*x.shape]})")
-        if isinstance(edge_index, AttentionLayout):
-            if edge_index.num_nodes != x.size(0):
-                raise ValueError(f"'edge_index' is of {edge_index.num_nodes} nodes, but 'x' has {x.size(0)}")
-            return edge_index
-        return AttentionLayout(dense_edges(edge_index), x.size(0))
+        check_shape("x", x, "num_nodes", self.in_channels)
+        if not isinstance(edge_index, AttentionLayout):
+            return AttentionLayout(dense_edges(edge_index), x.size(0))
+        check_shape("x", x, edge_index.num_nodes, self.in_channels)
+        return edge_index
 
     def typed_layout(
         self, x: Tensor, edge_index: Adj, edge_type: Tensor | None
@@ -253,7 +250,7 @@ class AttentionConv(MessageSender):
         """:meth:`layout_of`, and the types of its edges, by default its own."""
         layout = self.layout_of(x, edge_index)
         edge_type = layout.edge_type if edge_type is None else edge_type
-        check_count(edge_type, layout.edge_index)
+        check_typed(edge_type, layout.edge_index)
         assert edge_type is not None
         return layout, edge_type
 
@@ -275,10 +272,6 @@ def conv_repr(conv: nn.Module, options: Mapping[str, Any]) -> str:
 
 def check_options(in_channels: int, out_channels: int, heads: int, dropout: float) -> None:
     """Raises :class:`ValueError` if a size is below 1 or :obj:`dropout` is no probability."""
-    if in_channels == -1:
-        raise ValueError("'in_channels' must be known: lazy sizes are not supported (got -1)")
     for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
-        if size < 1:
-            raise ValueError(f"'{name}' must be at least 1 (got {size})")
-    if not 0.0 <= dropout <= 1.0:
-        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+        check_count(name, size, 1)
+    check_share("dropout", dropout)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.relations import check_count, check_relations
+from graphdep.nn.attention.relations import check_relations
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.transforms.edge_set import DISTANCES
 from graphdep.vocab import RelationVocab
@@ -96,13 +96,7 @@ class GATEConv(AttentionConv):
         *,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        layout = self.layout_of(x, edge_index)
-        edge_type = layout.edge_type if edge_type is None else edge_type
-        if edge_type is None:
-            raise ValueError(
-                "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
-            )
-        check_count(edge_type, layout.edge_index)
+        layout, edge_type = self.typed_layout(x, edge_index, edge_type)
         _check_known(edge_type)
         if layout.clique is not None:
             raise ValueError("the pairs of a clique have no distance: build the edges without implicit=True")

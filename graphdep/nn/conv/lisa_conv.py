@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from graphdep.io.limits import check_between, check_shape
 from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.transforms.edge_set import MARKS
@@ -64,8 +65,7 @@ class LISAConv(AttentionConv):
         self, in_channels: int, out_channels: int, heads: int = 2, *, syntactic_heads: int = 1, **kwargs: Any
     ) -> None:
         super().__init__(in_channels, out_channels, heads, **kwargs)
-        if not 1 <= syntactic_heads < heads:
-            raise ValueError(f"'syntactic_heads' must be between 1 and {heads - 1} (got {syntactic_heads})")
+        check_between("syntactic_heads", syntactic_heads, 1, heads - 1)
         self.syntactic_heads = syntactic_heads
 
     def forward(
@@ -101,9 +101,7 @@ class LISAConv(AttentionConv):
     def _marked(self, layout: AttentionLayout, edge_mark: Tensor | None) -> AttentionLayout:
         """The layout with its marks."""
         if edge_mark is not None:
-            if edge_mark.shape != layout.edge_index.shape[1:] or edge_mark.dtype != torch.bool:
-                got = f"{edge_mark.dtype}, {[*edge_mark.shape]}"
-                raise ValueError(f"'edge_mark' must be a bool an edge [{layout.num_edges}] (got {got})")
+            check_shape("edge_mark", edge_mark, layout.num_edges, dtype=torch.bool)
             return AttentionLayout(
                 layout.edge_index,
                 layout.num_nodes,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import cumsum
 
+from graphdep.io.limits import check_choice
 from graphdep.nn.attention import Adj, AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.transforms.edge_set import CLIQUES
@@ -61,8 +62,7 @@ class SIAConv(AttentionConv):
         self, in_channels: int, out_channels: int, heads: int = 1, *, mask: str = "additive", **kwargs: Any
     ) -> None:
         super().__init__(in_channels, out_channels, heads, **kwargs)
-        if mask not in MASKS:
-            raise ValueError(f"'mask' must be one of {', '.join(MASKS)} (got {mask!r})")
+        check_choice("mask", mask, MASKS)
         self.mask = mask
         if mask == "multiplicative":  # which looks at pairs one by one
             self.reads = self.reads - {CLIQUES}

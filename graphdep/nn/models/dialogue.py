@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_batch
 
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
+from graphdep.io.limits import check_divides, check_least
 from graphdep.nn.attention.dense import PackedLayout, packed_attention
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import ContextEncoder, Memory, TextEncoder, example_bounds
+from graphdep.transforms.options import require
 from graphdep.vocab.vocab import ROOT_ID
 
 
@@ -118,7 +121,7 @@ class WordOutput(nn.Module):
         return nn.functional.linear(x, embedding.word.weight, self.bias) if self.tie else x
 
 
-class ResponseDecoder(nn.Module):
+class ResponseDecoder(nn.Module, ABC):
     r"""Base of the decoders of dialogues: from an encoded context to the logits of a response's tokens.
 
     A subclass sets :attr:`hidden_channels`, the encoder's too, and :attr:`embedding`, which it shares with
@@ -138,14 +141,15 @@ class ResponseDecoder(nn.Module):
         """Logits of every target token, given those before it."""
         raise NotImplementedError
 
+    @abstractmethod
     def start(self, memory: Memory) -> Any:
         """What the first step needs: one hypothesis without any token for each example."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, state: Any, tokens: Tensor) -> tuple[Tensor, Any]:
         """Logits ``[E, W, num_words]`` of what follows on the ``tokens``, and the state after them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def select(self, state: Any, example: Tensor, beam: Tensor) -> Any:
         """The state of some examples only and of some of their hypotheses, in any order.
 
@@ -154,7 +158,6 @@ class ResponseDecoder(nn.Module):
             example: Examples to keep ``[E']``.
             beam: Hypotheses of each of them ``[E', W']``.
         """
-        raise NotImplementedError
 
 
 def previous_ids(target_ids: Tensor, target_ptr: Tensor) -> Tensor:
@@ -217,10 +220,8 @@ class TransformerDecoder(ResponseDecoder):
         max_positions: int = 512,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
-        if heads < 1 or hidden_channels % heads:
-            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        check_least("num_layers", num_layers, 1)
+        check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.embedding, self.hidden_channels = embedding, hidden_channels
         self.position = nn.Embedding(max_positions, hidden_channels)
         self.dropout = Dropout(dropout)
@@ -456,11 +457,6 @@ class DialogueModel(nn.Module):
             raise ValueError(
                 "'decoder' must share the embedding of 'encoder': make it with encoder.embedding"
             )
-        sizes = encoder.hidden_channels, decoder.hidden_channels
-        if sizes[0] != sizes[1]:
-            raise ValueError(
-                f"'decoder' must have the 'hidden_channels' of 'encoder', {sizes[0]} (got {sizes[1]})"
-            )
         self.encoder, self.decoder = encoder, decoder
 
     def reset_parameters(self) -> None:
@@ -505,8 +501,7 @@ def target_bounds(data: Data) -> Tensor:
     Raises:
         ValueError: If there are none, or the batch does not know their bounds.
     """
-    if "target_ids" not in data:
-        raise ValueError("the data has no 'target_ids': it is a context without its response")
+    require(data, "target_ids", "it is a context without its response")
     ptr = data.get("target_ids_ptr")
     if ptr is not None:
         return ptr

@@ -8,8 +8,10 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_least, check_shape
 from graphdep.nn.attention.relations import check_relations
 from graphdep.nn.dropout import Dropout
+from graphdep.transforms.options import require
 
 
 def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
@@ -46,6 +48,18 @@ def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
     return related
 
 
+def fit_relations(there: nn.Module | None, embedding: nn.Module, channels: int) -> nn.Module:
+    """The embedding, if there is none yet and its vectors have so many channels, else :class:`ValueError`."""
+    if there is not None:
+        raise ValueError(f"the encoder has an embedding of relations already: {there}")
+    device = next(embedding.parameters()).device
+    with torch.no_grad():
+        size = embedding(torch.zeros(1, dtype=torch.long, device=device)).size(-1)
+    if size != channels:
+        raise ValueError(f"'embedding' must give vectors of size {channels} (got {size})")
+    return embedding
+
+
 def make_marks(there: nn.Embedding | None, number: int, channels: int) -> nn.Embedding:
     """An embedding of marks, whose first vector is zeros and stays so.
 
@@ -54,8 +68,7 @@ def make_marks(there: nn.Embedding | None, number: int, channels: int) -> nn.Emb
     """
     if there is not None:
         raise ValueError(f"the encoder has an embedding of marks already: {there}")
-    if number < 2:
-        raise ValueError(f"'number' must be at least 2: no mark, and one (got {number})")
+    check_least("number", number, 2)
     marks = nn.Embedding(number, channels, padding_idx=0)
     reset_marks(marks)
     return marks
@@ -74,18 +87,16 @@ def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
     Raises:
         ValueError: If the data has no ``mark`` or not one a node, or one that has no vector.
     """
-    if "mark" not in data:
-        raise ValueError("the data has no 'mark': call graphdep.data.node_table(data, marks)")
+    require(data, "mark", "call graphdep.data.node_table(data, marks)")
     mark = data.mark
-    if mark.shape != data.input_ids.shape:
-        raise ValueError(f"'mark' must be of shape {[*data.input_ids.shape]} (got {[*mark.shape]})")
-    # Elsewhere a look would stall the device, and in a compiled model break its graph.
-    if mark.device.type == "cpu" and mark.numel() and not torch.compiler.is_compiling():
-        low, high = (int(x) for x in mark.aminmax())
-        if low < 0 or high >= marks.num_embeddings:
-            wrong = low if low < 0 else high
-            raise ValueError(f"'mark' must be from 0 to {marks.num_embeddings - 1} (got {wrong})")
+    check_shape("mark", mark, *data.input_ids.shape)
     return marks(mark)
+
+
+def check_directions(hidden_channels: int, bidirectional: bool) -> None:
+    """Raises :class:`ValueError` unless two directions share a state in halves."""
+    if bidirectional and hidden_channels % 2:
+        raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
 
 
 class RelationEmbedding(nn.Module):
@@ -208,10 +219,9 @@ class NodeEmbedding(nn.Module):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        if hidden_channels < 1:
-            raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
-        if vectors is not None and (vectors.dim() != 2 or vectors.size(0) != num_words):
-            raise ValueError(f"'vectors' must be of shape [{num_words}, dim] (got {[*vectors.shape]})")
+        check_least("hidden_channels", hidden_channels, 1)
+        if vectors is not None:
+            check_shape("vectors", vectors, num_words, "dim")
         self.hidden_channels, self.embedding_scale = hidden_channels, embedding_scale
         dim = hidden_channels if vectors is None else vectors.size(1)
         self.word = nn.Embedding(num_words, dim)
@@ -251,14 +261,8 @@ class NodeEmbedding(nn.Module):
         Raises:
             ValueError: If there is one already, or its vectors are not of :obj:`hidden_channels`.
         """
-        if self.relations is not None:
-            raise ValueError(f"there is an embedding of relations already: {self.relations}")
-        embedding = embedding.to(self.word.weight)
-        with torch.no_grad():
-            size = embedding(torch.zeros(1, dtype=torch.long, device=self.word.weight.device)).size(-1)
-        if size != self.hidden_channels:
-            raise ValueError(f"'embedding' must give vectors of size {self.hidden_channels} (got {size})")
-        self.relations = embedding.train(self.training)
+        made = fit_relations(self.relations, embedding.to(self.word.weight), self.hidden_channels)
+        self.relations = made.train(self.training)
 
     def add_marks(self, number: int) -> None:
         """Adds an embedding of ``data.mark``, such as 1 for the predicate whose roles are asked for.
@@ -277,8 +281,7 @@ class NodeEmbedding(nn.Module):
         return x * self.hidden_channels**0.5 if self.embedding_scale else x
 
     def forward(self, data: Data) -> Tensor:
-        if "input_ids" not in data:
-            raise ValueError("the data has no 'input_ids': call to_data(..., vocab=...)")
+        require(data, "input_ids", "call to_data(..., vocab=...)")
         related = related_nodes(data, self.relations is not None, "encoder.hidden_channels")
         if self.relations is None:
             x, placed = self.words(data.input_ids), None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -9,11 +11,11 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.utils import scatter
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_choice, check_count, check_least, check_shape
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder
 from graphdep.nn.models.transformer import TextEncoder, check_sentences
 from graphdep.transforms.nodes import Nodes, check_pieces
-from graphdep.transforms.options import choice, count
+from graphdep.transforms.options import require
 from graphdep.transforms.phrases import in_span, path_words, top_words
 
 
@@ -53,10 +55,7 @@ class ClassificationHead(nn.Module):
     ) -> None:
         super().__init__()
         for name, size in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if size < 1:
-                raise ValueError(f"'{name}' must be at least 1 (got {size})")
-        if std is not None and not std > 0:
-            raise ValueError(f"'std' must be above 0 (got {std})")
+            check_least(name, size, 1)
         self.dropout = Dropout(dropout)
         self.lin, self.std = nn.Linear(in_channels, out_channels), std
         if std is not None:  # the layer has drawn its own already
@@ -164,11 +163,9 @@ class SentenceModel(nn.Module):
             ValueError: If the encoder is no :class:`ConstituentEncoder`, or the data has no labels of nodes
                 (``SST(..., trees=True)``).
         """
-        if not isinstance(self.encoder, ConstituentEncoder):
-            raise ValueError(f"{type(self.encoder).__name__} has no states of constituents")
-        if "phrase_y" not in data:
-            raise ValueError("the data has no labels of nodes: SST(..., trees=True) has them")
-        x, y = torch.cat(self.encoder.states(data)), torch.cat([data.word_y, data.phrase_y])
+        states: Any = self.encoder.states
+        require(data, "phrase_y", "SST(..., trees=True) has these labels of nodes")
+        x, y = torch.cat(states(data)), torch.cat([data.word_y, data.phrase_y])
         labelled = (y >= 0).nonzero().view(-1)
         return self.head(x.index_select(0, labelled)), y[labelled]
 
@@ -262,8 +259,7 @@ class TokenModel(nn.Module):
         marked: bool = False,
     ) -> None:
         super().__init__()
-        if pieces not in PIECES:
-            raise ValueError(f"'pieces' must be one of {', '.join(PIECES)} (got {pieces!r})")
+        check_choice("pieces", pieces, PIECES)
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.encoder, self.pieces, self.marked = encoder, pieces, marked
         self.head = ClassificationHead(2 * size if marked else size, num_classes, dropout, std=0.02)
@@ -367,10 +363,12 @@ class SpanReadout(nn.Module):
         self, num_spans: int = 2, *, mode: str = "mean", path: bool = False, pieces: str = "all"
     ) -> None:
         super().__init__()
-        self.num_spans = count("num_spans", num_spans, 1)
-        if num_spans > 2:
-            raise ValueError(f"'num_spans' must be 1 or 2 (got {num_spans})")
-        self.mode, self.pieces, self.path = choice("mode", mode, MODES), check_pieces(pieces), bool(path)
+        self.num_spans = check_choice("num_spans", num_spans, (1, 2))
+        self.mode, self.pieces, self.path = (
+            check_choice("mode", mode, MODES),
+            check_pieces(pieces),
+            bool(path),
+        )
         if path and num_spans < 2:
             raise ValueError("'path' leads from one span to another: 'num_spans' must be 2 (got 1)")
 
@@ -384,8 +382,6 @@ class SpanReadout(nn.Module):
 
     def forward(self, data: Data, x: Tensor) -> Tensor:
         members, example, size = self._members(data)
-        if x.size(0) != example.numel():
-            raise ValueError(f"'x' must have a row for each of {example.numel()} nodes (got {x.size(0)})")
         parts = [scatter(x[nodes], example[nodes], dim_size=size, reduce="mean") for nodes in members]
         return torch.cat(parts, dim=-1)
 
@@ -513,7 +509,7 @@ class LinearChainCRF(nn.Module):
     ) -> None:
         super().__init__()
         given = {len(table) for table in (allowed, allowed_first) if table is not None}
-        sizes = given | ({count("num_labels", num_labels, 1)} if num_labels is not None else set())
+        sizes = given | ({check_count("num_labels", num_labels, 1)} if num_labels is not None else set())
         if len(sizes) != 1:
             found = " and ".join(map(str, sorted(sizes))) or "none"
             raise ValueError(
@@ -522,9 +518,8 @@ class LinearChainCRF(nn.Module):
         size = sizes.pop()
         allowed = torch.ones(size, size, dtype=torch.bool) if allowed is None else allowed.bool()
         first = torch.ones(size, dtype=torch.bool) if allowed_first is None else allowed_first.bool()
-        if allowed.shape != (size, size) or first.shape != (size,):
-            shapes = f"{[*allowed.shape]} and {[*first.shape]}"
-            raise ValueError(f"the tables must be of shapes [C, C] and [C] (got {shapes})")
+        check_shape("allowed", allowed, size, size)
+        check_shape("allowed_first", first, size)
         if not (first.any() and allowed.any(dim=1).all()):
             raise ValueError("some label must be allowed first, and after each label")
         # They follow from the labels, which a checkpoint has.
@@ -588,12 +583,10 @@ class LinearChainCRF(nn.Module):
 
     def _check(self, logits: Tensor, labels: Tensor | None = None) -> None:
         size = len(self.allowed_first)
-        if logits.dim() != 2 or logits.size(1) != size:
-            raise ValueError(f"'logits' must be of shape [N, {size}] (got {[*logits.shape]})")
+        check_shape("logits", logits, "N", size)
         if labels is None:
             return
-        if labels.shape != logits.shape[:1]:
-            raise ValueError(f"'labels' must be of shape [{len(logits)}] (got {[*labels.shape]})")
+        check_shape("labels", labels, len(logits))
         # Off the CPU a look would stall the device.
         if labels.device.type == "cpu" and bool(((labels < 0) | (labels >= size)).any()):
             raise ValueError(f"'labels' must be from 0 to {size - 1} (got {labels.tolist()})")

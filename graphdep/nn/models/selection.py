@@ -15,12 +15,12 @@ from torch_geometric.utils import scatter
 
 from graphdep.data.encoded import MANIPULATIONS
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_between, check_choice, check_count, check_divides
 from graphdep.nn.attention.layout import own_layout
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, example_bounds, example_of, words_of
-from graphdep.transforms.options import count
 from graphdep.transforms.presets import preset_options, resolve
 from graphdep.vocab.relations import RelationVocab
 
@@ -92,10 +92,8 @@ class SelectionModel(nn.Module):
         self, encoder: nn.Module, *, mlp_layers: int = 1, dropout: float = 0.1, readout: str = "cls"
     ) -> None:
         super().__init__()
-        if mlp_layers < 1:
-            raise ValueError(f"'mlp_layers' must be at least 1 (got {mlp_layers})")
-        if readout not in READOUTS:
-            raise ValueError(f"'readout' must be one of {', '.join(READOUTS)} (got {readout!r})")
+        check_count("mlp_layers", mlp_layers, 1)
+        check_choice("readout", readout, READOUTS)
         self.readout = readout
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.encoder = encoder
@@ -260,14 +258,10 @@ class SIA(TextEncoder):
         depth, size = _attribute(encoder, "num_layers"), _attribute(encoder, "hidden_channels")
         heads = _attribute(encoder, "heads") if heads is None else heads
         layer = max(depth // 2, 1) if layer is None else layer
-        if not 0 <= layer <= depth:
-            raise ValueError(f"'layer' must be between 0 and the encoder's {depth} layers (got {layer})")
-        if sia_layers < 1:
-            raise ValueError(f"'sia_layers' must be at least 1 (got {sia_layers})")
-        if heads < 1 or size % heads:
-            raise ValueError(f"'heads' ({heads}) must divide the encoder's 'hidden_channels' ({size})")
-        if block not in BLOCKS:
-            raise ValueError(f"'block' must be one of {', '.join(BLOCKS)} (got {block!r})")
+        check_between("layer", layer, 0, depth)
+        check_count("sia_layers", sia_layers, 1)
+        check_divides("heads", heads, "hidden_channels", size)
+        check_choice("block", block, BLOCKS)
         self.encoder, self.layer, self.heads = encoder, layer, heads
         self.hidden_channels, self.num_layers = size, depth
         self.edges = _resolve(edges, max_sum, implicit=mask != "multiplicative")
@@ -436,7 +430,7 @@ class StructuralDialogueModel(SelectionModel):
         dropout: float = 0.1,
         readout: str = "cls",
     ) -> None:
-        count("places", places, 2)
+        check_count("places", places, 2)
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.order = nn.Linear(size, places)
@@ -551,8 +545,7 @@ class SpeakerSelectionModel(SelectionModel):
         dropout: float = 0.1,
         readout: str = "cls",
     ) -> None:
-        if speakers not in SPEAKERS:
-            raise ValueError(f"'speakers' must be one of {', '.join(SPEAKERS)} (got {speakers!r})")
+        check_choice("speakers", speakers, SPEAKERS)
         if speakers == "segments" and (number := _segments(encoder)) < 2:
             raise ValueError(f"speakers='segments' needs two segments: the encoder has {number}")
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
@@ -636,8 +629,7 @@ class UtteranceManipulationModel(SelectionModel):
         dropout: float = 0.1,
         readout: str = "cls",
     ) -> None:
-        if loss not in LOSSES:
-            raise ValueError(f"'loss' must be one of {', '.join(LOSSES)} (got {loss!r})")
+        check_choice("loss", loss, LOSSES)
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
         # Behind all checks: a wrong option leaves the encoder as it was.
         encoder.add_marks(1 + len(MANIPULATIONS))  # type: ignore[operator]
@@ -825,8 +817,4 @@ def word_vectors(encoder: nn.Module) -> nn.Embedding:
     if isinstance(embedding, NodeEmbedding):
         return embedding.word
     model: Any = getattr(encoder, "model", None)
-    if not hasattr(model, "get_input_embeddings"):
-        raise ValueError(
-            f"'encoder' ({type(encoder).__name__}) has no table of input vectors, which masked words need"
-        )
     return model.get_input_embeddings()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -15,6 +16,7 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.utils import cumsum, scatter
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_count, check_divides
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import reset_relation
 from graphdep.nn.conv.attention_conv import AttentionConv
@@ -23,7 +25,6 @@ from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.transforms.edge_set import TYPES
-from graphdep.transforms.options import count
 from graphdep.transforms.presets import resolve
 
 
@@ -61,7 +62,7 @@ class Memory:
         return f"{type(self).__name__}({', '.join(shapes)})"
 
 
-class ContextEncoder(nn.Module):
+class ContextEncoder(nn.Module, ABC):
     r"""Base of the encoders of dialogues: from a batch of contexts to what a decoder reads.
 
     A subclass sets :attr:`hidden_channels` and :attr:`embedding`, whose word vectors the decoder shares, and
@@ -79,8 +80,9 @@ class ContextEncoder(nn.Module):
         for module in self.children():
             reset(module)
 
+    @abstractmethod
     def forward(self, data: Data) -> Memory:
-        raise NotImplementedError
+        """What a decoder reads of a batch."""
 
     def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
         """Losses by name that are added to that of the response in training; none by default.
@@ -94,10 +96,14 @@ class ContextEncoder(nn.Module):
 
 def example_bounds(data: Data) -> Tensor:
     """Where the nodes of each example start and end: ``ptr`` of a batch, two numbers for a single example."""
-    ptr = data.get("ptr")
+    ptr, batch = data.get("ptr"), data.get("batch")
     if ptr is not None:
         return ptr
-    return torch.tensor([0, data.num_nodes], device=data.node_type.device)
+    return (
+        torch.tensor([0, data.num_nodes], device=data.node_type.device)
+        if batch is None
+        else cumsum(batch.bincount())
+    )
 
 
 def root_nodes(data: Data) -> Tensor:
@@ -360,10 +366,6 @@ class TransformerLayer(nn.Module):
 
     def _attend(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         out = self.conv(x, *args, **kwargs)
-        if out.size(-1) != self.lin_out.in_features:
-            raise ValueError(
-                f"the output of 'conv' must have {self.lin_out.in_features} channels (got {out.size(-1)})"
-            )
         return self.dropout(self.lin_out(out))
 
 
@@ -437,8 +439,7 @@ class GraphTransformer(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        check_count("num_layers", num_layers, 1)
         self.hidden_channels, self.num_layers = hidden_channels, num_layers
         self.embedding = NodeEmbedding(
             num_words,
@@ -590,8 +591,7 @@ class DependencyTransformer(GraphTransformer):
         embedding_scale: bool = False,
         vectors: Tensor | None = None,
     ) -> None:
-        if heads < 1 or hidden_channels % heads:
-            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        check_divides("heads", heads, "hidden_channels", hidden_channels)
         size = hidden_channels // heads
 
         def conv(number: int) -> AttentionConv:
@@ -695,10 +695,8 @@ class ConstituentTransformer(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
-        if heads < 1 or hidden_channels % heads:
-            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        check_count("num_layers", num_layers, 1)
+        check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.hidden_channels = hidden_channels
         self.embedding = NodeEmbedding(
             num_words,
@@ -766,7 +764,7 @@ class WordAverage(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.hidden_channels, self.window = hidden_channels, count("window", window)
+        self.hidden_channels, self.window = hidden_channels, check_count("window", window)
         self.embedding = NodeEmbedding(
             num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -355,12 +355,12 @@ def examine(model: Any) -> Anatomy:
     config = model.config
     taken = inspect.signature(model.forward).parameters
     if config.is_encoder_decoder or getattr(config, "is_decoder", False):
-        raise _refused(model, "it is a decoder or has one")
+        _refuse(model, "it is a decoder or has one")
     if "position_ids" not in taken:
-        raise _refused(model, "it takes no position_ids, without which packed examples have wrong positions")
+        _refuse(model, "it takes no position_ids, without which packed examples have wrong positions")
     for name, weight in model.named_parameters():
         if not weight.isfinite().all():
-            raise _refused(model, f"weight {name!r} is not finite")
+            _refuse(model, f"weight {name!r} is not finite")
     first, length = _positions(model)
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
@@ -457,7 +457,7 @@ def _block(model: nn.Module, path: list[str]) -> nn.Module:
     for end in range(len(path) - 1, 0, -1):
         if isinstance(model.get_submodule(".".join(path[:end])), nn.ModuleList):
             return model.get_submodule(".".join(path[: end + 1]))
-    raise _refused(model, "its layers are no list of modules")
+    _refuse(model, "its layers are no list of modules")
 
 
 def _layers(x: Tensor, graph: LayerEdges) -> list[Tensor]:
@@ -479,10 +479,8 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
     model.set_attn_implementation(NAME)
     try:
         size = run_model(model, plain, *inputs, graph)[0].size(-1)
-    except ValueError as error:
-        raise _refused(model, str(error)) from error
-    except (RuntimeError, TypeError, AttributeError) as error:
-        raise _refused(model, f"a trial failed with {type(error).__name__}: {error}") from error
+    except (ValueError, RuntimeError, TypeError, AttributeError) as error:
+        _refuse(model, f"a trial failed with {type(error).__name__}: {error}")
     found = replace(plain, hidden_channels=size, attentions=_names_of_calls(model, graph))
     handles = hook_blocks(model, found)
     try:
@@ -493,7 +491,7 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
         for handle in handles:
             handle.remove()
     if len(states) != found.num_layers + 1:
-        raise _refused(model, f"it has {found.num_layers} layers, but gave {len(states)} hidden states")
+        _refuse(model, f"it has {found.num_layers} layers, but gave {len(states)} hidden states")
     _check_equal(model, states, [torch.cat(parts) for parts in zip(*alone)])
     return found
 
@@ -502,7 +500,7 @@ def _names_of_calls(model: Any, graph: LayerEdges) -> tuple[str, ...]:
     calls, layers = graph.calls or [], model.config.num_hidden_layers
     if len(calls) != layers:
         why = f"its {layers} layers call the attention interface of transformers {len(calls)} times"
-        raise _refused(model, why)
+        _refuse(model, why)
     names = {module: name for name, module in model.named_modules()}
     return tuple(names[module] for module in calls)
 
@@ -526,7 +524,7 @@ def _check_equal(model: Any, states: list[Tensor], expected: list[Tensor]) -> No
     for layer, (got, wanted) in enumerate(zip(states, expected)):
         worst = float((got - wanted).abs().max() / wanted.abs().max())
         if not worst <= tolerance:
-            raise _refused(
+            _refuse(
                 model,
                 "over complete graphs it does not compute what it computes of padded text "
                 f"(layer {layer} of {len(states) - 1} differs by {worst:.2g} of its size): it is causal, "
@@ -543,5 +541,5 @@ def _positions(model: Any) -> tuple[int, int]:
     return 0, model.config.max_position_embeddings
 
 
-def _refused(model: Any, why: str) -> ValueError:
-    return ValueError(f"{type(model).__name__} cannot run over edges: {why}")
+def _refuse(model: Any, why: str) -> NoReturn:
+    raise ValueError(f"{type(model).__name__} cannot run over edges: {why}")

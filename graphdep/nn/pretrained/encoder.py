@@ -19,11 +19,12 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
-from graphdep.nn.attention.dispatch import BACKENDS
+from graphdep.io.limits import check_between, check_choice, check_count, check_share, check_text
+from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
 from graphdep.nn.attention.relations import EdgeTerms, write_out
 from graphdep.nn.dropout import take_over_dropout
-from graphdep.nn.models.embedding import make_marks, marks_of, related_nodes, reset_marks
+from graphdep.nn.models.embedding import fit_relations, make_marks, marks_of, related_nodes, reset_marks
 from graphdep.nn.models.selection import cls_nodes
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.nn.pretrained.anatomy import (
@@ -42,6 +43,7 @@ from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.transforms.edge_set import CLIQUES, TYPES
+from graphdep.transforms.options import require
 from graphdep.transforms.presets import PHRASE_PRESETS
 from graphdep.vocab.pieces import SubwordTokens
 from graphdep.vocab.relations import RelationVocab
@@ -86,13 +88,12 @@ def fit_vocabulary(model: Any, tokenizer: Any, eou: str) -> None:
 
 def _check_eou(tokenizer: Any, eou: str, number: int) -> None:
     """Raises :class:`ValueError` if the id means something else, too."""
-    for name in _SPECIAL:
-        if getattr(tokenizer, f"{name}_id", None) == number:
-            raise ValueError(f"'eou' must have an id of its own (got {eou!r}, the {name!r} of the tokenizer)")
+    special = [name for name in _SPECIAL if getattr(tokenizer, f"{name}_id", None) == number]
     # A name in brackets is a symbol, also to a tokenizer of whole words, which would find it in text.
     free = re.fullmatch(r"\[.+\]|<.+>", eou) or eou in tokenizer.get_added_vocab()
-    if not free and tokenizer.is_fast and _in_text(tokenizer, eou, number):
-        raise ValueError(f"'eou' must have an id of its own (got {eou!r}, which the tokenizer finds in text)")
+    if special or (not free and tokenizer.is_fast and _in_text(tokenizer, eou, number)):
+        why = f"the {special[0]!r} of the tokenizer" if special else "which the tokenizer finds in text"
+        raise ValueError(f"'eou' must have an id of its own (got {eou!r}, {why})")
 
 
 def _in_text(tokenizer: Any, piece: str, number: int) -> bool:
@@ -202,8 +203,6 @@ def make_terms(
     taken = {id(module) for module in there}
     for number in layers:
         module = make()
-        if not isinstance(module, nn.Module):
-            raise ValueError(f"'make' must give a module (got {type(module).__name__})")
         if id(module) in taken:
             raise ValueError(f"'make' must give a new module for each layer (layer {number} gets another's)")
         taken.add(id(module))
@@ -231,7 +230,7 @@ def check_shared(modules: Mapping[str, nn.Module], there: Iterable[nn.Parameter]
 
 
 def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> None:
-    """Raises :class:`ValueError` unless the model runs with these terms, over a node that sees itself.
+    """Fails, as PyTorch does, unless the model runs with these terms, over a node that sees itself.
 
     Args:
         model: The model, which is left as it was.
@@ -246,11 +245,6 @@ def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> N
         graph = edges_of_layers(data, attention_modules(model, anatomy), {}, terms)
         with torch.no_grad():
             run_model(model, anatomy, node, node, node, graph)
-    except Exception as error:  # whatever a module raises that was made for another size
-        raise ValueError(
-            f"'make' gives a module that does not fit the model, of {anatomy.hidden_channels} channels and "
-            f"{anatomy.heads} heads ({type(error).__name__}: {error}): {next(iter(terms.values()))}"
-        ) from error
     finally:
         model.train(training)
 
@@ -265,10 +259,10 @@ def check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]]
     parts = []
     for number, text in enumerate(texts):
         part = tuple(text) if isinstance(text, (tuple, list)) else (text,)
-        if len(part) not in (1, 2) or not all(isinstance(x, str) for x in part):
+        if len(part) not in (1, 2):
             raise ValueError(f"'texts[{number}]' must be a string or a pair of strings (got {text!r})")
-        if not all(x.strip() for x in part):
-            raise ValueError(f"'texts[{number}]' is blank: it has no words (got {text!r})")
+        for x in part:
+            check_text(f"texts[{number}]", x, "text")
         parts.append(part)
     return parts
 
@@ -297,10 +291,7 @@ def check_nodes(data: Data, has_relations: bool) -> Tensor:
         ValueError: If the node table is none that an encoder can read.
     """
     for key in ("input_ids", "position", "segment", *(("node_type", "deprel") if has_relations else ())):
-        if key not in data:
-            raise ValueError(
-                f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
-            )
+        require(data, key, "make it with to_data(), text_data() or selection_data()")
     return related_nodes(data, has_relations, "encoder.embedding_channels")
 
 
@@ -391,8 +382,6 @@ def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
         ValueError: If :obj:`folder` is a file.
     """
     path = Path(folder)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{os.fspath(folder)!r} is a file: an encoder is saved to a folder")
     path.mkdir(parents=True, exist_ok=True)
     with temporary_folder("saving", path) as temporary:
         with quiet_transformers(), disk_errors(path):
@@ -484,15 +473,13 @@ class PretrainedEncoder(TextEncoder):
         windows: str = "own",
     ) -> None:
         super().__init__()
-        if windows not in WINDOWS:
-            raise ValueError(f"'windows' must be one of {', '.join(WINDOWS)} (got {windows!r})")
+        check_choice("windows", windows, WINDOWS)
         if edges is not None and not isinstance(edges, Mapping):
             raise ValueError(
                 f"'edges' must map layers to edges, e.g. {{5: 'sia'}} (got {edges!r}): edges of all layers "
                 "are those of the data"
             )
-        if backend not in BACKENDS:
-            raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
+        check_backend(backend)
         if getattr(model, "pooler", None) is not None:
             model.pooler = None  # nothing reads it, and parameters without a gradient hinder DDP
         self.anatomy = examine(model)
@@ -538,18 +525,10 @@ class PretrainedEncoder(TextEncoder):
             ValueError: If the encoder has such a module, its vectors are of another size, or the model takes
                 no vectors for nodes.
         """
-        if self.relations is not None:
-            raise ValueError(f"the encoder has an embedding of relations already: {self.relations}")
         self._check_takes_vectors("relations")
         embedding = embedding.to(self.model.device, self.model.dtype)
-        with torch.no_grad():
-            size = embedding(torch.zeros(1, dtype=torch.long, device=self.model.device)).size(-1)
-        if size != self.embedding_channels:
-            raise ValueError(
-                f"'embedding' must give vectors of size {self.embedding_channels}, that of the word "
-                f"embeddings (got {size})"
-            )
-        self.relations = embedding.train(self.training)
+        made = fit_relations(self.relations, embedding, self.embedding_channels)
+        self.relations = made.train(self.training)
         return self
 
     def add_marks(self, number: int) -> PretrainedEncoder:
@@ -680,10 +659,7 @@ class PretrainedEncoder(TextEncoder):
                 encoder has positions for, or the edges have types and the encoder no terms, or marks.
         """
         length = self.max_length if max_length is None else max_length
-        if length > self.max_length:
-            raise ValueError(
-                f"'max_length' must be at most {self.max_length}, the positions there are (got {length})"
-            )
+        check_between("max_length", length, 1, self.max_length)
         parts = check_texts(texts)
         phrases = isinstance(edges, str) and edges in PHRASE_PRESETS
         trees, self.parser_failures = parse_joined(
@@ -712,8 +688,7 @@ class PretrainedEncoder(TextEncoder):
         Raises:
             ValueError: If there are not so many layers, or they share their parameters.
         """
-        if not 0 <= layers <= self.num_layers:
-            raise ValueError(f"'layers' must be between 0 and {self.num_layers} (got {layers})")
+        check_between("layers", layers, 0, self.num_layers)
         for parameter, depth in depths(self.model, self.anatomy):
             if (depth == 0 and embeddings) or 1 <= depth <= layers:
                 parameter.requires_grad_(False)
@@ -741,8 +716,7 @@ class PretrainedEncoder(TextEncoder):
             ValueError: If :obj:`layer_decay` is not above 0 and at most 1, or below 1 and the layers share
                 their parameters.
         """
-        if not 0.0 < layer_decay <= 1.0:
-            raise ValueError(f"'layer_decay' must be above 0 and at most 1 (got {layer_decay})")
+        check_share("layer_decay", layer_decay)
         top = self.num_layers
         same = ((parameter, top) for parameter in self.model.parameters())
         groups: dict[tuple[float, float], list[Tensor]] = {}
@@ -821,12 +795,8 @@ class PretrainedEncoder(TextEncoder):
     def _check_layers(self, argument: str, layers: Iterable[int]) -> None:
         """Raises :class:`ValueError` unless these are layers that can be treated one by one."""
         for number in layers:
-            if isinstance(number, bool) or not isinstance(number, int):
-                raise ValueError(f"{argument!r} must name layers by their numbers (got {number!r})")
-            if not 0 <= number < self.num_layers:
-                raise ValueError(
-                    f"{argument!r} names layer {number}, but the layers are 0 to {self.num_layers - 1}"
-                )
+            check_count(argument, number)
+            check_between(argument, number, 0, self.num_layers - 1)
         if layers and self.anatomy.shares_layers:
             raise ValueError(
                 f"{argument!r} needs layers of their own: those of {type(self.model).__name__} are one block"

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.files import check_archive
-from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name
+from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name, check_share
 from graphdep.nn.models.selection import MaskedWordHead
 from graphdep.nn.pretrained.anatomy import import_transformers, quiet_transformers
 from graphdep.nn.pretrained.encoder import Edges, PretrainedEncoder
@@ -70,14 +70,15 @@ def loading(name: str, what: str) -> Iterator[None]:
             yield
     except Exception as error:  # damaged files make it raise anything, from KeyError to SafetensorError
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if isinstance(error, OSError) and not os.path.exists(name):
-            raise ValueError(
-                f"{name!r} is no local folder, and could not be fetched from the Hugging Face hub ({first}): "
-                "give a folder, or see HF_HOME"
-            ) from error
         if not isinstance(error, (OSError, ValueError, RuntimeError)):
             first = f"{type(error).__name__}: {first}"
-        raise ValueError(f"{name!r} has no {what} that transformers can load ({first})") from error
+        why = f"{name!r} has no {what} that transformers can load ({first})"
+        if isinstance(error, OSError) and not os.path.exists(name):
+            why = (
+                f"{name!r} is no local folder, and could not be fetched from the Hugging Face hub ({first}): "
+                "give a folder, or see HF_HOME"
+            )
+        raise ValueError(why) from error
 
 
 def set_dropout(config: Any, dropout: float | None) -> None:
@@ -89,12 +90,6 @@ def set_dropout(config: Any, dropout: float | None) -> None:
     for key, value in config.to_dict().items():
         if "dropout" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
             setattr(config, key, dropout)
-
-
-def check_dropout(dropout: float | None) -> None:
-    """Raises :class:`ValueError` unless it is a probability or :obj:`None`."""
-    if dropout is not None and not 0.0 <= dropout <= 1.0:
-        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
 
 
 _SPECIAL = ("cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
@@ -146,11 +141,9 @@ def encoder_of_state(
                 _check_shapes(transformers.AutoModel.from_config(config), weights)
         model = transformers.AutoModel.from_config(config)
         return PretrainedEncoder(model, tokenizer, eou=state["eou"])
-    except ImportError:
+    except (ImportError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of tokenizers is no Exception
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise
         raise ValueError(f"no state of an encoder: {' '.join(str(error).split())[:200]}") from None
 
 
@@ -251,11 +244,11 @@ def load_bert_fp(
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
-    check_dropout(dropout)
+    check_share("dropout", dropout)
     state = _weights_of_bert(_read(path), os.fspath(path))
     name = os.fspath(base)
     config = load_config(name)
-    if config.model_type != "bert":
+    if config.model_type != "bert":  # others may have layers of the same names, and other positions
         raise ValueError(f"'base' must be a BERT (got {config.model_type!r} in {name!r})")
     tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
     if eou in tokenizer.get_vocab():
@@ -464,7 +457,7 @@ def load_encoder(
     if base is not None:
         return load_bert_fp(name_or_folder, base, dtype=dtype, dropout=dropout, **options)
     transformers = import_transformers()
-    check_dropout(dropout)
+    check_share("dropout", dropout)
     name = os.fspath(name_or_folder)
     config = load_config(name)
     set_dropout(config, dropout)

@@ -22,6 +22,7 @@ from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance, NodeType
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.objectives import Key, ObjectivePairs
+from graphdep.io.limits import check_choice
 from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, ranking_metrics
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
@@ -39,7 +40,6 @@ from graphdep.transforms.carried import carried, unread
 from graphdep.transforms.controls import example_hash, mix
 from graphdep.transforms.edge_set import CLS
 from graphdep.transforms.nodes import Nodes
-from graphdep.transforms.options import choice
 from graphdep.visualization.side import Answer
 from graphdep.vocab.pieces import VocabTokens
 from graphdep.vocab.relations import RelationVocab
@@ -66,7 +66,7 @@ class Speakers(BaseTransform):
     """
 
     def __init__(self, place: str) -> None:
-        self.place = choice("place", place, SPEAKERS)
+        self.place = check_choice("place", place, SPEAKERS)
 
     def forward(self, data: Any) -> Any:
         utterance, batch = data.utterance, data.get("batch")

@@ -211,9 +211,9 @@ def test_repr() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="'gate' must be 'sigmoid', 'tanh' or None \\(got 'relu'\\)"):
+    with pytest.raises(ValueError, match="'gate' must be one of sigmoid, tanh, None \\(got 'relu'\\)"):
         GatedRelationScore(SIZE, HEADS, RELATIONS, gate="relu")
-    with pytest.raises(ValueError, match="'gate_state' must be 'query' or 'key' \\(got 'value'\\)"):
+    with pytest.raises(ValueError, match="'gate_state' must be one of query, key \\(got 'value'\\)"):
         GatedRelationScore(SIZE, HEADS, RELATIONS, gate_state="value")
     with pytest.raises(ValueError, match="'relation' must be of shape \\[7, 30\\] \\(got \\[7, 4\\]\\)"):
         GatedRelationScore(SIZE, HEADS, RELATIONS, relation=nn.Embedding(7, 4))

@@ -112,20 +112,17 @@ def test_a_layout_can_be_shared() -> None:
     assert torch.equal(packed_attention(q, k, v, layout), packed_attention(q, k, v, tuple(ptr)))
     with pytest.raises(ValueError, match=r"6 queries and 4 keys \(got 6 and 3\)"):
         packed_attention(q, k[:3], v[:3], layout)
-    for wrong, kind in ((None, "NoneType"), (ptr[0], "Tensor"), ((ptr[0],), "tuple")):
-        with pytest.raises(ValueError, match=f"the pair .query_ptr, key_ptr. .got {kind}"):
-            packed_attention(q, k, v, wrong)
     with pytest.raises(TypeError):  # a layout and bounds, which need not agree
         packed_attention(q, k, v, *ptr, layout=layout)
 
 
 def test_wrong_input() -> None:
     q, k, v, *ptr = make([(2, 3)])
-    with pytest.raises(ValueError, match=r"got \[2, 3, 4\], \[3, 3, 4\], \[2, 3, 4\]"):
+    with pytest.raises(ValueError, match=r"'value' must be of shape \[3, 3, 4\] \(got \[2, 3, 4\]\)"):
         packed_attention(q, k, v[:2], tuple(ptr))
     with pytest.raises(ValueError, match="as many keys as queries"):
         packed_attention(q, k, v, tuple(ptr), causal=True)
-    with pytest.raises(ValueError, match=r"got \[2\] and \[3\]"):
+    with pytest.raises(ValueError, match=r"'key_ptr' must be of shape \[2\] \(got \[3\]\)"):
         packed_attention(q, k, v, (ptr[0], torch.tensor([0, 1, 3])))
     with pytest.raises(ValueError, match=r"'dropout_p' must be between 0 and 1 \(got 2\)"):
         packed_attention(q, k, v, tuple(ptr), dropout_p=2)

@@ -124,9 +124,9 @@ def test_no_edges() -> None:
 
 
 def test_errors_and_repr() -> None:
-    with pytest.raises(ValueError, match=r"'scaling' must be 'paper' or 'code' \(got 'repo'\)"):
+    with pytest.raises(ValueError, match=r"'scaling' must be one of paper, code \(got 'repo'\)"):
         RelationKeyValue(RELATIONS, HEADS, SIZE, scaling="repo")
-    with pytest.raises(ValueError, match=r"'start' must be 'zero' or 'random' \(got 'one'\)"):
+    with pytest.raises(ValueError, match=r"'start' must be one of zero, random \(got 'one'\)"):
         RelationKeyValue(RELATIONS, HEADS, SIZE, start="one")
     *_, edge_index, edge_type = pairs()
     with pytest.raises(ValueError, match=r"one relation id an edge .*\[24\] and \[2, 25\]"):

@@ -83,5 +83,5 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     edges = torch.tensor([[0, 1], [1, 0]])
     for wrong in (torch.randn(4, SIZE + 1), torch.randn(4, SIZE)):
         relation = torch.tensor([0, 1] if wrong.size(1) != SIZE else [0])
-        with pytest.raises(ValueError, match=r"'edge_key' must have shape \[2, 2, 3\]"):
+        with pytest.raises(ValueError, match=r"'edge_key' must be of shape \[2, 2, 3\]"):
             edge_attention(*states, edges, edge_key=RelationVectors(wrong, relation, HEADS))

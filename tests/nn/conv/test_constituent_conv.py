@@ -167,7 +167,7 @@ def test_an_empty_graph(ptr: list[int], renormalize: bool) -> None:
 
 @pytest.mark.parametrize("sizes", [(0, 4, 1), (4, 0, 1), (4, 4, 0)])
 def test_errors(sizes: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError, match="must be at least 1 \\(got 0\\)"):
+    with pytest.raises(ValueError, match="must be a whole number of at least 1 \\(got 0\\)"):
         ConstituentConv(*sizes)
     for dropout in (-0.1, 1.5):
         with pytest.raises(ValueError, match=f"'dropout' must be between 0 and 1 \\(got {dropout}\\)"):

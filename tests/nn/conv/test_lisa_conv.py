@@ -126,5 +126,5 @@ def test_errors() -> None:
             make(number)
     conv, data = make(), resolve("lisa-complete")(dialogue(1, 3))
     for mark in (data.edge_mark[1:], data.edge_mark.long()):
-        with pytest.raises(ValueError, match="'edge_mark' must be a bool an edge \\[16\\] \\(got torch"):
+        with pytest.raises(ValueError, match="'edge_mark' must be torch.bool of shape \\[16\\] \\(got torch"):
             conv(states(data), data.edge_index, mark)

@@ -133,5 +133,5 @@ def test_errors() -> None:
         conv(x, data.edge_index)
     with pytest.raises(ValueError, match=f"'edge_type' holds relation {RELATIONS}"):
         conv(x, data.edge_index, torch.full_like(data.edge_type, RELATIONS))
-    with pytest.raises(ValueError, match="'scaling' must be 'paper' or 'code'"):
+    with pytest.raises(ValueError, match="'scaling' must be one of paper, code"):
         make(scaling="both")

@@ -83,5 +83,5 @@ def test_errors() -> None:
     for heads in (3, 0):
         with pytest.raises(ValueError, match=f"'heads' \\({heads}\\) must divide 'hidden_channels' \\(8\\)"):
             make(heads=heads)
-    with pytest.raises(ValueError, match="'num_layers' must be at least 1 \\(got 0\\)"):
+    with pytest.raises(ValueError, match="'num_layers' must be a whole number of at least 1 \\(got 0\\)"):
         make(num_layers=0)

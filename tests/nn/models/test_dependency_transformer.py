@@ -170,38 +170,6 @@ def test_the_plain_transformer_needs_no_types() -> None:
     torch.testing.assert_close(model(typed), model(data))
 
 
-@each_variant
-def test_a_batch_equals_each_pair_alone(options: dict) -> None:
-    model, seeds = make(**options).double(), [4, 1, 3, 2]
-    together = batch(*seeds)
-    out = model(together)
-    parts = out.split(together.ptr.diff().tolist())
-    roots = model.readout(together, out).view(4, 2, -1)
-    for seed, part, root in zip(seeds, parts, roots):
-        alone = resolve("dt")(pair(seed))
-        expected = model(alone)
-        torch.testing.assert_close(part, expected, rtol=0, atol=1e-12)
-        torch.testing.assert_close(root, model.readout(alone, expected), rtol=0, atol=1e-12)
-        sentences = alone.utterance.bincount()  # ROOT comes first in each of the two
-        assert torch.equal(root, part[[0, int(sentences[0])]])
-    other = [2, 4, 1, 3]
-    permuted = model(batch(*other)).split([int(together.ptr.diff()[seeds.index(seed)]) for seed in other])
-    for seed, part in zip(other, permuted):
-        torch.testing.assert_close(part, parts[seeds.index(seed)], rtol=0, atol=1e-12)
-
-
-def test_sentences_of_a_pair_do_not_see_each_other() -> None:
-    model = make().double()
-    first = random_sentence(random.Random(0), 5)
-    outs = []
-    for other in (random_sentence(random.Random(1), 4), random_sentence(random.Random(2), 6)):
-        data = resolve("dt")(to_data([first, other], vocab=VOCAB, relations=RELATIONS))
-        outs.append(model(data)[:6])
-    torch.testing.assert_close(*outs, rtol=0, atol=1e-12)
-    wide = resolve("dt", scope="example")(data)
-    assert not torch.allclose(model(wide)[:6], outs[1])
-
-
 def test_a_sentence_of_2000_words() -> None:
     head = [max(0, word - 1 - word % 3) for word in range(1, 2001)]
     head[1] = head[0] + 1  # one root
@@ -230,15 +198,6 @@ def test_copies(options: dict) -> None:
     assert torch.equal(other(data), out)
 
 
-@each_variant
-def test_reset_parameters(options: dict) -> None:
-    model = make(**options)
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-
-
 def test_relations_may_start_where_pytorch_s_layers_do() -> None:
     def draw(**options) -> DependencyTransformer:
         torch.manual_seed(0)
@@ -254,29 +213,6 @@ def test_relations_may_start_where_pytorch_s_layers_do() -> None:
         assert wide.layers[1].conv.score.gate_out.abs().max() > 0.15  # up to 30^-.5, not of deviation .02
         for model in (plain, wide):
             model.reset_parameters()
-
-
-def test_dropout_in_training_only() -> None:
-    model, data = make(dropout=0.5), batch(1, 2)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-
-
-def test_bfloat16() -> None:
-    model, data = make(), batch(1, 2, 3)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
-
-
-def test_forward_leaves_its_input_alone() -> None:
-    data = batch(1, 2)
-    before = copy.deepcopy(data)
-    make()(data)
-    assert data.keys() == before.keys()
-    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
 
 
 def test_errors() -> None:

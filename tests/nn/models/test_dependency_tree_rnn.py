@@ -99,17 +99,6 @@ def test_a_batch_of_any_trees_equals_the_formula_of_each(places_from: str, examp
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
 
 
-@each_count
-def test_a_batch_equals_each_example_alone(places_from: str) -> None:
-    model, seeds = make(places_from=places_from), [5, 1, 3, 2]
-    data = batch(*seeds)
-    out = model(data)
-    alone = [example(seed, 1 + seed % 3) for seed in seeds]
-    torch.testing.assert_close(out, torch.cat([model(one) for one in alone]), rtol=0, atol=1e-12)
-    vectors = torch.cat([model.readout(one, model(one)) for one in alone])
-    torch.testing.assert_close(model.readout(data, out), vectors, rtol=0, atol=1e-12)
-
-
 WIDE = Sentence(list("abcdefg"), [4, 4, 4, 0, 4, 4, 4], ["dep"] * 3 + ["root"] + ["dep"] * 3)
 
 
@@ -145,13 +134,6 @@ def test_one_word() -> None:
     torch.testing.assert_close(out[0], out[1], rtol=0, atol=0)
 
 
-def test_utterances_do_not_see_each_other() -> None:
-    model, first = make(), random_sentence(random.Random(0), 5)
-    others = [random_sentence(random.Random(seed), 3 + seed) for seed in (1, 2)]
-    outs = [model(to_data([first, other], vocab=VOCAB))[:6] for other in others]
-    torch.testing.assert_close(*outs, rtol=0, atol=1e-12)
-
-
 def test_a_chain_of_2000_words() -> None:
     model = make()
     data = to_data([Sentence.chain(["a"] * 2000), Sentence.chain(["a"])], vocab=VOCAB)
@@ -173,17 +155,6 @@ def test_controls(control) -> None:
     assert not torch.allclose(model(data), model(batch(1, 2, 3)))
 
 
-def test_nodes_outside_the_trees() -> None:
-    row = ("1.1", "b", *"______", "1:conj", "_")
-    deps = [[("0", "root")], [("1", "obj")]]
-    sentence = Sentence(["a", "b"], [0, 1], ["root", "obj"], deps=deps, empty=[row])
-    data, model = to_data([sentence], vocab=VOCAB, arcs="enhanced"), make()
-    assert data.depth.tolist() == [0, 1, 2, -1]
-    out = model(data)
-    assert not out[3].any()
-    torch.testing.assert_close(out[:3], model(to_data([sentence], vocab=VOCAB)))
-
-
 def test_sizes() -> None:
     model = DependencyTreeRNN(20, hidden_channels=50, vectors=torch.randn(20, 300))
     shapes = {name: [*parameter.shape] for name, parameter in model.named_parameters()}
@@ -203,36 +174,6 @@ def test_reset_parameters() -> None:
     assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
     linear = nn.Linear(600, 600).weight.std()
     assert make(hidden_channels=600).place.std().item() == pytest.approx(linear.item(), rel=0.01)
-
-
-def test_dropout_in_training_only() -> None:
-    model, data = make(dropout=0.5), batch(1, 2)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-
-
-def test_bfloat16() -> None:
-    model, data = make().float(), batch(1, 2)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.05)
-
-
-@pytest.mark.cuda
-def test_cuda() -> None:
-    model, data = make(), batch(1, 2, 3)
-    out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
-    torch.testing.assert_close(out.cpu(), model(data), rtol=0, atol=1e-10)
-
-
-def test_forward_leaves_its_input_alone() -> None:
-    data = batch(1, 2)
-    before = copy.deepcopy(data)
-    make()(data)
-    assert data.keys() == before.keys()
-    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
 
 
 def test_errors() -> None:

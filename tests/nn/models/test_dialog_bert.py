@@ -10,7 +10,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import Vocab, to_data
 from graphdep.nn.conv import AttentionConv, DRAConv
-from graphdep.nn.models import DialogBERT, GraphTransformer, Memory, WordAverage
+from graphdep.nn.models import DialogBERT, GraphTransformer, WordAverage
 from graphdep.transforms import resolve
 from tests.kit.trees import random_sentence
 
@@ -249,10 +249,8 @@ def test_the_options_are_in_its_name() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="'objectives' must be of mur, duor \\(got 'nug'\\)"):
+    with pytest.raises(ValueError, match="'objectives' must be one of mur, duor \\(got 'nug'\\)"):
         make(objectives=("mur", "nug"))
-    with pytest.raises(ValueError, match="'objectives' must be several names.* not one \\(got 'mur'\\)"):
-        make(objectives="mur")
     with pytest.raises(ValueError, match="'heads' \\(3\\) must divide 'hidden_channels' \\(8\\)"):
         make(heads=3)
     for name in ("max_turns", "num_layers", "min_utterances", "ff_channels"):
@@ -262,5 +260,3 @@ def test_errors() -> None:
     model, data = make(), batch(3)
     memory = model(data)
     assert repr(memory) == "_UtteranceMemory(x=[3, 8], ptr=[2], group=None, utterances=[3, 8])"
-    with pytest.raises(ValueError, match="'memory' must be what DialogBERT gave \\(got Memory\\)"):
-        model.auxiliary(data, Memory(memory.x, memory.ptr))

@@ -173,7 +173,7 @@ def test_reset_copy_and_dropout(name: str) -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="'num_layers' must be at least 1 \\(got 0\\)"):
+    with pytest.raises(ValueError, match="'num_layers' must be a whole number of at least 1 \\(got 0\\)"):
         make(num_layers=0)
     with pytest.raises(ValueError, match="no 'edge_index': apply an edge constructor"):
         make()(example(1))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import nn
 from torch_geometric.data import Batch
@@ -113,13 +112,6 @@ class Learnt(nn.Module):
 
     def reset_parameters(self):
         pass
-
-
-def test_an_encoder_without_input_vectors():
-    encoder = nn.Linear(2, 2)
-    encoder.hidden_channels = 2
-    with pytest.raises(ValueError, match=r"'encoder' \(Linear\) has no table of input vectors"):
-        PostTrainingModel(encoder)
 
 
 def test_autocast():

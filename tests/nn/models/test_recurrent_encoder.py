@@ -133,31 +133,6 @@ def test_sizes(kind: type) -> None:
     assert (both.hidden_channels, network(both).hidden_size) == (300, 150)
 
 
-@each_variant
-def test_reset_parameters(kind: type, options: dict) -> None:
-    model = make(kind, **options)
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("layers", [1, 2])
-def test_dropout_in_training_only(kind: type, layers: int) -> None:
-    model, data = make(kind, dropout=0.5, num_layers=layers), example(1)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-
-
-def test_bfloat16(kind: type) -> None:
-    model, data = make(kind, bidirectional=True).float(), example(1)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
-
-
 def test_has_no_more_than_its_cell(kind: type) -> None:
     model = make(kind)
     assert {name.partition(".")[0] for name in model.state_dict()} == {"embedding", model.cell}

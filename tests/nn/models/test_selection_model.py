@@ -111,7 +111,7 @@ def test_dropout_and_reset() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match=r"'mlp_layers' must be at least 1 \(got 0\)"):
+    with pytest.raises(ValueError, match=r"'mlp_layers' must be a whole number of at least 1 \(got 0\)"):
         make(mlp_layers=0)
     with pytest.raises(ValueError, match=r"'readout' must be one of cls, mean, pair \(got 'max'\)"):
         make(readout="max")

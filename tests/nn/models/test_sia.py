@@ -292,10 +292,10 @@ def test_print() -> None:
 
 def test_errors() -> None:
     for options, message in (
-        ({"layer": 4}, r"'layer' must be between 0 and the encoder's 3 layers \(got 4\)"),
-        ({"layer": -1}, r"'layer' must be between 0 and the encoder's 3 layers \(got -1\)"),
-        ({"sia_layers": 0}, r"'sia_layers' must be at least 1 \(got 0\)"),
-        ({"heads": 5}, r"'heads' \(5\) must divide the encoder's 'hidden_channels' \(12\)"),
+        ({"layer": 4}, r"'layer' must be between 0 and 3 \(got 4\)"),
+        ({"layer": -1}, r"'layer' must be between 0 and 3 \(got -1\)"),
+        ({"sia_layers": 0}, r"'sia_layers' must be a whole number of at least 1 \(got 0\)"),
+        ({"heads": 5}, r"'heads' \(5\) must divide 'hidden_channels' \(12\)"),
         ({"block": "gpt"}, r"'block' must be one of attention, bert \(got 'gpt'\)"),
         ({"edges": "sai"}, "no preset 'sai'"),
         ({"edges": "sai", "max_sum": 3}, "no preset 'sai'"),

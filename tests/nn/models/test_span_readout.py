@@ -100,14 +100,12 @@ def test_errors():
         SpanReadout()(data, x)
     with pytest.raises(ValueError, match=r"'mark' must be at most 1 \(got 2\): more spans"):
         SpanReadout(1)(mark_words(data, [1, 2, 0, 0, 0, 0]), x)
-    with pytest.raises(ValueError, match=r"'x' must have a row for each of 7 nodes \(got 8\)"):
-        SpanReadout()(mark_words(data, [1, 2, 0, 0, 0, 0]), torch.ones(8, 2))
     with pytest.raises(ValueError, match="'path' leads from one span to another"):
         SpanReadout(1, path=True)
-    with pytest.raises(ValueError, match=r"'num_spans' must be 1 or 2 \(got 3\)"):
+    with pytest.raises(ValueError, match=r"'num_spans' must be one of 1, 2 \(got 3\)"):
         SpanReadout(3)
-    with pytest.raises(ValueError, match="'num_spans' must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="'num_spans' must be one of 1, 2"):
         SpanReadout(0)
-    with pytest.raises(ValueError, match="'mode' must be one of 'mean', 'top'"):
+    with pytest.raises(ValueError, match="'mode' must be one of mean, top"):
         SpanReadout(mode="max")
     assert repr(SpanReadout()) == "SpanReadout(2, mode='mean', path=False, pieces='all')"

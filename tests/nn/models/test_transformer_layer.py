@@ -58,9 +58,3 @@ def test_reset_parameters() -> None:
         nn.init.constant_(parameter, torch.nan)
     layer.reset_parameters()
     assert all(bool(parameter.isfinite().all()) for parameter in layer.parameters())
-
-
-def test_the_attention_must_fit() -> None:
-    layer = TransformerLayer(AttentionConv(8, 3, heads=2), 8, 16)
-    with pytest.raises(ValueError, match="the output of 'conv' must have 8 channels \\(got 6\\)"):
-        layer(torch.randn(5, 8), complete(5))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import random
 
 import pytest
@@ -145,33 +144,6 @@ def test_executions_agree_in_float32(bidirectional: bool) -> None:
 
 @each_direction
 @each_execution
-def test_a_batch_equals_each_example_alone(execution: str, bidirectional: bool) -> None:
-    model, seeds = make(execution=execution, bidirectional=bidirectional), [5, 1, 3, 2]
-    data = batch(*seeds)
-    out = model(data)
-    parts = out.split(data.ptr.diff().tolist())
-    vectors = []
-    for seed, part in zip(seeds, parts):
-        alone = example(seed, 1 + seed % 3)
-        states = model(alone)
-        torch.testing.assert_close(part, states, rtol=0, atol=1e-12)
-        vectors.append(model.readout(alone, states))
-    torch.testing.assert_close(model.readout(data, out), torch.cat(vectors), rtol=0, atol=1e-12)
-
-
-@each_execution
-def test_utterances_do_not_see_each_other(execution: str) -> None:
-    model = make(execution=execution, bidirectional=True)
-    first = random_sentence(random.Random(0), 5)
-    outs = []
-    for seed in (1, 2):
-        other = random_sentence(random.Random(seed), 3 + seed)
-        outs.append(model(to_data([first, other], vocab=VOCAB))[:6])
-    torch.testing.assert_close(*outs, rtol=0, atol=1e-12)
-
-
-@each_direction
-@each_execution
 def test_one_word(execution: str, bidirectional: bool) -> None:
     model = make(execution=execution, bidirectional=bidirectional)
     out = model(to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB))
@@ -206,20 +178,6 @@ def test_controls(control) -> None:
     assert not torch.allclose(parsed(data), parsed(batch(1, 2, 3)))
 
 
-def test_nodes_outside_the_trees() -> None:
-    """Depths are those of the trees; empty nodes of the enhanced graph have none."""
-    row = ("1.1", "b", *"______", "1:conj", "_")
-    sentence = Sentence(
-        ["a", "b"], [0, 1], ["root", "obj"], deps=[[("0", "root")], [("1", "obj")]], empty=[row]
-    )
-    data = to_data([sentence], vocab=VOCAB, arcs="enhanced")
-    assert data.depth.tolist() == [0, 1, 2, -1]
-    for execution in EXECUTIONS:
-        out = make(execution=execution)(data)
-        assert not out[3].any()
-        torch.testing.assert_close(out[:3], make(execution=execution)(to_data([sentence], vocab=VOCAB)))
-
-
 def test_sizes_of_the_paper() -> None:
     """150 channels over vectors of 300, which are not projected before."""
     model = TreeLSTM(20, hidden_channels=150, vectors=torch.randn(20, 300))
@@ -233,49 +191,6 @@ def test_sizes_of_the_paper() -> None:
     }
     assert TreeLSTM(20, bidirectional=True).down.lin_h.in_features == 150
     assert "execution='level'" in str(model)
-
-
-@each_direction
-def test_reset_parameters(bidirectional: bool) -> None:
-    model = make(bidirectional=bidirectional)
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-
-
-def test_dropout_in_training_only() -> None:
-    model, data = make(dropout=0.5), batch(1, 2)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-
-
-@each_direction
-@each_execution
-def test_bfloat16(execution: str, bidirectional: bool) -> None:
-    model, data = make(execution=execution, bidirectional=bidirectional).float(), batch(1, 2)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
-
-
-@pytest.mark.cuda
-@each_direction
-def test_cuda(bidirectional: bool) -> None:
-    model, data = make(bidirectional=bidirectional), batch(1, 2, 3)
-    expected = model(data)
-    out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
-    torch.testing.assert_close(out.cpu(), expected, rtol=0, atol=1e-10)
-
-
-def test_forward_leaves_its_input_alone() -> None:
-    data = batch(1, 2)
-    before = copy.deepcopy(data)
-    make(bidirectional=True)(data)
-    assert data.keys() == before.keys()
-    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
 
 
 def test_errors() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import random
 
 import pytest
@@ -83,14 +82,6 @@ def test_every_forest(examples: list[Data]) -> None:
     torch.testing.assert_close(model(data), expected, rtol=0, atol=1e-12)
 
 
-def test_a_batch_equals_each_example_alone() -> None:
-    model, seeds = make(), [5, 1, 3, 2]
-    data = Batch.from_data_list([example(seed, 1 + seed % 3) for seed in seeds])
-    out = model(data)
-    alone = [model(example(seed, 1 + seed % 3)) for seed in seeds]
-    torch.testing.assert_close(out, torch.cat(alone), rtol=0, atol=1e-12)
-
-
 def test_one_word() -> None:
     model = make()
     out = model(to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB))
@@ -106,37 +97,6 @@ def test_a_long_sentence(head: list[int]) -> None:
     assert out.shape == (len(head) + 1, 6)
     model.readout(data, out).sum().backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
-
-
-def test_reset_parameters() -> None:
-    model = make()
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-
-
-def test_dropout_in_training_only() -> None:
-    model, data = make(dropout=0.5), example(1)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-
-
-@pytest.mark.parametrize("vectors", [None, torch.ones(len(VOCAB), 9)])
-def test_bfloat16(vectors: Tensor | None) -> None:
-    model, data = make(vectors=vectors).float(), example(1)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.2)
-
-
-@pytest.mark.cuda
-def test_cuda() -> None:
-    model, data = make(), example(1)
-    out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
-    torch.testing.assert_close(out.cpu(), model(data), rtol=0, atol=1e-10)
 
 
 def test_errors() -> None:

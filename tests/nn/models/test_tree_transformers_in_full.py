@@ -8,7 +8,7 @@ import random
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import ConstituencyTreeTransformer, DependencyTreeTransformer
@@ -111,28 +111,11 @@ def example(seed: int) -> Data:
     return to_data([random_sentence(rng, rng.randint(1, 8)) for _ in range(1 + seed % 3)], vocab=VOCAB)
 
 
-@each_form
-@each_codes
-def test_a_batch_of_dependency_trees_equals_each_alone(form: str, codes: bool) -> None:
-    model = make(DependencyTreeTransformer, form=form, position_codes=codes)
-    examples = [example(seed) for seed in (1, 2, 3, 4)]
-    out = model(Batch.from_data_list(examples))
-    torch.testing.assert_close(out, torch.cat([model(one) for one in examples]), rtol=0, atol=1e-12)
-
-
 def test_several_root_words_add_up() -> None:
     model = make(DependencyTreeTransformer)
     data = to_data([Sentence(list("abc"), [0, 1, 0], ["root"] * 3, multiroot=True)], vocab=VOCAB)
     out = model(data)
     torch.testing.assert_close(out[0], out[1] + out[3], rtol=0, atol=1e-15)
-
-
-def test_bfloat16_of_dependency_trees() -> None:
-    model, data = make(DependencyTreeTransformer).float(), example(2)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.2)
 
 
 def test_sizes() -> None:
@@ -161,5 +144,5 @@ def test_errors(kind: type) -> None:
         make(kind, form="text")
     with pytest.raises(ValueError, match="'heads' \\(4\\) must divide 'hidden_channels' \\(6\\)"):
         make(kind, heads=4)
-    with pytest.raises(ValueError, match="'ff_channels' must be at least 'heads' \\(2\\) \\(got 1\\)"):
+    with pytest.raises(ValueError, match="'ff_channels' must be at least 2 \\(got 1\\)"):
         make(kind, ff_channels=1)

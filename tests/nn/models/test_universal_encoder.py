@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch import Tensor
+from torch_geometric.data import Data
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import UniversalEncoder
@@ -69,18 +69,6 @@ def test_equals_the_formulas(variant: str) -> None:
             torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
-@each
-def test_a_batch_equals_each_text_alone(variant: str) -> None:
-    model = make(variant)
-    examples = [example(seed) for seed in (1, 2, 3, 5)]
-    out = model(Batch.from_data_list(examples))
-    torch.testing.assert_close(out, torch.cat([model(one) for one in examples]), rtol=0, atol=1e-12)
-    pair = [random_sentence(random.Random(0), 5), random_sentence(random.Random(1), 3)]
-    both = model(to_data(pair, vocab=VOCAB, positions="example"))
-    alone = torch.cat([model(to_data([one], vocab=VOCAB)) for one in pair])
-    torch.testing.assert_close(both, alone, rtol=0, atol=1e-12)
-
-
 def test_order_counts() -> None:
     """In the second form by pairs alone."""
     for variant in ("transformer", "dan"):
@@ -89,41 +77,12 @@ def test_order_counts() -> None:
         assert not torch.allclose(model(one)[0], model(other)[0])
 
 
-def test_no_words() -> None:
-    for variant in ("transformer", "dan"):
-        data = to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB)
-        for key in ("node_type", "word", "depth", "utterance", "input_ids", "governor_index", "position"):
-            data[key] = data[key][:1]
-        assert not make(variant)(data).any()
-
-
 def test_sizes() -> None:
     block = 4 * (300 * 300 + 300) + 2 * (300 * 300 + 300) + 4 * 300
     found = sum(p.numel() for p in UniversalEncoder(20).parameters())
     assert found == 20 * 300 + 512 * 300 + 3 * block
     dan = sum(p.numel() for p in UniversalEncoder(20, variant="dan").parameters())
     assert dan == 20 * 300 + 20_000 * 300 + 3 * (300 * 300 + 300)
-
-
-@each
-def test_reset_parameters_and_dropout(variant: str) -> None:
-    model, data = make(variant, dropout=0.5), example(2)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-
-
-@each
-def test_bfloat16(variant: str) -> None:
-    model, data = make(variant).float(), example(2)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
 
 
 def test_errors() -> None:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from graphdep import NodeType, Sentence, Vocab, to_data
-from graphdep.nn.models import UniversalEncoder, WordAverage
+from graphdep import NodeType, Vocab, to_data
+from graphdep.nn.models import WordAverage
 from tests.kit.strategies import example_lists
 from tests.kit.trees import random_sentence
 
@@ -88,62 +87,12 @@ def test_a_window_wider_than_all_texts_costs_no_more_than_they_are_long() -> Non
     torch.testing.assert_close(total, total[root][utterance], rtol=0, atol=1e-12)
 
 
-def test_a_window_of_no_words() -> None:
-    data = example(1)
-    kept = data.node_type == NodeType.ROOT
-    for key in ("input_ids", "node_type", "utterance", "word"):
-        data[key] = data[key][kept]
-    data.num_nodes = int(kept.sum())
-    assert not make(window=3)(data).any()
-
-
 def test_learns_all_words_but_root() -> None:
     model, data = make(), example(1)
     model.readout(data, model(data)).sin().sum().backward()
     seen = model.embedding.word.weight.grad.any(dim=1)
     words = data.input_ids[data.word >= 0]
     assert seen.nonzero().view(-1).tolist() == words.unique().tolist()
-
-
-def test_an_utterance_without_words() -> None:
-    """No parser gives one, but a filter of nodes may."""
-    model, data = make(), example(1)
-    kept = (data.utterance == 1) | (data.node_type == NodeType.ROOT)
-    for key in ("input_ids", "node_type", "utterance", "word"):
-        data[key] = data[key][kept]
-    data.num_nodes = int(kept.sum())
-    vectors = model.readout(data, model(data))
-    assert not vectors[0].any()
-    assert vectors[1].any()
-
-
-def test_vectors_are_projected() -> None:
-    model = make(vectors=torch.randn(len(VOCAB), 9))
-    assert model(example(1)).size(1) == model.hidden_channels == 6
-
-
-def test_reset_parameters() -> None:
-    model = make()
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-
-
-def test_dropout_in_training_only() -> None:
-    model, data = make(dropout=0.5), example(1)
-    assert not torch.equal(model(data), model(data))
-    model.eval()
-    assert torch.equal(model(data), model(data))
-
-
-@pytest.mark.parametrize("window", [0, 2])
-def test_bfloat16(window: int) -> None:
-    model, data = make(vectors=torch.randn(len(VOCAB), 9), window=window).float(), example(1)
-    expected = model(data)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        out = model(data)
-    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
 
 
 def test_errors() -> None:
@@ -154,14 +103,3 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match=rf"'window' must be a whole number .* 0 \(got {window}\)"):
             make(window=window)
     assert repr(make(window=3)).startswith("WordAverage(\n  window=3")
-
-
-@pytest.mark.parametrize("encoder", [WordAverage, UniversalEncoder, partial(UniversalEncoder, variant="dan")])
-def test_empty_nodes_of_an_enhanced_graph_are_no_words(encoder) -> None:
-    empty = [("2.1", "b", "_", "_", "_", "_", "_", "_", "2:conj", "_")]
-    tree = ["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "obj"]
-    sentence = Sentence(*tree, deps=[[("2", "nsubj")], [("0", "root")], [("2", "obj")]], empty=empty)
-    model = encoder(len(VOCAB), hidden_channels=12).eval()
-    plain, enhanced = (to_data([sentence], vocab=VOCAB, arcs=arcs) for arcs in ("basic", "enhanced"))
-    assert enhanced.num_nodes == plain.num_nodes + 1
-    torch.testing.assert_close(model(enhanced)[0], model(plain)[0])

@@ -184,7 +184,7 @@ def test_vectors_of_another_size_than_the_states(make):
     with_relations(encoder, type_embedding=False)
     batch = batch_of(encoder, position="zero")
     assert encoder(batch).shape == (batch.num_nodes, 12)
-    with pytest.raises(ValueError, match=r"must give vectors of size 8, .* word embeddings \(got 12\)"):
+    with pytest.raises(ValueError, match=r"must give vectors of size 8 \(got 12\)"):
         make("electra")[0].add_relations(RelationEmbedding(len(RELATIONS), 12))
 
 

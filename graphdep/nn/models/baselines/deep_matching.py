@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
+from graphdep.io.limits import check_choice, check_count, check_divides
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
@@ -21,7 +22,6 @@ from graphdep.nn.models.baselines.matching import (
     padded_images,
 )
 from graphdep.nn.models.transformer import TransformerLayer
-from graphdep.transforms.options import count
 
 
 class AttentiveModule(nn.Module):
@@ -98,8 +98,7 @@ class TurnTransformer(nn.Module):
         max_turns: int,
     ) -> None:
         super().__init__()
-        if heads < 1 or hidden_channels % heads:
-            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.turn = nn.Embedding(max_turns, hidden_channels) if max_turns else None
         self.dropout = Dropout(dropout)
         size = hidden_channels // heads
@@ -236,9 +235,8 @@ class IOI(MatchingModel):
         options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
         super().__init__(num_words, hidden_channels, vectors=vectors, **options)
         for name, value, known in (("form", form, IOI_FORMS), ("objective", objective, OBJECTIVES)):
-            if value not in known:
-                raise ValueError(f"{name!r} must be one of {', '.join(known)} (got {value!r})")
-        count("num_layers", num_layers, 1)
+            check_choice(name, value, known)
+        check_count("num_layers", num_layers, 1)
         self.objective, self.form = objective, form
         aware = form == "code"
         self.blocks = nn.ModuleList(
@@ -421,9 +419,8 @@ class DeepAttentionMatching(MatchingModel):
     ) -> None:
         options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
         super().__init__(num_words, hidden_channels, vectors=vectors, **options)
-        if form not in DAM_FORMS:
-            raise ValueError(f"'form' must be one of {', '.join(DAM_FORMS)} (got {form!r})")
-        count("num_layers", num_layers)
+        check_choice("form", form, DAM_FORMS)
+        check_count("num_layers", num_layers)
         self.form = form
         self.scale = hidden_channels**-0.5 if form == "code" else 1.0
         self.own = nn.ModuleList(AttentiveModule(hidden_channels) for _ in range(num_layers))

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.io.limits import check_choice, check_count
+from graphdep.nn.models.embedding import NodeEmbedding, check_directions
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, word_mean
-from graphdep.transforms.options import count
 
 
 class TreeLevels:
@@ -146,10 +146,8 @@ class TreeLSTM(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if execution not in EXECUTIONS:
-            raise ValueError(f"'execution' must be one of {', '.join(EXECUTIONS)} (got {execution!r})")
-        if bidirectional and hidden_channels % 2:
-            raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
+        check_choice("execution", execution, EXECUTIONS)
+        check_directions(hidden_channels, bidirectional)
         self.hidden_channels, self.execution = hidden_channels, execution
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
         self.embedding = NodeEmbedding(
@@ -389,10 +387,9 @@ class DependencyTreeRNN(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if places_from not in COUNTED_FROM:
-            raise ValueError(f"'places_from' must be one of {', '.join(COUNTED_FROM)} (got {places_from!r})")
+        check_choice("places_from", places_from, COUNTED_FROM)
         self.hidden_channels, self.places_from = hidden_channels, places_from
-        self.dependent_places = count("dependent_places", dependent_places, at_least=1)
+        self.dependent_places = check_count("dependent_places", dependent_places, least=1)
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
         self.embedding = NodeEmbedding(
             num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter, to_dense_batch
 
+from graphdep.io.limits import check_choice, check_count
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.deep_matching import TurnTransformer
 from graphdep.nn.models.baselines.recurrent import WordRNN, run_over
@@ -24,7 +25,6 @@ from graphdep.nn.models.transformer import (
     utterance_bounds,
     with_positions_in_utterance,
 )
-from graphdep.transforms.options import count
 
 
 class HREDEncoder(ContextEncoder):
@@ -581,18 +581,16 @@ class DialogBERT(ContextEncoder):
         detach_target: bool = True,
     ) -> None:
         super().__init__()
-        if isinstance(objectives, str):  # whose letters would be taken one by one
-            raise ValueError(
-                f"'objectives' must be several names, e.g. ['mur'], not one (got {objectives!r})"
-            )
         self.objectives = tuple(objectives)
         for objective in self.objectives:
-            if objective not in OBJECTIVES:
-                raise ValueError(f"'objectives' must be of {', '.join(OBJECTIVES)} (got {objective!r})")
+            check_choice("objectives", objective, OBJECTIVES)
         sizes = {"num_layers": num_layers, "ff_channels": ff_channels, "max_turns": max_turns}
         for name, number in sizes.items():
-            count(name, number, 1)
-        self.min_utterances, self.detach_target = count("min_utterances", min_utterances, 1), detach_target
+            check_count(name, number, 1)
+        self.min_utterances, self.detach_target = (
+            check_count("min_utterances", min_utterances, 1),
+            detach_target,
+        )
         self.encoder = encoder
         size = self.hidden_channels = encoder.hidden_channels
         self.context = TurnTransformer(
@@ -623,15 +621,10 @@ class DialogBERT(ContextEncoder):
         return _UtteranceMemory(self.context(utterances, ptr), ptr, utterances=utterances)
 
     def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
-        """``{"mur": ..., "duor": ...}`` in training, those of :obj:`objectives`; nothing in evaluation.
-
-        Raises:
-            ValueError: If :obj:`memory` is not what :meth:`forward` gave.
-        """
+        """``{"mur": ..., "duor": ...}`` in training, those of :obj:`objectives`; nothing in evaluation."""
         if not self.training:
             return {}
-        if not isinstance(memory, _UtteranceMemory):
-            raise ValueError(f"'memory' must be what DialogBERT gave (got {type(memory).__name__})")
+        assert isinstance(memory, _UtteranceMemory)
         losses = {"mur": self._mur, "duor": self._duor}
         return {name: losses[name](memory.utterances, memory.ptr) for name in self.objectives}
 

@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.utils import scatter, softmax
 
+from graphdep.io.limits import check_choice, check_count, check_least
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import example_bounds, example_of, words_of
-from graphdep.transforms.options import count
 from graphdep.vocab.vocab import UNK_ID
 
 
@@ -167,8 +167,7 @@ class MatchImages(nn.Module):
 
     def __init__(self, state_channels: int, match_channels: int, max_words: int) -> None:
         super().__init__()
-        if max_words < LEAST_WORDS:
-            raise ValueError(f"'max_words' must be at least {LEAST_WORDS} (got {max_words})")
+        check_least("max_words", max_words, LEAST_WORDS)
         self.max_words = max_words
         self.form = nn.Parameter(torch.empty(state_channels, state_channels))
         self.conv = nn.Conv2d(2, _FILTERS, _WINDOW)
@@ -216,10 +215,7 @@ class TurnAccumulator(nn.Module):
 
     def __init__(self, word_channels: int, channels: int, accumulation: str, max_turns: int) -> None:
         super().__init__()
-        if accumulation not in ACCUMULATIONS:
-            raise ValueError(
-                f"'accumulation' must be one of {', '.join(ACCUMULATIONS)} (got {accumulation!r})"
-            )
+        check_choice("accumulation", accumulation, ACCUMULATIONS)
         self.accumulation = accumulation
         self.gru = nn.GRU(channels, channels, batch_first=True)
         if accumulation == "dynamic":
@@ -314,8 +310,11 @@ class MatchingModel(nn.Module):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.max_words, self.max_turns = count("max_words", max_words, 1), count("max_turns", max_turns, 1)
-        count("hidden_channels", channels, 1)
+        self.max_words, self.max_turns = (
+            check_count("max_words", max_words, 1),
+            check_count("max_turns", max_turns, 1),
+        )
+        check_count("hidden_channels", channels, 1)
         self.encoder = NodeEmbedding(
             num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )
@@ -459,7 +458,7 @@ class SMN(MatchingModel):
         vectors: Tensor | None = None,
     ) -> None:
         for name, size in (("hidden_channels", hidden_channels), ("match_channels", match_channels)):
-            count(name, size, 1)
+            check_count(name, size, 1)
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
         options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
         super().__init__(num_words, in_channels, vectors=vectors, **options)
@@ -562,8 +561,7 @@ class DUA(SMN):
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
-        if form not in DUA_FORMS:
-            raise ValueError(f"'form' must be one of {', '.join(DUA_FORMS)} (got {form!r})")
+        check_choice("form", form, DUA_FORMS)
         super().__init__(
             num_words,
             hidden_channels=hidden_channels,

@@ -9,13 +9,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
+from graphdep.io.limits import check_choice, check_count
 from graphdep.nn.models.baselines.constituent_trees import (
     BinaryLevels,
     BinaryTrees,
     ConstituentEncoder,
     States,
 )
-from graphdep.transforms.options import count
+from graphdep.transforms.options import require
 from graphdep.vocab.vocab import UPOS, PhraseVocab
 
 CELLS = ("lstm", "rnn")
@@ -57,10 +58,9 @@ class MetaTreeEncoder(ConstituentEncoder):
             dropout=dropout,
             vectors=vectors,
         )
-        if cell not in CELLS:
-            raise ValueError(f"'cell' must be one of {', '.join(CELLS)} (got {cell!r})")
+        check_choice("cell", cell, CELLS)
         self.cell = cell
-        self.meta_channels = count("meta_channels", meta_channels, at_least=1)
+        self.meta_channels = check_count("meta_channels", meta_channels, least=1)
         self.tag_channels = tag_channels
         self.read_channels = self.in_channels + 2 * hidden_channels
         meta = (self.read_channels if tag_channels is None else tag_channels) + 2 * meta_channels
@@ -297,7 +297,7 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
             binarized=binarized,
             dropout=dropout,
             vectors=vectors,
-            tag_channels=count("tag_channels", tag_channels, at_least=1),
+            tag_channels=check_count("tag_channels", tag_channels, least=1),
         )
         self.tag = nn.Embedding(1 + len(UPOS) + len(PhraseVocab()), tag_channels)
         self.lin = nn.Linear(self.read_channels, self.gates * hidden_channels, bias=False)
@@ -314,8 +314,7 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
         return self.lin
 
     def tags(self, data: Data, trees: BinaryTrees) -> Tensor:
-        if "tag" not in data:
-            raise ValueError("the data has no 'tag': make it with phrases='tagged', of sentences with UPOS")
+        require(data, "tag", "make it with phrases='tagged', of sentences with UPOS")
         return self.tag(torch.cat([data.tag[trees.word], trees.label + 1 + len(UPOS)]))
 
     def composed(self, read: Tensor, z: Tensor) -> Tensor:

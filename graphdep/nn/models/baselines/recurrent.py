@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 from torch_geometric.data import Data
 
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.io.limits import check_choice, check_least
+from graphdep.nn.models.embedding import NodeEmbedding, check_directions
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 
 
@@ -96,10 +97,8 @@ class WordRNN(nn.Module):
         self, hidden_channels: int, *, cell: str, bidirectional: bool, num_layers: int, dropout: float
     ) -> None:
         super().__init__()
-        if cell not in CELLS:
-            raise ValueError(f"'cell' must be one of {', '.join(CELLS)} (got {cell!r})")
-        if bidirectional and hidden_channels % 2:
-            raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
+        check_choice("cell", cell, CELLS)
+        check_directions(hidden_channels, bidirectional)
         self.rnn = CELLS[cell](
             hidden_channels,
             hidden_channels // 2 if bidirectional else hidden_channels,
@@ -136,10 +135,8 @@ class RecurrentEncoder(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if hidden_channels < 1:
-            raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
-        if bidirectional and hidden_channels % 2:
-            raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
+        check_least("hidden_channels", hidden_channels, 1)
+        check_directions(hidden_channels, bidirectional)
         self.hidden_channels = hidden_channels
         if vectors is not None:
             in_channels = vectors.size(-1)

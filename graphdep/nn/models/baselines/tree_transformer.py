@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import cumsum, scatter
 
+from graphdep.io.limits import check_choice, check_count, check_divides, check_least
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
@@ -23,7 +24,6 @@ from graphdep.nn.models.transformer import (
     with_positions_in_utterance,
     words_of,
 )
-from graphdep.transforms.options import count
 
 FORMS = ("paper", "code")
 
@@ -44,12 +44,9 @@ class BranchAttention(nn.Module):
         self, channels: int, branches: int, ff_channels: int, form: str, position_codes: bool, dropout: float
     ) -> None:
         super().__init__()
-        if form not in FORMS:
-            raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")
-        if branches < 1 or channels % branches:
-            raise ValueError(f"'heads' ({branches}) must divide 'hidden_channels' ({channels})")
-        if form == "paper" and ff_channels < branches:
-            raise ValueError(f"'ff_channels' must be at least 'heads' ({branches}) (got {ff_channels})")
+        check_choice("form", form, FORMS)
+        check_divides("heads", branches, "hidden_channels", channels)
+        check_least("ff_channels", ff_channels, branches if form == "paper" else 1)
         self.channels, self.branches = channels, branches
         self.form, self.position_codes = form, position_codes
         self.lin_in = nn.Linear(channels, 3 * channels, bias=False)
@@ -219,8 +216,7 @@ class TreeTransformer(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if heads < 1 or hidden_channels % heads:
-            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.hidden_channels = hidden_channels
         self.embedding = NodeEmbedding(
             num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
@@ -524,15 +520,14 @@ class UniversalEncoder(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if variant not in VARIANTS:
-            raise ValueError(f"'variant' must be one of {', '.join(VARIANTS)} (got {variant!r})")
+        check_choice("variant", variant, VARIANTS)
         sizes = {"hidden_channels": hidden_channels, "num_layers": num_layers, "ff_channels": ff_channels}
         for name, size in (sizes | {"buckets": buckets}).items():
-            count(name, size, 1)
-        count("max_positions", max_positions)
+            check_count(name, size, 1)
+        check_count("max_positions", max_positions)
         attends = variant == "transformer"
-        if attends and hidden_channels % count("heads", heads, 1):
-            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        if attends:
+            check_divides("heads", check_count("heads", heads, 1), "hidden_channels", hidden_channels)
         self.hidden_channels, self.variant = hidden_channels, variant
         self.embedding = NodeEmbedding(
             num_words,
