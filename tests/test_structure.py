@@ -16,6 +16,8 @@ FLOORS = (
     ("graphdep.version",),
     ("graphdep.visualization.scene",),
     ("graphdep.visualization.rows",),
+    ("graphdep.io.lazy_imports", "graphdep.io.files", "graphdep.io.process"),
+    ("graphdep.io.limits",),
     ("graphdep.sentence",),
     ("graphdep.io",),
     ("graphdep.metrics", "graphdep.vocab", "graphdep.parsing"),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from graphdep.human_eval.page import rating_page
-from graphdep.io.files import atomic_path, decoded_lines, guard, json_value, long_fields, unguard
+from graphdep.io.files import LineError, atomic_path, decoded_lines, guard, json_value, long_fields, unguard
 from graphdep.io.limits import check_limit, check_whole
 
 COLUMNS = ("item", "context", "response", "grade", "rater", "key")
@@ -250,14 +250,10 @@ def _reply(place: str, line: str) -> _Reply:
 
 def _lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
     with open(path, "rb") as file:
-        lines = list(decoded_lines(file, os.fspath(path), _line_error))
+        lines = list(decoded_lines(file, path))
     if not lines:
         raise ValueError(f"{path}:1: the file is empty")
     return lines
-
-
-def _line_error(message: str, path: str, line: int, value: str) -> ValueError:
-    return ValueError(f"{path}:{line}: {message} (got {value[:80]!r})")
 
 
 def _read_key(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -279,21 +275,21 @@ def _read_sheet(path: str, key: dict[str, Any], allow_missing: bool) -> tuple[in
     lines: dict[str, int] = {}
     for line, (item, _, response, grade, rater, of_key) in _rows(path):
         if of_key != digest:
-            raise _line_error(f"the sheet is not of this key, which is {digest}", path, line, of_key)
+            raise LineError(f"the sheet is not of this key, which is {digest}", path, line, of_key)
         numbers = [number for number in numbers if _same(rater, number)]
         if not numbers:
-            raise _line_error("the rater must be one, and of the key", path, line, rater)
+            raise LineError("the rater must be one, and of the key", path, line, rater)
         if item not in key["items"] or item in lines:
             known = f"is in line {lines[item]} already" if item in lines else "is not in the key"
-            raise _line_error(f"the item {known}", path, line, item)
+            raise LineError(f"the item {known}", path, line, item)
         lines[item] = line
         if not _same(unguard(response), key["items"][item]["response"]):
-            raise _line_error(f"this is not the response of item {item}", path, line, response)
+            raise LineError(f"this is not the response of item {item}", path, line, response)
         value = next((value for value in (0, 1, 2) if _same(grade, str(value))), None)
         if value is not None:
             grades[item] = value
         elif grade:
-            raise _line_error("the grade must be 0, 1 or 2", path, line, grade)
+            raise LineError("the grade must be 0, 1 or 2", path, line, grade)
         elif not allow_missing:
             raise ValueError(f"{path}:{line}: item {item} has no grade (--allow-missing goes on without)")
     absent = [item for item in key["items"] if item not in lines]
@@ -308,7 +304,7 @@ def _rows(path: str) -> list[tuple[int, list[str]]]:
     header = lines[0].replace('"', "")
     delimiter = next((d for d in ",;\t" if tuple(header.split(d)) == COLUMNS), None)
     if delimiter is None:
-        raise _line_error(f"the header must be {','.join(COLUMNS)}", path, 1, header)
+        raise LineError(f"the header must be {','.join(COLUMNS)}", path, 1, header)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
     try:
         with long_fields():  # spreadsheets may leave rows without anything at the end
@@ -317,7 +313,7 @@ def _rows(path: str) -> list[tuple[int, list[str]]]:
         raise ValueError(f"{path}:{reader.line_num}: no CSV: {error}") from None
     for line, row in rows:
         if len(row) != len(COLUMNS):
-            raise _line_error(f"{len(row)} columns instead of {len(COLUMNS)}", path, line, row[0])
+            raise LineError(f"{len(row)} columns instead of {len(COLUMNS)}", path, line, row[0])
     return rows
 
 

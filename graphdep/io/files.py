@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -238,15 +239,31 @@ def check_archive(path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{name}: damaged checkpoint: {damaged} is not what was written")
 
 
+class LineError(ValueError):
+    """What is wrong in a line of a file.
+
+    Args:
+        message: What is wrong.
+        path: The file.
+        line: Line number, from 1.
+        value: The offending value.
+    """
+
+    def __init__(self, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
+        shown = value if len(value) <= 80 else value[:77] + "..."
+        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
+        self.message, self.path, self.line, self.value = message, path, line, value
+
+
 def decoded_lines(
-    lines: Iterable[bytes], path: str, error: Callable[[str, str, int, str], Exception]
+    lines: Iterable[bytes], path: str | os.PathLike[str], error: type[LineError] = LineError
 ) -> Iterator[tuple[int, str]]:
-    """Number and text of each line, without its line break; a byte-order mark and CRLF are accepted.
+    """Number and text of each UTF-8 line, without its line break; a byte-order mark and CRLF are accepted.
 
     Args:
         lines: The lines of a file that was opened to read bytes.
         path: The file, for errors.
-        error: Makes what is raised for a line that is not UTF-8, of message, path, line and value.
+        error: What is raised for a line that is not UTF-8. (default: :class:`LineError`)
     """
     for number, line in enumerate(lines, start=1):
         if number == 1:
@@ -256,6 +273,12 @@ def decoded_lines(
         except UnicodeDecodeError as wrong:
             bad = line[wrong.start : wrong.start + 4].hex(" ")
             raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")  # half-width and full-width

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from graphdep.io.limits import shown
 from graphdep.io.trees import read_conllu, read_ptb
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.parser import ChainParser, Item, Parsed, Parser, Words
@@ -43,11 +44,11 @@ class SentenceLookup:
         if isinstance(item, str):
             return self._find(item)
         if item not in self._of_words:
-            raise ValueError(f"no sentence of {self._place} has the words {_shown(' '.join(item))}")
+            raise ValueError(f"no sentence of {self._place} has the words {shown(' '.join(item))}")
         return [self._of_words[item]]
 
     def _find(self, text: str) -> list[Sentence]:
-        shown, text = _shown(text), self._normal(text)
+        given, text = text, self._normal(text)
         if not text:
             return []
         if text in self._of_text:
@@ -57,7 +58,7 @@ class SentenceLookup:
             stop = self._run_end(text, start)
             if stop is not None:
                 return [*self._sentences[start:stop]]
-        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {shown}")
+        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {shown(given)}")
 
     def _run_end(self, text: str, start: int) -> int | None:
         """The end of the run of sentences from ``start`` on that makes up ``text``."""
@@ -70,10 +71,6 @@ class SentenceLookup:
                 return number + 1
             position += text[position] == " "
         return None
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
 class ConlluParser(Parser):

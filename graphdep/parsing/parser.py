@@ -15,7 +15,7 @@ from itertools import chain, count, islice
 from typing import TYPE_CHECKING
 from unicodedata import name
 
-from graphdep.io.limits import MAX_WORDS, check_whole
+from graphdep.io.limits import MAX_WORDS, check_whole, shown
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
 
@@ -428,7 +428,7 @@ class Parser(ABC):
             ['He', 'hums', '.']
         """
         if isinstance(texts, str):
-            raise ValueError(f"'texts' must be strings (got {_shown(texts)})")
+            raise ValueError(f"'texts' must be strings (got {shown(texts)})")
         return self._stream(texts, total)
 
     def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -561,34 +561,29 @@ def _fallback(item: Item, reason: str, flat: bool) -> Parsed:
 
 def _check_texts(texts: Sequence[str]) -> None:
     if isinstance(texts, str) or not isinstance(texts, Sequence):
-        raise ValueError(f"'texts' must be a sequence of strings (got {_shown(texts)})")
+        raise ValueError(f"'texts' must be a sequence of strings (got {shown(texts)})")
     for number, text in enumerate(texts):
         _checked(number, text)
 
 
 def _checked(number: int, text: str) -> str:
     if not isinstance(text, str):
-        raise ValueError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+        raise ValueError(f"'texts[{number}]' must be a string (got {shown(text)})")
     return text
 
 
 def _check_words(words: Sequence[Sequence[str]]) -> None:
     if isinstance(words, str) or not isinstance(words, Sequence):
-        raise ValueError(f"'words' must be a sequence of lists of words (got {_shown(words)})")
+        raise ValueError(f"'words' must be a sequence of lists of words (got {shown(words)})")
     for number, sentence in enumerate(words):
         if isinstance(sentence, str) or not isinstance(sentence, Sequence):
-            raise ValueError(f"'words[{number}]' must be a list of words (got {_shown(sentence)})")
+            raise ValueError(f"'words[{number}]' must be a list of words (got {shown(sentence)})")
         if len(sentence) == 0:
             raise ValueError(f"'words[{number}]' is empty: a sentence has at least one word")
         for position, word in enumerate(sentence):
             if not isinstance(word, str) or not word:
                 place = f"'words[{number}][{position}]'"
-                raise ValueError(f"{place} must be a word of at least one character (got {_shown(word)})")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+                raise ValueError(f"{place} must be a word of at least one character (got {shown(word)})")
 
 
 class AroundParser(Parser):

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from graphdep.io.limits import shown
 from graphdep.sentence.conllu import sentence_columns
-from graphdep.sentence.tree import Found, is_from, parse_deps, shown
+from graphdep.sentence.tree import Found, is_from, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence

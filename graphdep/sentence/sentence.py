@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from graphdep.io.limits import shown
 from graphdep.sentence.exchange import is_spacy, is_stanza, is_token_list, is_words
 from graphdep.sentence.tree import (
     EMPTY_ID,
@@ -24,7 +25,6 @@ from graphdep.sentence.tree import (
     parse_deps,
     parts,
     shifted,
-    shown,
 )
 
 
