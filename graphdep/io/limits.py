@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from graphdep.io.files import has_half_character
+
+T = TypeVar("T")
 
 MAX_WORDS = 10_000
 """Words of a text unless others are asked for: without syntax every word sees every other."""
@@ -118,8 +120,7 @@ def check_limit(name: str, value: Any, least: float | None = None) -> None:
     """
     lowest, most = LIMITS[name]
     lowest = lowest if least is None else least
-    if not value >= lowest:  # NaN is not, either
-        raise ValueError(f"{name!r} must be at least {lowest} (got {value!r})")
+    check_least(name, value, lowest)
     if value > most:
         raise ValueError(f"{name!r} must be at most {most} (got {value!r})")
 
@@ -129,6 +130,56 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name!r} must be a whole number (got {value!r})")
     check_limit(name, value, least)
+
+
+def check_choice(name: str, value: T, known: Iterable[Any]) -> T:
+    """The value; raises :class:`ValueError`, with its name, if it is none of the known ones."""
+    if value not in (choices := tuple(known)):
+        raise ValueError(f"{name!r} must be one of {', '.join(map(str, choices))} (got {value!r})")
+    return value
+
+
+def check_count(name: str, value: int, least: int = 0) -> int:
+    """The value; raises :class:`ValueError`, with its name, unless it is a whole number from ``least`` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name!r} must be a whole number of at least {least} (got {value!r})")
+    return value
+
+
+def check_least(name: str, value: Any, least: float) -> None:
+    """Raises :class:`ValueError`, with name and value, if a number is too small; :obj:`None` is none."""
+    if value is not None and not value >= least:
+        raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
+
+
+def check_between(name: str, value: Any, least: float, most: float) -> None:
+    """Raises :class:`ValueError`, with name and value, if a number is outside; :obj:`None` is none."""
+    if value is not None and not least <= value <= most:
+        raise ValueError(f"{name!r} must be between {least} and {most} (got {value!r})")
+
+
+def check_share(name: str, value: float | None) -> None:
+    """Raises :class:`ValueError`, with name and value, unless it is a probability or :obj:`None`."""
+    check_between(name, value, 0, 1)
+
+
+def check_divides(name: str, parts: int, whole: str, size: int) -> None:
+    """Raises :class:`ValueError`, with names and values, unless a size can be cut into so many parts."""
+    if parts < 1 or size % parts:
+        raise ValueError(f"{name!r} ({parts}) must divide {whole!r} ({size})")
+
+
+def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) -> None:
+    """Raises :class:`ValueError` unless a tensor has the shape, in which text names a size that is free, and
+    the type of numbers, if one is given.
+    """
+    same = len(tensor.shape) == len(shape) and all(
+        isinstance(size, str) or size == found for size, found in zip(shape, tensor.shape, strict=True)
+    )
+    if not same or dtype not in (None, tensor.dtype):
+        kind, found = ("of ", "") if dtype is None else (f"{dtype} of ", f"{tensor.dtype} of ")
+        sizes = ", ".join(map(str, shape))
+        raise ValueError(f"{name!r} must be {kind}shape [{sizes}] (got {found}{[*tensor.shape]})")
 
 
 def check_name(place: str, name: str) -> None:
@@ -203,8 +254,7 @@ def check_logger(name: str) -> None:
         ValueError: If it is none of :data:`LOGGERS`.
         ImportError: If its package is not installed; says how to get it.
     """
-    if name not in LOGGERS:
-        raise ValueError(f"'logger' must be one of {', '.join(LOGGERS)} (got {name!r})")
+    check_choice("logger", name, LOGGERS)
     if name != "none" and find_spec(name) is None:
         raise ImportError(f"the logger {name!r} needs its package: pip install {name}")
 
