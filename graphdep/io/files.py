@@ -255,6 +255,12 @@ class LineError(ValueError):
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
+def check_line(right: object, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
+    """Raises :class:`LineError` unless what is said of a line is right."""
+    if not right:
+        raise LineError(message, path, line, value)
+
+
 def decoded_lines(
     lines: Iterable[bytes], path: str | os.PathLike[str], error: type[LineError] = LineError
 ) -> Iterator[tuple[int, str]]:
@@ -268,11 +274,18 @@ def decoded_lines(
     for number, line in enumerate(lines, start=1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
-        try:
-            yield number, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as wrong:
-            bad = line[wrong.start : wrong.start + 4].hex(" ")
-            raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+        yield number, decoded(line, path, number, error).removesuffix("\n").removesuffix("\r")
+
+
+def decoded(
+    line: bytes, path: str | os.PathLike[str], number: int, error: type[LineError] = LineError
+) -> str:
+    """The text of a UTF-8 line, or of a part of it; see :func:`decoded_lines`."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        bad = line[wrong.start : wrong.start + 4].hex(" ")
+        raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.files import atomic_path, file_digest
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import (
     Parsed,
     Parser,
@@ -74,13 +75,10 @@ def check_checksums(files: Iterable[Path]) -> None:
         known = _read(path.parent / CHECKSUMS)
         if known is None:
             continue
-        if path.name not in known:
-            raise ParserUnavailableError(f"{path.parent / CHECKSUMS} has no line of {path.name}")
-        if known[path.name] != _known_digest(path):
-            raise ParserUnavailableError(
-                f"{path} is not the file of which {CHECKSUMS} beside it was written: it is damaged, or was "
-                "changed"
-            )
+        if known.get(path.name) != _known_digest(path):
+            other = "is not the file of which it was written: it is damaged, or was changed"
+            why = other if path.name in known else "has no line in it"
+            raise ParserUnavailableError(f"{path} {why} ({CHECKSUMS} beside it)")
 
 
 def _read(path: Path) -> dict[str, str] | None:
@@ -284,8 +282,7 @@ class StanzaEngine:
         constituents: bool = False,
         join_cut_words: bool = False,
     ) -> None:
-        if max_words < 1:
-            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+        check_least("max_words", max_words, 1)
         self._load, self.max_words, self.constituents = load, max_words, constituents
         self.join_cut_words = join_cut_words
 

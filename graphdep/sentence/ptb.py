@@ -57,10 +57,10 @@ def format_ptb(sentence: Sentence) -> str:
             as a trace (``-NONE-``).
     """
     for word, (form, tag) in enumerate(zip(sentence.form, sentence.xpos or sentence.form), start=1):
-        if _SPACE.search(form + tag):
-            raise ValueError(f"word {word} cannot be written as brackets: white space in {form!r} or {tag!r}")
-        if sentence.xpos and tag == _TRACE:
-            raise ValueError(f"word {word} cannot be written as brackets: its tag {tag!r} is that of a trace")
+        space, trace = _SPACE.search(form + tag), sentence.xpos and tag == _TRACE
+        if space or trace:
+            why = f"white space in {form!r} or {tag!r}" if space else f"its tag {tag!r} is that of a trace"
+            raise ValueError(f"word {word} cannot be written as brackets: {why}")
     return _format(sentence)
 
 
