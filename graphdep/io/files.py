@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 try:
     import fcntl
@@ -230,13 +230,16 @@ def check_archive(path: str | os.PathLike[str]) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             # torch never does: a file of 1 MB could hold hours of work.
-            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
-                raise ValueError("its entries are compressed")
-            damaged = archive.testzip()
+            packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
+            damaged = None if packed else archive.testzip()
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
-        raise ValueError(f"{name}: not a checkpoint, or damaged ({str(error)[:120] or error!r})") from None
-    if damaged is not None:
-        raise ValueError(f"{name}: damaged checkpoint: {damaged} is not what was written")
+        why = f"not a checkpoint, or damaged ({str(error)[:120] or error!r})"
+    else:
+        if not packed and damaged is None:
+            return
+        why = f"damaged checkpoint: {damaged} is not what was written"
+        why = "not a checkpoint, or damaged (its entries are compressed)" if packed else why
+    raise ValueError(f"{name}: {why}")
 
 
 class LineError(ValueError):
@@ -381,17 +384,13 @@ def json_value(line: str, place: str) -> Any:
             written again: a number like 1e999, which becomes infinite, or a text with half a character. The
             message begins with ``place``.
     """
-    if not line.strip():
-        raise ValueError(f"{place}: a blank line, where an object must be")
     try:
-        value = json.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
+        value = json.loads(line, object_pairs_hook=unique_keys)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
+        why = "half a character, which no file can hold"
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
-    return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+        why = f"no JSON: {error}" if line.strip() else "a blank line, where an object must be"
+    else:
+        return value
+    raise ValueError(f"{place}: {why} (got {line[:80]!r})")
