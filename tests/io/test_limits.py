@@ -36,7 +36,7 @@ def test_every_number_of_every_configuration_has_limits(family):
         assert value is None or least <= value <= most, name
 
 
-@pytest.mark.parametrize("value", [10**9, 10**20, -1, -(10**20)])
+@pytest.mark.parametrize("value", [10**20, -1])
 @pytest.mark.parametrize("family", CONFIGS)
 def test_what_no_machine_can_do_is_one_line_with_the_key(family, value):
     config = CONFIGS[family]
