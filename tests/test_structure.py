@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -16,6 +17,8 @@ FLOORS = (
     ("graphdep.version",),
     ("graphdep.visualization.scene",),
     ("graphdep.visualization.rows",),
+    ("graphdep.io.lazy_imports", "graphdep.io.files", "graphdep.io.process"),
+    ("graphdep.io.limits",),
     ("graphdep.sentence",),
     ("graphdep.io",),
     ("graphdep.metrics", "graphdep.vocab", "graphdep.parsing"),
@@ -62,10 +65,16 @@ def room_of(module: str) -> str:
     return module
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports_of(path: Path) -> list[tuple[str, int]]:
     """Modules of the package that a file imports anywhere, in functions and for types as well."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -127,7 +136,7 @@ def test_a_family_is_known_in_its_own_folder_alone():
         node.name
         for family in FAMILIES
         for path in (PACKAGE / "tasks" / family).rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, ast.ClassDef)
     }
     found = []
@@ -135,7 +144,7 @@ def test_a_family_is_known_in_its_own_folder_alone():
         relative = path.relative_to(PACKAGE)
         if relative.parts[:1] == ("tasks",) and len(relative.parts) > 2:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
                 names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
                 found += [f"{relative}:{node.lineno} asks for {name}" for name in names & classes]

@@ -14,14 +14,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.data.node_table import (
+    COPIES,
     ROOT_DEPREL,
     EncodedUtterance,
     NodeType,
-    check_copies,
     cut_phrases,
     depths,
     to_data,
 )
+from graphdep.io.limits import check_between, check_choice, check_least
 from graphdep.parsing.enhanced import check_arcs
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.relations import RelationVocab
@@ -183,8 +184,7 @@ def text_data(
     """
     texts = [first] if second is None else [first, second]
     least = 1 + 2 * len(texts)
-    if max_length < least:
-        raise ValueError(f"'max_length' must be at least {least} (got {max_length})")
+    check_least("max_length", max_length, least)
     room = max_length - 1 - len(texts)
     kept = [cut_some(text, size) for text, size in zip(texts, _share(texts, room))]
     data = join(_parts(kept, tokens))
@@ -274,8 +274,7 @@ def fitting(
     Raises:
         ValueError: As there.
     """
-    if max_length < MIN_LENGTH:
-        raise ValueError(f"'max_length' must be at least {MIN_LENGTH} (got {max_length})")
+    check_least("max_length", max_length, MIN_LENGTH)
     room = max_length - (MIN_LENGTH - 1)
     kept = cut_some(response, room)
     return _cut_context(context, room - kept.num_pieces if kept is response else 0), kept
@@ -423,8 +422,7 @@ def search_data(
 def _check(turns: Sequence[EncodedUtterance], number: int, least: int, behind: bool = False) -> None:
     if len(turns) < least or not all(turn.num_words for turn in turns):
         raise ValueError(f"'turns' must be at least {least} with words (got {len(turns)})")
-    if not 0 <= number < len(turns) + behind:
-        raise ValueError(f"there is no place {number}: they are 0 to {len(turns) - 1 + behind}")
+    check_between("place", number, 0, len(turns) - 1 + behind)
 
 
 def most_turns(max_length: int) -> int:
@@ -436,12 +434,8 @@ def _fitted(
     turns: Sequence[EncodedUtterance], max_length: int, symbols: int
 ) -> tuple[list[EncodedUtterance], int]:
     """Utterances that fit beside so many symbols, and how many words it took."""
+    check_least("max_length", max_length, symbols + len(turns))
     room = (max_length - symbols) // len(turns)
-    if room < 1:
-        raise ValueError(
-            f"'max_length' must be at least {symbols + len(turns)} for {len(turns)} utterances "
-            f"(got {max_length})"
-        )
     kept = [cut_some(turn, max(1, max_length // _SHARE)) for turn in turns]
     if sum(turn.num_pieces for turn in kept) + symbols > max_length:
         kept = [cut_some(turn, room) for turn in kept]
@@ -517,7 +511,7 @@ def trees_data(
             :func:`graphdep.to_data`.
     """
     check_arcs(arcs)
-    check_copies(copies)
+    check_choice("copies", copies, COPIES)
     graph = "basic" if arcs == "basic" else "enhanced"  # the levels differ in the sentences only
     if tokens is None:
         return to_data(
@@ -531,8 +525,7 @@ def trees_data(
     unread = sorted(options.keys() - set(_SETTLED))
     if unread:
         raise ValueError(f"{unread[0]!r} is not for 'tokens' (got {options[unread[0]]!r})")
-    if not 1 <= len(trees) <= 2:
-        raise ValueError(f"'trees' must be of one text or two where 'tokens' are given (got {len(trees)})")
+    check_between("trees", len(trees), 1, 2)
     texts = [
         EncodedUtterance.of(tree, tokens, relations, graph, copies=copies, phrases=bool(phrases))
         for tree in trees

@@ -17,14 +17,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.io.limits import plural
-from graphdep.sentence.sentence import Sentence, as_sentences, check_side, cut_tree
+from graphdep.io.limits import check_choice, check_least, check_length, plural
+from graphdep.sentence.sentence import SIDES, Sentence, as_sentences, cut_tree, known_constituents
 from graphdep.sentence.tree import Constituent, Row
 from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import ROOT, ROOT_ID, PhraseVocab, Tokens, Vocab, tag_id
 
 ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in every vocabulary
+
+
+COPIES = ("word", "node")
+_ARCS = ("basic", "enhanced")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +106,8 @@ class EncodedUtterance:
         Raises:
             ValueError: If :obj:`arcs` or :obj:`copies` is unknown, or the sentence has no constituents.
         """
-        if arcs not in ("basic", "enhanced"):
-            raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
-        check_copies(copies)
+        check_choice("arcs", arcs, _ARCS)
+        check_choice("copies", copies, COPIES)
         if sentence is None or len(sentence) == 0:
             none = np.zeros((3, 0), dtype=np.int64) if phrases else None
             utterance = cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
@@ -165,9 +168,8 @@ class EncodedUtterance:
         Raises:
             ValueError: If :obj:`max_pieces` is negative or :obj:`side` is unknown.
         """
-        check_side(side)
-        if max_pieces < 0:
-            raise ValueError(f"'max_pieces' must be at least 0 (got {max_pieces})")
+        check_choice("side", side, SIDES)
+        check_least("max_pieces", max_pieces, 0)
         if self.num_pieces <= max_pieces:
             return self
         words, sizes = self.num_words, self.counts
@@ -219,17 +221,9 @@ def cut_phrases(phrases: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 
 def constituents_of(sentence: Sentence) -> Sequence[Constituent]:
-    """The constituents of a sentence.
-
-    Raises:
-        ValueError: If nobody knows them.
-    """
-    if sentence.constituents is None:
-        raise ValueError(
-            f"the sentence {sentence.text[:60]!r} has no constituents, which 'phrases' are made of: parse it "
-            "with resolve_parser('bundled', constituents=True)"
-        )
-    return sentence.constituents
+    """The constituents of a sentence, of which phrases are made."""
+    advice = ", which 'phrases' are made of: parse it with resolve_parser('bundled', constituents=True)"
+    return known_constituents(sentence, advice)
 
 
 def _anchor(row: Row) -> int:
@@ -244,12 +238,6 @@ def _copied(sentence: Sentence) -> dict[str, int]:
         if of and of[0].isdecimal() and 1 <= int(of[0]) <= len(sentence):
             copied[row[0]] = int(of[0]) - 1
     return copied
-
-
-def check_copies(copies: str) -> None:
-    """Raises :class:`ValueError` unless these are ``"word"`` or ``"node"``."""
-    if copies not in ("word", "node"):
-        raise ValueError(f"'copies' must be 'word' or 'node' (got {copies!r})")
 
 
 def _enhanced_arcs(
@@ -377,14 +365,11 @@ def to_data(
     sentences = as_sentences(sentences)
     if not sentences:
         raise ValueError("'sentences' is empty: an example has at least one sentence")
-    if arcs not in ("basic", "enhanced"):
-        raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
-    if positions not in ("utterance", "example"):
-        raise ValueError(f"'positions' must be 'utterance' or 'example' (got {positions!r})")
-    if segment is not None and len(segment) != len(sentences):
-        raise ValueError(f"'segment' has {len(segment)} entries for {len(sentences)} sentences")
-    if phrases not in (False, True, "spans", "tagged"):
-        raise ValueError(f"'phrases' must be True, False, 'spans' or 'tagged' (got {phrases!r})")
+    check_choice("arcs", arcs, _ARCS)
+    check_choice("positions", positions, ("utterance", "example"))
+    check_choice("phrases", phrases, (False, True, "spans", "tagged"))
+    if segment is not None:
+        check_length("segment", segment, len(sentences), "sentences")
     counted = relations if relations is not None else RelationVocab()
     table = _NodeTable(counted, vocab, root, arcs == "enhanced")
     for sentence, part in zip(sentences, segment or [0] * len(sentences)):
@@ -634,8 +619,7 @@ def _check(data: Data, pieces: Sequence[Sequence[int]]) -> Tensor:
         raise ValueError(
             "'data' must be one example without edges (expand it before batching and transforms)"
         )
-    if len(pieces) != data.num_nodes:
-        raise ValueError(f"'pieces' has {len(pieces)} lists for {data.num_nodes} nodes")
+    check_length("pieces", pieces, data.node_type.numel(), "nodes")
     for node, (ids, kind) in enumerate(zip(pieces, data.node_type.tolist())):
         if not ids or (len(ids) > 1 and kind != NodeType.WORD):
             raise ValueError(
@@ -666,8 +650,6 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
         >>> mark_words(to_data([sentence]), [0, 1]).mark
         tensor([0, 0, 1])
     """
-    if "word" not in data:
-        raise ValueError("the data has no 'word': it must be that of to_data() or text_data()")
     word = data.word
     if "batch" in data or bool((data.utterance != 0).any()):
         raise ValueError("'data' must be one example of one text: mark its words before batching")

@@ -17,8 +17,17 @@ from typing import Any
 import numpy as np
 
 from graphdep.human_eval.page import rating_page
-from graphdep.io.files import atomic_path, decoded_lines, guard, json_value, long_fields, unguard
-from graphdep.io.limits import check_limit, check_whole
+from graphdep.io.files import (
+    LineError,
+    atomic_path,
+    check_line,
+    decoded_lines,
+    guard,
+    json_value,
+    long_fields,
+    unguard,
+)
+from graphdep.io.limits import check_between, check_least, check_limit, check_whole
 
 COLUMNS = ("item", "context", "response", "grade", "rater", "key")
 _Reply = tuple[list[str], str]  # the turns before it, and the response
@@ -210,9 +219,8 @@ def _kappa(grades: list[list[int]]) -> float | None:
 def _draw(replies: dict[str, list[_Reply]], n: int, seed: int) -> list[tuple[str, str, int, list[str], str]]:
     """The items in a random order: name, system, number of the example, context, response."""
     total = len(next(iter(replies.values())))
-    if not 1 <= n <= total or seed < 0:
-        bounds = f"'n' must be between 1 and {total}, the contexts that there are, and 'seed' at least 0"
-        raise ValueError(f"{bounds} (got {n} and {seed})")
+    check_between("n", n, 1, total)
+    check_least("seed", seed, 0)
     rng = np.random.default_rng(seed)
     pairs = [(s, i) for i in rng.choice(total, n, replace=False).tolist() for s in replies]
     width, items = len(str(len(pairs))), []
@@ -250,14 +258,9 @@ def _reply(place: str, line: str) -> _Reply:
 
 def _lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
     with open(path, "rb") as file:
-        lines = list(decoded_lines(file, os.fspath(path), _line_error))
-    if not lines:
-        raise ValueError(f"{path}:1: the file is empty")
+        lines = list(decoded_lines(file, path))
+    check_line(lines, "the file is empty", path, 1)
     return lines
-
-
-def _line_error(message: str, path: str, line: int, value: str) -> ValueError:
-    return ValueError(f"{path}:{line}: {message} (got {value[:80]!r})")
 
 
 def _read_key(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -278,24 +281,20 @@ def _read_sheet(path: str, key: dict[str, Any], allow_missing: bool) -> tuple[in
     grades: dict[str, int] = {}
     lines: dict[str, int] = {}
     for line, (item, _, response, grade, rater, of_key) in _rows(path):
-        if of_key != digest:
-            raise _line_error(f"the sheet is not of this key, which is {digest}", path, line, of_key)
+        check_line(of_key == digest, f"the sheet is not of this key, which is {digest}", path, line, of_key)
         numbers = [number for number in numbers if _same(rater, number)]
-        if not numbers:
-            raise _line_error("the rater must be one, and of the key", path, line, rater)
-        if item not in key["items"] or item in lines:
-            known = f"is in line {lines[item]} already" if item in lines else "is not in the key"
-            raise _line_error(f"the item {known}", path, line, item)
+        check_line(numbers, "the rater must be one, and of the key", path, line, rater)
+        known = f"is in line {lines[item]} already" if item in lines else "is not in the key"
+        check_line(item in key["items"] and item not in lines, f"the item {known}", path, line, item)
         lines[item] = line
-        if not _same(unguard(response), key["items"][item]["response"]):
-            raise _line_error(f"this is not the response of item {item}", path, line, response)
+        same = _same(unguard(response), key["items"][item]["response"])
+        check_line(same, f"this is not the response of item {item}", path, line, response)
         value = next((value for value in (0, 1, 2) if _same(grade, str(value))), None)
+        check_line(value is not None or not grade, "the grade must be 0, 1 or 2", path, line, grade)
+        missing = f"item {item} has no grade (--allow-missing goes on without)"
+        check_line(grade or allow_missing, missing, path, line)
         if value is not None:
             grades[item] = value
-        elif grade:
-            raise _line_error("the grade must be 0, 1 or 2", path, line, grade)
-        elif not allow_missing:
-            raise ValueError(f"{path}:{line}: item {item} has no grade (--allow-missing goes on without)")
     absent = [item for item in key["items"] if item not in lines]
     if absent:
         raise ValueError(f"{path}: {len(absent)} of the key's items are not there: {', '.join(absent)[:80]}")
@@ -307,17 +306,16 @@ def _rows(path: str) -> list[tuple[int, list[str]]]:
     lines = "\n".join(line for _, line in _lines(path)).replace("\r", "\n").split("\n")
     header = lines[0].replace('"', "")
     delimiter = next((d for d in ",;\t" if tuple(header.split(d)) == COLUMNS), None)
-    if delimiter is None:
-        raise _line_error(f"the header must be {','.join(COLUMNS)}", path, 1, header)
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
+    check_line(delimiter, f"the header must be {','.join(COLUMNS)}", path, 1, header)
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter or ",", strict=True)
     try:
         with long_fields():  # spreadsheets may leave rows without anything at the end
             rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)][1:]
     except csv.Error as error:
-        raise ValueError(f"{path}:{reader.line_num}: no CSV: {error}") from None
+        raise LineError(f"no CSV: {error}", path, reader.line_num) from None
     for line, row in rows:
-        if len(row) != len(COLUMNS):
-            raise _line_error(f"{len(row)} columns instead of {len(COLUMNS)}", path, line, row[0])
+        count = len(row)
+        check_line(count == len(COLUMNS), f"{count} columns instead of {len(COLUMNS)}", path, line, row[0])
     return rows
 
 

@@ -1,17 +1,22 @@
 """Reading and writing files: CoNLL-U, Penn Treebank brackets, and whole-or-nothing writes."""
 
-from graphdep.io.files import atomic_path
-from graphdep.io.trees import (
-    iter_ptb,
-    parse_conllu,
-    parse_ptb,
-    read_conllu,
-    read_ptb,
-    write_conllu,
-    write_ptb,
-)
-from graphdep.sentence.conllu import ConlluError, format_conllu
-from graphdep.sentence.ptb import PtbError, format_ptb
+from typing import TYPE_CHECKING
+
+from graphdep.io.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from graphdep.io.files import atomic_path
+    from graphdep.io.trees import (
+        iter_ptb,
+        parse_conllu,
+        parse_ptb,
+        read_conllu,
+        read_ptb,
+        write_conllu,
+        write_ptb,
+    )
+    from graphdep.sentence.conllu import ConlluError, format_conllu
+    from graphdep.sentence.ptb import PtbError, format_ptb
 
 __all__ = [
     "ConlluError",
@@ -27,3 +32,5 @@ __all__ = [
     "write_conllu",
     "write_ptb",
 ]
+
+__getattr__, __dir__ = lazy_imports(__name__)

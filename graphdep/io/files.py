@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -16,10 +17,10 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 try:
     import fcntl
@@ -229,33 +230,71 @@ def check_archive(path: str | os.PathLike[str]) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             # torch never does: a file of 1 MB could hold hours of work.
-            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
-                raise ValueError("its entries are compressed")
-            damaged = archive.testzip()
+            packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
+            damaged = None if packed else archive.testzip()
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
-        raise ValueError(f"{name}: not a checkpoint, or damaged ({str(error)[:120] or error!r})") from None
-    if damaged is not None:
-        raise ValueError(f"{name}: damaged checkpoint: {damaged} is not what was written")
+        why = f"not a checkpoint, or damaged ({str(error)[:120] or error!r})"
+    else:
+        if not packed and damaged is None:
+            return
+        why = f"damaged checkpoint: {damaged} is not what was written"
+        why = "not a checkpoint, or damaged (its entries are compressed)" if packed else why
+    raise ValueError(f"{name}: {why}")
+
+
+class LineError(ValueError):
+    """What is wrong in a line of a file.
+
+    Args:
+        message: What is wrong.
+        path: The file.
+        line: Line number, from 1.
+        value: The offending value.
+    """
+
+    def __init__(self, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
+        shown = value if len(value) <= 80 else value[:77] + "..."
+        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
+        self.message, self.path, self.line, self.value = message, path, line, value
+
+
+def check_line(right: object, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
+    """Raises :class:`LineError` unless what is said of a line is right."""
+    if not right:
+        raise LineError(message, path, line, value)
 
 
 def decoded_lines(
-    lines: Iterable[bytes], path: str, error: Callable[[str, str, int, str], Exception]
+    lines: Iterable[bytes], path: str | os.PathLike[str], error: type[LineError] = LineError
 ) -> Iterator[tuple[int, str]]:
-    """Number and text of each line, without its line break; a byte-order mark and CRLF are accepted.
+    """Number and text of each UTF-8 line, without its line break; a byte-order mark and CRLF are accepted.
 
     Args:
         lines: The lines of a file that was opened to read bytes.
         path: The file, for errors.
-        error: Makes what is raised for a line that is not UTF-8, of message, path, line and value.
+        error: What is raised for a line that is not UTF-8. (default: :class:`LineError`)
     """
     for number, line in enumerate(lines, start=1):
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
-        try:
-            yield number, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as wrong:
-            bad = line[wrong.start : wrong.start + 4].hex(" ")
-            raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+        yield number, decoded(line, path, number, error).removesuffix("\n").removesuffix("\r")
+
+
+def decoded(
+    line: bytes, path: str | os.PathLike[str], number: int, error: type[LineError] = LineError
+) -> str:
+    """The text of a UTF-8 line, or of a part of it; see :func:`decoded_lines`."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        bad = line[wrong.start : wrong.start + 4].hex(" ")
+        raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")  # half-width and full-width
@@ -345,17 +384,13 @@ def json_value(line: str, place: str) -> Any:
             written again: a number like 1e999, which becomes infinite, or a text with half a character. The
             message begins with ``place``.
     """
-    if not line.strip():
-        raise ValueError(f"{place}: a blank line, where an object must be")
     try:
-        value = json.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
+        value = json.loads(line, object_pairs_hook=unique_keys)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
+        why = "half a character, which no file can hold"
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
-    return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+        why = f"no JSON: {error}" if line.strip() else "a blank line, where an object must be"
+    else:
+        return value
+    raise ValueError(f"{place}: {why} (got {line[:80]!r})")

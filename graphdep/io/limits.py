@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from importlib.util import find_spec
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -141,7 +142,7 @@ def check_choice(name: str, value: T, known: Iterable[Any]) -> T:
 
 def check_count(name: str, value: int, least: int = 0) -> int:
     """The value; raises :class:`ValueError`, with its name, unless it is a whole number from ``least`` on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name!r} must be a whole number of at least {least} (got {value!r})")
     return value
 
@@ -167,6 +168,12 @@ def check_divides(name: str, parts: int, whole: str, size: int) -> None:
     """Raises :class:`ValueError`, with names and values, unless a size can be cut into so many parts."""
     if parts < 1 or size % parts:
         raise ValueError(f"{name!r} ({parts}) must divide {whole!r} ({size})")
+
+
+def check_length(name: str, values: Sized, size: int, of: str) -> None:
+    """Raises :class:`ValueError`, with its name, unless there is a value for each of so many."""
+    if len(values) != size:
+        raise ValueError(f"{name!r} has {len(values)} entries for {size} {of}")
 
 
 def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) -> None:
@@ -203,10 +210,15 @@ def check_texts(name: str, texts: Any, what: str) -> None:
         check_text(f"{name}[{number}]", text, what)
 
 
+def check_string(place: str, value: Any) -> None:
+    """Raises :class:`TypeError` that has the ``place`` if it is no string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{place!r} must be a string (got {shown(value)})")
+
+
 def check_text(place: str, text: Any, what: str) -> None:
     """Raises an error that has the ``place`` if it is no text with a word; ``what`` is what a text is."""
-    if not isinstance(text, str):
-        raise TypeError(f"{place!r} must be a string (got {shown(text)})")
+    check_string(place, text)
     if not text.strip():
         raise ValueError(f"{place!r} is blank: a {what} has at least one word")
     if has_half_character(text):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 
 from graphdep.io.files import atomic_path, decoded_lines
 from graphdep.sentence.conllu import ConlluError, format_conllu, sentence_columns
@@ -32,12 +31,7 @@ def read_conllu(
         OSError: If the file cannot be read.
     """
     with open(path, "rb") as file:
-        lines = decoded_lines(file, str(path), ConlluError)
-        columns = sentence_columns(lines, str(path), multiroot=multiroot, max_words=max_words)
-        sentences = [Sentence(**each) for each in columns]
-    if not sentences:
-        raise ConlluError("no sentence in the file", str(path), 1)
-    return sentences
+        return _sentences(decoded_lines(file, str(path), ConlluError), str(path), multiroot, max_words)
 
 
 def parse_conllu(
@@ -45,10 +39,16 @@ def parse_conllu(
 ) -> list[Sentence]:
     """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
     lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), start=1)
+    return _sentences(lines, name, multiroot, max_words)
+
+
+def _sentences(
+    lines: Iterable[tuple[int, str]], name: str, multiroot: bool, max_words: int | None
+) -> list[Sentence]:
     columns = sentence_columns(lines, name, multiroot=multiroot, max_words=max_words)
     sentences = [Sentence(**each) for each in columns]
     if not sentences:
-        raise ConlluError("no sentence in the text", name, 1)
+        raise ConlluError("no sentence in the file", name, 1)
     return sentences
 
 
@@ -145,21 +145,27 @@ def _joined(trees: list[Bracketed], sentences: Sequence[Sentence] | None, path: 
         raise PtbError("no tree", path, 1)
     if sentences is None:
         return [_chain(tree) for tree in trees]
+    if len(trees) != len(sentences):
+        line = trees[min(len(trees) - 1, len(sentences))].line
+        raise PtbError(f"{len(trees)} trees for {len(sentences)} sentences", path, line)
     joined = []
-    for number, (tree, sentence) in enumerate(zip_longest(trees, sentences), start=1):
-        if tree is None:
-            raise PtbError(f"{len(trees)} trees for {len(sentences)} sentences", path, trees[-1].line)
-        if sentence is None:
-            raise PtbError(f"{len(trees)} trees for {len(sentences)} sentences", path, tree.line)
-        if len(tree.form) != len(sentence):
-            what = f"a tree of {len(tree.form)} words for sentence {number}, of {len(sentence)}"
-            raise PtbError(what, path, tree.line, " ".join(tree.form))
-        for place, (one, other) in enumerate(zip(tree.form, sentence.form), start=1):
-            if plain_words(one).casefold() != plain_words(other).casefold():
-                what = f"word {place} of the tree of sentence {number} is not {other!r}, as in the sentence"
-                raise PtbError(what, path, tree.line, one)
+    for number, (tree, sentence) in enumerate(zip(trees, sentences), start=1):
+        if fault := _other_words(tree, sentence, number):
+            raise PtbError(fault[0], path, tree.line, fault[1])
         joined.append(dataclasses.replace(sentence, constituents=tree.constituents))
     return joined
+
+
+def _other_words(tree: Bracketed, sentence: Sentence, number: int) -> tuple[str, str] | None:
+    """How the words of a tree differ from those of its sentence, and the words or the word."""
+    if len(tree.form) != len(sentence):
+        words = " ".join(tree.form)
+        return f"a tree of {len(tree.form)} words for sentence {number}, of {len(sentence)}", words
+    for place, (one, other) in enumerate(zip(tree.form, sentence.form), start=1):
+        if plain_words(one).casefold() != plain_words(other).casefold():
+            what = f"word {place} of the tree of sentence {number} is not {other!r}, as in the sentence"
+            return what, one
+    return None
 
 
 def _chain(tree: Bracketed) -> Sentence:

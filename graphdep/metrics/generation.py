@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graphdep.io.limits import check_choice, check_least
 from graphdep.metrics.metric import ComputeText, TextMetric, Texts
 
 # NLTK and sacreBLEU take seconds to import: that is left to the functions that need them.
@@ -103,9 +104,7 @@ def resolve_bleu(name: str) -> TextMetric:
     Raises:
         ValueError: If there is no such member; lists all.
     """
-    if name not in BLEU:
-        raise ValueError(f"no BLEU {name!r}; choose one of {', '.join(BLEU)}")
-    return BLEU[name]
+    return BLEU[check_choice("bleu", name, BLEU)]
 
 
 NGram = tuple[str, ...]
@@ -171,9 +170,7 @@ def resolve_distinct(name: str) -> TextMetric:
     Raises:
         ValueError: If there is no such variant; lists all.
     """
-    if name not in DISTINCT:
-        raise ValueError(f"no Distinct {name!r}; choose one of {', '.join(DISTINCT)}")
-    return DISTINCT[name]
+    return DISTINCT[check_choice("distinct", name, DISTINCT)]
 
 
 def _mean_length(hypotheses: Texts, references: Texts) -> float:
@@ -231,8 +228,7 @@ def generation_floors(
     Raises:
         ValueError: If there are fewer than two references, or one is a string instead of a list of words.
     """
-    if len(references) < 2:
-        raise ValueError(f"'references' must hold at least 2 to be shuffled (got {len(references)})")
+    check_least("references", len(references), 2)
     # One cycle through all: a permutation that leaves none in its place.
     cycle = np.random.default_rng(seed).permutation(len(references))
     following = dict(zip(cycle.tolist(), np.roll(cycle, 1).tolist()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphdep.io.limits import check_choice, check_count
 from graphdep.metrics.metric import Metric
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Pools:
 
     def kept(self, filter: str) -> Pools:
         """The pools that count."""
-        check("filter", filter, FILTERS)
+        check_choice("filter", filter, FILTERS)
         keep = (self.positives > 0) | (filter == "none")
         if filter == "both":
             keep &= self.positives < self.size
@@ -76,10 +77,9 @@ class Pools:
     def finite(self, name: str, values: Values) -> np.ndarray:
         """Scores [N], one for each pair."""
         array = vector(name, values)
-        if array.shape != self.label.shape:
-            raise ValueError(f"'{name}' must have the size of 'labels' ({self.label.size}; got {array.size})")
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"'{name}' must be numbers (got {array.dtype})")
+        if array.shape != self.label.shape or array.dtype.kind not in "biuf":
+            wanted = f"a number for each of {self.label.size} 'labels'"
+            raise ValueError(f"'{name}' must be {wanted} (got {array.size} of {array.dtype})")
         (wrong,) = np.nonzero(~np.isfinite(array))
         if wrong.size:
             # An overflow is no best score: where a model has collapsed, infinite scores look perfect.
@@ -162,12 +162,6 @@ def _without_torch(values: Values) -> ArrayLike:
             values = values.double() if values.is_floating_point() else values  # NumPy has no bfloat16
             return values.numpy()
     return cast("ArrayLike", values)
-
-
-def check(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raises :class:`ValueError` for a value that is no choice."""
-    if value not in choices:
-        raise ValueError(f"'{name}' must be one of {', '.join(map(repr, choices))} (got {value!r})")
 
 
 TIES = ("mid", "pessimistic", "optimistic")
@@ -269,11 +263,10 @@ def pool_metrics(
     Raises:
         ValueError: See :func:`ranking_metrics`.
     """
-    check("ties", ties, TIES)
-    check("recall", recall, RECALLS)
+    check_choice("ties", ties, TIES)
+    check_choice("recall", recall, RECALLS)
     for k in ks:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise ValueError(f"'ks' must be whole numbers of at least 1 (got {k!r})")
+        check_count("ks", k, 1)
     pools = Pools.of(labels, groups)
     kept = pools.kept(filter)
     size_name = _size_name(kept, sizes)
@@ -349,8 +342,8 @@ def ranking_signature(
     Raises:
         ValueError: See :func:`ranking_metrics`.
     """
-    check("ties", ties, TIES)
-    check("recall", recall, RECALLS)
+    check_choice("ties", ties, TIES)
+    check_choice("recall", recall, RECALLS)
     kept = Pools.of(labels, groups).kept(filter)
     _size_name(kept, sizes)
     low, high = kept.size.min(), kept.size.max()
@@ -378,9 +371,9 @@ def ranking_metric(name: str, ties: str = "mid", *, filter: str = "both", recall
     Raises:
         ValueError: If an option is unknown.
     """
-    check("ties", ties, TIES)
-    check("filter", filter, FILTERS)
-    check("recall", recall, RECALLS)
+    check_choice("ties", ties, TIES)
+    check_choice("filter", filter, FILTERS)
+    check_choice("recall", recall, RECALLS)
     options = f"ties={ties}|filter={filter}" + (f"|recall={recall}" if name.startswith("R") else "")
     return Metric(
         name,
@@ -406,7 +399,7 @@ RANKING: dict[str, Metric] = {
 
 def _size_name(pools: Pools, sizes: str) -> str:
     """The n of R_n@k: the pools' common size, nothing where it may differ."""
-    check("sizes", sizes, SIZES)
+    check_choice("sizes", sizes, SIZES)
     if sizes == "any":
         return ""
     (other,) = np.nonzero(pools.size != pools.size[0])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from graphdep.io.limits import check_limit
+from graphdep.io.limits import check_choice, check_count, check_limit
 from graphdep.metrics.metric import Metric
 
 # Numbers of a matrix that is held at a time: 16 MiB, of which a few copies are made.
@@ -389,14 +389,10 @@ def compare(
     if target.ndim != 1 or target.size < 2:
         raise ValueError(f"'target' must be a vector of at least 2 examples (got shape {target.shape})")
     runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
-        raise ValueError(f"'samples' must be a whole number of at least 2 (got {samples!r})")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"'seed' must be a whole number of at least 0 (got {seed!r})")
-    samples = int(samples)
+    check_count("seed", seed)
+    samples = int(check_count("samples", samples, 2))
     check_limit("samples", samples)
-    if interval not in INTERVALS:
-        raise ValueError(f"'interval' must be one of {', '.join(INTERVALS)} (got {interval!r})")
+    check_choice("interval", interval, INTERVALS)
     paired = _paired(paired, len(runs_a), len(runs_b))
     resamples = Resamples(metric, target, runs_a, runs_b, _units(groups, target), samples)
     scores_a, scores_b = (np.array([metric(run, target) for run in runs]) for runs in (runs_a, runs_b))

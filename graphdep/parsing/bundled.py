@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -34,29 +34,33 @@ def check_model_file(path: Path) -> None:
         ParserUnavailableError: If it is no model file, holds anything but weights and plain values, or names
             a transformer, a character model or word vectors to load; the message has the file and the key.
     """
-    import torch
+    why = _why_refused(path)
+    if why is not None:
+        raise ParserUnavailableError(f"the models in {path.parent} do not load: {path.name} {why}")
 
-    def refused(why: str) -> ParserUnavailableError:
-        return ParserUnavailableError(f"the models in {path.parent} do not load: {path.name} {why}")
+
+def _why_refused(path: Path) -> str | None:
+    import torch
 
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:  # torch's own message advises to read the file all the same
-        raise refused(
+        return (
             "is no model file, or holds more than weights and plain values, which could run code of its own"
-        ) from None
+        )
     except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
-        raise refused(f"is no model file ({type(error).__name__}: {error})") from None
+        return f"is no model file ({type(error).__name__}: {error})"
     if not isinstance(state, dict):
-        raise refused("is no model file of stanza")
+        return "is no model file of stanza"
     if state.get("dicts_version") == _PICKLED:
-        raise refused(
+        return (
             f"has 'dicts_version' {_PICKLED}, a pickled dictionary, which could run code of its own: train "
             "it anew with stanza 1.15 or later"
         )
     for key, value in _named(state):
         shown = value if isinstance(value, str) else type(value).__name__
-        raise refused(f"names something to load that is not in it ({key!r}: {shown!r}), which is not done")
+        return f"names something to load that is not in it ({key!r}: {shown!r}), which is not done"
+    return None
 
 
 def _named(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -213,8 +217,7 @@ def _pipeline(language: str, files: tuple[tuple[str, Path], ...], digest: str, u
         reason = f"{type(error).__name__}: {error}"
         raise ParserUnavailableError(f"the models in {directory} do not load ({reason})") from error
     if "mwt" not in paths and pipeline.processors["tokenize"].trainer.args["use_mwt"]:
-        name = paths["tokenize"].name.replace("_tokenizer", "_mwt")
-        raise ParserUnavailableError(f"'directory': model files are missing: {directory / name}")
+        _check_there([directory / paths["tokenize"].name.replace("_tokenizer", "_mwt")])
     return pipeline
 
 
@@ -236,8 +239,7 @@ def _nothing(record: logging.LogRecord) -> bool:
 def _spans_file(parser: Path) -> Path:
     """The model of constituents beside that of dependencies."""
     path = parser.with_name(parser.name.replace("_parser.pt", "_constituency.pt"))
-    if not path.is_file():
-        raise ParserUnavailableError(f"'constituents': the model file is missing: {path}")
+    _check_there([path])
     return path
 
 
@@ -250,7 +252,11 @@ def _model_files(directory: Path) -> dict[str, Path]:
         raise ParserUnavailableError(f"'directory': {directory} has {what} ({', '.join(patterns)})")
     (shorthand,) = found
     files = {name: directory / f"{shorthand}_{kind}.pt" for name, kind in _KINDS.items()}
-    missing = [str(path) for name, path in files.items() if name != "mwt" and not path.is_file()]
-    if missing:
-        raise ParserUnavailableError(f"'directory': model files are missing: {', '.join(missing)}")
+    _check_there(path for name, path in files.items() if name != "mwt")
     return {name: path for name, path in files.items() if path.is_file()}
+
+
+def _check_there(files: Iterable[Path]) -> None:
+    missing = [str(path) for path in files if not path.is_file()]
+    if missing:
+        raise ParserUnavailableError(f"model files are missing: {', '.join(missing)}")

@@ -121,15 +121,17 @@ def _is_new(database: sqlite3.Connection) -> bool:
     if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         return True
     path = database.execute("PRAGMA database_list").fetchone()[2]
-    if database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-        raise ValueError(f"'cache': {path} is a database, but no parse cache; give another file")
     version = database.execute("PRAGMA user_version").fetchone()[0]
-    if version != _VERSION:
-        raise ValueError(f"'cache': {path} has version {version}, not {_VERSION}; give another file")
-    others = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
-    for (name,) in database.execute(others):
-        raise ValueError(f"'cache': {path} runs SQL of its own ({name!r}): whoever made it may empty it")
-    return False
+    code = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    if database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
+        wrong = "is a database, but no parse cache"
+    elif version != _VERSION:
+        wrong = f"has version {version}, not {_VERSION}"
+    elif names := [name for (name,) in database.execute(code)]:
+        wrong = f"runs SQL of its own ({names[0]!r}), which may empty it"
+    else:
+        return False
+    raise ValueError(f"'cache': {path} {wrong}; give another file")
 
 
 def _create(database: sqlite3.Connection) -> None:

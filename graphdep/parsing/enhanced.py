@@ -15,6 +15,7 @@ from math import inf
 from types import ModuleType
 from typing import Any
 
+from graphdep.io.limits import check_choice
 from graphdep.parsing import enhancing
 from graphdep.parsing.parser import is_chain_tree
 from graphdep.sentence.sentence import Sentence
@@ -460,8 +461,7 @@ def enhance(
         >>> enhance([tree], "enhanced++")[0].deps
         [[('0', 'root')], [('3', 'case')], [('1', 'obl:by')]]
     """
-    if level not in LEVELS:
-        raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
+    check_choice("level", level, LEVELS)
     check_engine(engine)
     done, reasons = list(sentences), []
     plain = []
@@ -501,14 +501,12 @@ def enhance_fingerprint(engine: str = "rules") -> str | None:
 
 def check_arcs(arcs: str) -> None:
     """Raises :class:`ValueError` unless these are ``"basic"`` or a level of :func:`enhance`."""
-    if arcs not in ARCS:
-        raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
+    check_choice("arcs", arcs, ARCS)
 
 
 def check_engine(engine: str) -> None:
     """Raises :class:`ValueError` unless :func:`enhance` has such an engine."""
-    if engine not in ENGINES:
-        raise ValueError(f"'engine' must be one of {', '.join(ENGINES)} (got {engine!r})")
+    check_choice("engine", engine, ENGINES)
 
 
 def _converter(level: str, engine: str) -> Callable[[Sentence], Sentence]:

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from typing import NamedTuple
 
+from graphdep.io.limits import check_choice
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row
 
@@ -676,9 +677,7 @@ class RuleEnhancer:
     """
 
     def __init__(self, level: str) -> None:
-        if level not in LEVELS:
-            raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
-        self.level = level
+        self.level = check_choice("level", level, LEVELS)
 
     def __call__(self, sentence: Sentence) -> Sentence:
         """The sentence with its enhanced graph.

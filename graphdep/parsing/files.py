@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from graphdep.io.limits import check_choice
 from graphdep.io.trees import read_conllu, read_ptb
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.parser import ChainParser, Item, Parsed, Parser, Words
@@ -43,11 +44,11 @@ class SentenceLookup:
         if isinstance(item, str):
             return self._find(item)
         if item not in self._of_words:
-            raise ValueError(f"no sentence of {self._place} has the words {_shown(' '.join(item))}")
+            raise ValueError(f"no sentence of {self._place} has the words {' '.join(item)[:80]!r}")
         return [self._of_words[item]]
 
     def _find(self, text: str) -> list[Sentence]:
-        shown, text = _shown(text), self._normal(text)
+        given, text = text, self._normal(text)
         if not text:
             return []
         if text in self._of_text:
@@ -57,7 +58,7 @@ class SentenceLookup:
             stop = self._run_end(text, start)
             if stop is not None:
                 return [*self._sentences[start:stop]]
-        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {shown}")
+        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {given[:80]!r}")
 
     def _run_end(self, text: str, start: int) -> int | None:
         """The end of the run of sentences from ``start`` on that makes up ``text``."""
@@ -70,10 +71,6 @@ class SentenceLookup:
                 return number + 1
             position += text[position] == " "
         return None
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
 class ConlluParser(Parser):
@@ -184,12 +181,9 @@ class PtbParser(Parser):
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
-        if not isinstance(dependencies, Parser) and dependencies not in _DEPENDENCIES:
-            raise ValueError(
-                f"'dependencies' must be a parser or one of {', '.join(_DEPENDENCIES)} (got {dependencies!r})"
-            )
-        if not isinstance(functions, bool):
-            raise ValueError(f"'functions' must be True or False (got {functions!r})")
+        if not isinstance(dependencies, Parser):
+            check_choice("dependencies", dependencies, _DEPENDENCIES)
+        check_choice("functions", functions, (True, False))
         self.path, self.functions = Path(path), functions
         found = read_ptb(self.path, functions=functions)
         self._digest = files_digest([self.path])

@@ -15,7 +15,7 @@ from itertools import chain, count, islice
 from typing import TYPE_CHECKING
 from unicodedata import name
 
-from graphdep.io.limits import MAX_WORDS, check_whole
+from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
 
@@ -128,8 +128,7 @@ class WordLimit:
 
     def __post_init__(self) -> None:
         check_whole("max_words", self.max_words)
-        if not isinstance(self.truncate, bool):
-            raise ValueError(f"'truncate' must be True or False (got {self.truncate!r})")
+        check_choice("truncate", self.truncate, (True, False))
 
     def holds(self, text: str) -> bool:
         """Whether a text has no more words."""
@@ -137,24 +136,19 @@ class WordLimit:
 
     def check(self, text: str, place: str) -> None:
         """Raises :class:`ValueError` that begins with ``place`` if a text has more words and is not cut."""
-        if not self.truncate and not self.holds(text):
-            raise self._error(place)
+        self._check(self.truncate or self.holds(text), place)
 
     def text(self, text: str, place: str) -> str:
-        """A text that has no more words: as it is, or cut after the last one that is read.
-
-        Raises:
-            ValueError: As :meth:`check`.
+        """A text that has no more words: as it is, or cut after the last one that is read; else an error as
+        of :meth:`check`.
         """
         end = self._end(text)
-        if end is not None and not self.truncate:
-            raise self._error(place)
+        self._check(end is None or self.truncate, place)
         return text[:end]
 
     def tree(self, tree: Sentence, place: str) -> Sentence:
         """As :meth:`text`, of a parse, which may have more words than its text counts."""
-        if len(tree) > self.max_words and not self.truncate:
-            raise self._error(place)
+        self._check(len(tree) <= self.max_words or self.truncate, place)
         return truncate(tree, self.max_words)
 
     def _end(self, text: str) -> int | None:
@@ -164,11 +158,12 @@ class WordLimit:
         last_two = list(islice(_WORD.finditer(text), self.max_words - 1, self.max_words + 1))
         return last_two[0].end() if len(last_two) == 2 else None
 
-    def _error(self, place: str) -> ValueError:
-        return ValueError(
-            f"{place} has more than max_words={self.max_words} words: allow more, or read the first ones "
-            "with truncate"
-        )
+    def _check(self, right: bool, place: str) -> None:
+        if not right:
+            raise ValueError(
+                f"{place} has more than max_words={self.max_words} words: allow more, or read the first ones "
+                "with truncate"
+            )
 
 
 _MOST, _CHARACTERS = 1_000, 1_000
@@ -394,11 +389,12 @@ class Parser(ABC):
             Per text its sentences.
 
         Raises:
-            ValueError: If ``texts`` is not a sequence of strings.
+            TypeError: If ``texts`` is not a sequence of strings.
             ParserUnavailableError: If the parser cannot run at all.
         """
-        _check_texts(texts)
-        return [list(parsed.sentences) for parsed in self._run(list(texts))]
+        check_list("texts", texts)
+        texts = [_checked(number, text) for number, text in enumerate(texts)]
+        return [list(parsed.sentences) for parsed in self._run(texts)]
 
     def iter_parse(self, texts: Iterable[str], *, total: int | None = None) -> Iterator[list[Sentence]]:
         """:meth:`parse` for texts that do not fit into memory.
@@ -416,7 +412,7 @@ class Parser(ABC):
             Per text its sentences, in order.
 
         Raises:
-            ValueError: If one is not a string, when its turn comes.
+            TypeError: If one is not a string, when its turn comes.
             ParserUnavailableError: If the parser cannot run at all.
 
         Example:
@@ -428,7 +424,7 @@ class Parser(ABC):
             ['He', 'hums', '.']
         """
         if isinstance(texts, str):
-            raise ValueError(f"'texts' must be strings (got {_shown(texts)})")
+            raise TypeError(f"'texts' must be strings (got {shown(texts)})")
         return self._stream(texts, total)
 
     def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -559,36 +555,19 @@ def _fallback(item: Item, reason: str, flat: bool) -> Parsed:
     return Parsed(sentences, reason, final=False)
 
 
-def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str) or not isinstance(texts, Sequence):
-        raise ValueError(f"'texts' must be a sequence of strings (got {_shown(texts)})")
-    for number, text in enumerate(texts):
-        _checked(number, text)
-
-
 def _checked(number: int, text: str) -> str:
-    if not isinstance(text, str):
-        raise ValueError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+    check_string(f"texts[{number}]", text)
     return text
 
 
 def _check_words(words: Sequence[Sequence[str]]) -> None:
-    if isinstance(words, str) or not isinstance(words, Sequence):
-        raise ValueError(f"'words' must be a sequence of lists of words (got {_shown(words)})")
+    check_list("words", words)
     for number, sentence in enumerate(words):
-        if isinstance(sentence, str) or not isinstance(sentence, Sequence):
-            raise ValueError(f"'words[{number}]' must be a list of words (got {_shown(sentence)})")
-        if len(sentence) == 0:
-            raise ValueError(f"'words[{number}]' is empty: a sentence has at least one word")
+        check_list(f"words[{number}]", sentence)
         for position, word in enumerate(sentence):
-            if not isinstance(word, str) or not word:
-                place = f"'words[{number}][{position}]'"
-                raise ValueError(f"{place} must be a word of at least one character (got {_shown(word)})")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+            check_string(f"words[{number}][{position}]", word)
+        if not sentence or not all(sentence):
+            raise ValueError(f"'words[{number}]' is empty, or has an empty word (got {shown(sentence)})")
 
 
 class AroundParser(Parser):

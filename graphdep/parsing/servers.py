@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words, chain_sentence, column
 from graphdep.parsing.stanza import text_pieces
-from graphdep.sentence.clear import clear_to_ud, is_clear
+from graphdep.sentence.clear import CLEAR, clear_to_ud, is_clear
 from graphdep.sentence.exchange import tree_columns, word_columns
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row
@@ -54,10 +55,8 @@ class SpacyParser(Parser):
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
-        if max_words is not None and max_words < 1:
-            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
-        if clear not in ("convert", "keep"):
-            raise ValueError(f"'clear' must be 'convert' or 'keep' (got {clear!r})")
+        check_least("max_words", max_words, 1)
+        check_choice("clear", clear, CLEAR)
         self.model, self.max_words, self.clear = model, max_words, clear
         self._spacy = _import_spacy()
         self._nlp = self._load()
@@ -259,8 +258,7 @@ class CoreNLPParser(Parser):
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
-        if representation not in _REPRESENTATIONS:
-            raise ValueError(f"'representation' must be one of {_REPRESENTATIONS} (got {representation!r})")
+        check_choice("representation", representation, _REPRESENTATIONS)
         self.endpoint = (endpoint or os.environ.get("CORENLP_ENDPOINT") or _DEFAULT_ENDPOINT).rstrip("/")
         self.representation, self.timeout = representation, _seconds(timeout)
         self.gives_graphs = representation != "basic"
@@ -297,12 +295,11 @@ class CoreNLPParser(Parser):
         return Parsed([given], failure)
 
     def _request(self, text: str, properties: dict[str, str]) -> list[tuple[Sentence, str | None]]:
-        answer = self._annotate(text, properties, "json")
-        if not isinstance(answer, dict) or not isinstance(answer.get("sentences"), list):
-            raise self._stranger()
-        sentences = answer["sentences"]
-        if not all(isinstance(sentence, dict) and sentence.get("tokens") for sentence in sentences):
-            raise self._stranger()
+        match self._annotate(text, properties, "json"):
+            case {"sentences": list(sentences)} if all(_has_tokens(sentence) for sentence in sentences):
+                pass
+            case _:
+                raise self._stranger()
         results = [_sentence(sentence) for sentence in sentences]
         if self.representation == "basic":
             return results
@@ -374,6 +371,10 @@ class CoreNLPParser(Parser):
             annotators=_ANNOTATORS,
             be_quiet=True,
         )
+
+
+def _has_tokens(sentence: Any) -> bool:
+    return isinstance(sentence, dict) and bool(sentence.get("tokens"))
 
 
 def _seconds(timeout: float | None) -> float:

@@ -16,7 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.io.files import atomic_path
+from graphdep.io.files import atomic_path, file_digest
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import (
     Parsed,
     Parser,
@@ -37,23 +38,19 @@ def files_digest(paths: Iterable[str | os.PathLike[str]]) -> str:
     """
     digest = hashlib.sha256()
     for path in paths:
-        digest.update(file_digest(path))
+        digest.update(bytes.fromhex(_known_digest(path)))
     return digest.hexdigest()[:12]
 
 
-def file_digest(path: str | os.PathLike[str]) -> bytes:
+def _known_digest(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file, which is read again only if its size or its time stamp changed."""
     stat = os.stat(path)
-    return _file_digest(os.fspath(path), stat.st_size, stat.st_mtime_ns)
+    return _digest_at(os.fspath(path), stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
-def _file_digest(path: str, size: int, mtime_ns: int) -> bytes:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.digest()
+def _digest_at(path: str, size: int, mtime_ns: int) -> str:
+    return file_digest(path)
 
 
 CHECKSUMS = "SHA256SUMS"
@@ -62,7 +59,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *](\S+)")
 
 def write_checksums(folder: Path, names: Iterable[str]) -> None:
     """Writes ``SHA256SUMS``, as the command sha256sum does, of these files of a folder."""
-    lines = [f"{file_digest(folder / name).hex()}  {name}\n" for name in sorted(names)]
+    lines = [f"{_known_digest(folder / name)}  {name}\n" for name in sorted(names)]
     with atomic_path(folder / CHECKSUMS) as path:
         path.write_text("".join(lines), encoding="utf-8")
 
@@ -78,13 +75,10 @@ def check_checksums(files: Iterable[Path]) -> None:
         known = _read(path.parent / CHECKSUMS)
         if known is None:
             continue
-        if path.name not in known:
-            raise ParserUnavailableError(f"{path.parent / CHECKSUMS} has no line of {path.name}")
-        if known[path.name] != file_digest(path).hex():
-            raise ParserUnavailableError(
-                f"{path} is not the file of which {CHECKSUMS} beside it was written: it is damaged, or was "
-                "changed"
-            )
+        if known.get(path.name) != _known_digest(path):
+            other = "is not the file of which it was written: it is damaged, or was changed"
+            why = other if path.name in known else "has no line in it"
+            raise ParserUnavailableError(f"{path} {why} ({CHECKSUMS} beside it)")
 
 
 def _read(path: Path) -> dict[str, str] | None:
@@ -288,8 +282,7 @@ class StanzaEngine:
         constituents: bool = False,
         join_cut_words: bool = False,
     ) -> None:
-        if max_words < 1:
-            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+        check_least("max_words", max_words, 1)
         self._load, self.max_words, self.constituents = load, max_words, constituents
         self.join_cut_words = join_cut_words
 

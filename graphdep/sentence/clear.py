@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphdep.io.limits import check_choice
+
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
@@ -347,6 +349,7 @@ STEPS: tuple[Callable[[ClearTree], None], ...] = (
 
 
 logger = logging.getLogger("graphdep.sentence")
+CLEAR = ("convert", "keep")
 
 CLEAR_TO_UD: Mapping[str, str] = MappingProxyType(
     {
@@ -496,8 +499,7 @@ def converted(sentences: list[Sentence], clear: str, labels: frozenset[str] = fr
     Raises:
         ValueError: If ``clear`` is unknown.
     """
-    if clear not in ("convert", "keep"):
-        raise ValueError(f"'clear' must be 'convert' or 'keep' (got {clear!r})")
+    check_choice("clear", clear, CLEAR)
     own = [label for sentence in sentences for label in sentence.deprel]
     if clear == "keep" or not is_clear([*labels, *own]):
         return sentences

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphdep.io.files import LineError
 from graphdep.sentence.ptb import PtbError, comment_ptb, read_brackets
 from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Constituent, Row, check_tree, parse_deps
 
@@ -15,23 +16,12 @@ if TYPE_CHECKING:
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORD = re.compile(r"[1-9][0-9]{0,8}")
+_HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
 _CONSTITUENCY = re.compile(r"#\s*constituency\s*=\s*(?=\()(.*)")  # as stanza has it
 
 
-class ConlluError(ValueError):
-    """A line that is not CoNLL-U, or a sentence that is not a tree.
-
-    Args:
-        message: What is wrong.
-        path: The file.
-        line: Line number, from 1.
-        value: The offending value.
-    """
-
-    def __init__(self, message: str, path: str, line: int, value: str = "") -> None:
-        shown = value if len(value) <= 80 else value[:77] + "..."
-        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
-        self.path, self.line, self.value = path, line, value
+class ConlluError(LineError):
+    """A line that is not CoNLL-U, or a sentence that is not a tree."""
 
 
 def format_conllu(sentence: Sentence) -> str:
@@ -126,23 +116,22 @@ class _Block:
     def add(self, number: int, line: str) -> None:
         self.first_line = self.first_line or number
         if line.startswith("#"):
-            if self.line_of or "\r" in line:
-                raise self._error("a comment inside a sentence, or with a line break in it", number, line)
+            alone = not self.line_of and "\r" not in line
+            self._check(alone, "a comment inside a sentence, or with a line break in it", number, line)
             if match := _CONSTITUENCY.fullmatch(line):
-                if self.constituency is not None:
-                    raise self._error("a second tree of constituents", number, line)
+                self._check(self.constituency is None, "a second tree of constituents", number, line)
                 self.constituency = number, match[1]
             else:
                 self.comments.append(line)
             return
         row = tuple(line.split("\t"))
-        if len(row) != len(COLUMNS):
-            raise self._error(f"{len(row)} tab-separated columns instead of {len(COLUMNS)}", number, line)
-        for name, value in zip(COLUMNS, row):
-            if not value or "\r" in value:
-                raise self._error(f"column {name.upper()} is empty or holds a line break", number, line)
-        if row[0] in self.line_of:
-            raise self._error(f"duplicate id, first on line {self.line_of[row[0]]}", number, row[0])
+        count = len(row)
+        self._check(count == len(COLUMNS), f"{count} tab-separated columns instead of 10", number, line)
+        if "" in row or "\r" in line:
+            name = next(name for name, value in zip(COLUMNS, row) if not value or "\r" in value)
+            self._check(False, f"column {name.upper()} is empty or holds a line break", number, line)
+        first = self.line_of.get(row[0])
+        self._check(first is None, f"duplicate id, first on line {first}", number, row[0])
         self._add_row(number, row)
         self.line_of[row[0]] = number
 
@@ -151,27 +140,25 @@ class _Block:
             self._add_word(number, row)
         elif match := RANGE_ID.fullmatch(row[0]):
             first, last = map(int, match.groups())
-            if first != len(self.words) + 1 or last <= first or first <= self._range_end():
-                raise self._error(
-                    "a multiword range must stand before its first word, not overlap", number, row[0]
-                )
+            fits = self._range_end() < first == len(self.words) + 1 and first < last
+            message = "a multiword range must stand before its first word, not overlap"
+            self._check(fits, message, number, row[0])
             self.multiword.append(row)
-        elif match := EMPTY_ID.fullmatch(row[0]):
-            if int(match[1]) != len(self.words) or int(match[2]) != self._empty_here() + 1:
-                raise self._error(f"an empty node out of order after word {len(self.words)}", number, row[0])
-            self.empty.append(row)
         else:
-            raise self._error(
-                "an id must be a word (3), a range (3-4) or an empty node (3.1)", number, row[0]
-            )
+            match = EMPTY_ID.fullmatch(row[0])
+            message = "an id must be a word (3), a range (3-4) or an empty node (3.1)"
+            self._check(match, message, number, row[0])
+            follows = match and int(match[1]) == len(self.words) and int(match[2]) == self._empty_here() + 1
+            message = f"an empty node out of order after word {len(self.words)}"
+            self._check(follows, message, number, row[0])
+            self.empty.append(row)
 
     def _add_word(self, number: int, row: Row) -> None:
-        if int(row[0]) != len(self.words) + 1:
-            raise self._error(f"word id out of order, expected {len(self.words) + 1}", number, row[0])
-        if self.max_words is not None and len(self.words) >= self.max_words:
-            raise self._error(f"sentence of more than max_words={self.max_words} words", number, row[0])
-        if not re.fullmatch(r"0|[1-9][0-9]{0,8}", row[6]):
-            raise self._error("HEAD must be a word id or 0", number, row[6])
+        this, most = len(self.words) + 1, self.max_words
+        self._check(int(row[0]) == this, f"word id out of order, expected {this}", number, row[0])
+        short = most is None or this <= most
+        self._check(short, f"sentence of more than max_words={most} words", number, row[0])
+        self._check(_HEAD.fullmatch(row[6]), "HEAD must be a word id or 0", number, row[6])
         self.words.append(row)
 
     def _range_end(self) -> int:
@@ -182,13 +169,11 @@ class _Block:
         return int(number) if int(word) == len(self.words) else 0
 
     def columns(self) -> dict[str, Any]:
-        if not self.words:
-            raise self._error("comments or empty nodes without a word", self.first_line)
-        if self._range_end() > len(self.words):
-            row = self.multiword[-1]
-            raise self._error(
-                f"range ends after the last word {len(self.words)}", self.line_of[row[0]], row[0]
-            )
+        self._check(self.words, "comments or empty nodes without a word", self.first_line)
+        if self.multiword:
+            number, size = self.multiword[-1][0], len(self.words)
+            message = f"range ends after the last word {size}"
+            self._check(self._range_end() <= size, message, self.line_of[number], number)
         head = [int(row[6]) for row in self.words]
         self._check_heads(head)
         column = {name: self._column(i) for i, name in enumerate(COLUMNS) if i in (2, 3, 4, 5, 9)}
@@ -212,11 +197,12 @@ class _Block:
         try:
             trees = [*read_brackets([self.constituency], self.path, functions=True, traces=True)]
         except PtbError as error:
-            raise self._error(f"constituency: {error.message}", number, error.value or text) from None
-        if len(trees) != 1 or len(trees[0].form) != len(self.words):
-            sizes = " and ".join(str(len(tree.form)) for tree in trees)
-            message = f"constituency: not one tree of {len(self.words)} words but of {sizes}"
-            raise self._error(message, number, text)
+            message = f"constituency: {error.message}"
+            raise ConlluError(message, self.path, number, error.value or text) from None
+        sizes = [len(tree.form) for tree in trees]
+        found = " and ".join(map(str, sizes))
+        message = f"constituency: not one tree of {len(self.words)} words but of {found}"
+        self._check(sizes == [len(self.words)], message, number, text)
         return trees[0].constituents
 
     def _column(self, i: int) -> list[str] | None:
@@ -229,7 +215,8 @@ class _Block:
         except ValueError as error:
             number = re.search(r"[0-9]+", str(error))  # the message names the first word at fault
             word = number[0] if number and "no root" not in str(error) else "1"
-            raise self._error(str(error), self.line_of[word], self.words[int(word) - 1][6]) from None
+            value = self.words[int(word) - 1][6]
+            raise ConlluError(str(error), self.path, self.line_of[word], value) from None
 
     def _deps(self) -> list[list[tuple[str, str]]] | None:
         known = {"0", *self.line_of} - {row[0] for row in self.multiword}
@@ -241,10 +228,10 @@ class _Block:
     def _parse_deps(self, row: Row, known: set[str]) -> list[tuple[str, str]]:
         deps = parse_deps(row[8])
         for head, label in deps:
-            if head not in known or not label:
-                message = "DEPS must be head:label pairs with existing heads"
-                raise self._error(message, self.line_of[row[0]], f"{head}:{label}")
+            message = "DEPS must be head:label pairs with existing heads"
+            self._check(head in known and label, message, self.line_of[row[0]], f"{head}:{label}")
         return deps
 
-    def _error(self, message: str, line: int, value: str = "") -> ConlluError:
-        return ConlluError(message, self.path, line, value)
+    def _check(self, right: object, message: str, line: int, value: str = "") -> None:
+        if not right:
+            raise ConlluError(message, self.path, line, value)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from graphdep.io.limits import check_choice, shown
 from graphdep.sentence.conllu import sentence_columns
-from graphdep.sentence.tree import Found, is_from, parse_deps, shown
+from graphdep.sentence.tree import Found, is_from, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -29,15 +30,9 @@ _NAMES = (
 
 
 def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ()) -> list[str]:
-    """The lines of a sentence; words without an ``id`` are counted.
-
-    Raises:
-        ValueError: If a word is no mapping.
-    """
+    """The lines of a sentence; words without an ``id`` are counted."""
     lines = [*comments]
     for number, word in enumerate(words, start=1):
-        if not isinstance(word, Mapping):
-            raise ValueError(f"word {number} is no mapping (got {word!r:.60})")
         values = [next((word[name] for name in names if name in word), None) for names in _NAMES]
         values[0] = _id(values[0] if values[0] is not None else number)
         lines.append("\t".join(_text(value) for value in values))
@@ -88,15 +83,22 @@ def read_token_lists(parsed: Any, *, multiroot: bool) -> Found:
     found = [parsed] if single else list(parsed) if _may_hold_some(parsed) else [parsed]
     columns: list[dict[str, Any]] = []
     for number, tokens in enumerate(found):
-        if not is_token_list(tokens):
-            raise TypeError(
-                f"from_conllu takes a TokenList of the package conllu, or several (got {shown(tokens)}); "
-                "text is for graphdep.io.parse_conllu, a file for graphdep.io.read_conllu"
-            )
+        _check_kind(is_token_list(tokens), _CONLLU_TAKES, tokens)
         comments = (f"# {key}" + ("" if value is None else f" = {value}") for key, value in _metadata(tokens))
         lines = enumerate(word_lines(tokens, comments), start=1)
         columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
     return Found(columns, single)
+
+
+_CONLLU_TAKES = (
+    "from_conllu takes a TokenList of the package conllu, or several (text is for "
+    "graphdep.io.parse_conllu, a file for graphdep.io.read_conllu)"
+)
+
+
+def _check_kind(right: bool, takes: str, value: object) -> None:
+    if not right:
+        raise TypeError(f"{takes} (got {shown(value)})")
 
 
 def is_token_list(parsed: object) -> bool:
@@ -138,17 +140,16 @@ def read_dicts(parsed: Any, *, multiroot: bool) -> Found:
     """
     single = isinstance(parsed, Mapping) or is_words(parsed)
     sentences = [parsed] if single else parsed
-    if not isinstance(sentences, Sequence) or isinstance(sentences, str | bytes):
-        raise TypeError(f"{_DICT_TAKES} (got {shown(parsed)})")
+    several = isinstance(sentences, Sequence) and not isinstance(sentences, str | bytes)
+    _check_kind(several, _DICT_TAKES, parsed)
     columns: list[dict[str, Any]] = []
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, Mapping):
             columns.append(_columns(sentence, multiroot))
-        elif is_words(sentence):
+        else:
+            _check_kind(is_words(sentence), _DICT_TAKES, sentence)
             lines = enumerate(without_lost_arcs(word_lines(sentence)), start=1)
             columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
-        else:
-            raise TypeError(f"{_DICT_TAKES} (got {shown(sentence)})")
     return Found(columns, single)
 
 
@@ -172,8 +173,10 @@ def _columns(sentence: Mapping[str, Any], multiroot: bool) -> dict[str, Any]:
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
-    columns: dict[str, Any] = {name: _texts(name, values) for name, values in found.items()}
-    columns["head"] = [_whole(word, value) for word, value in enumerate(found["head"], start=1)]
+    columns: dict[str, Any] = {n: _texts(n, values) for n, values in found.items() if n != "head"}
+    columns["head"] = [
+        _whole(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
+    ]
     if sentence.get("deps"):
         columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
     if sentence.get("constituents") is not None:
@@ -189,21 +192,15 @@ def _columns(sentence: Mapping[str, Any], multiroot: bool) -> dict[str, Any]:
 
 def _rows(name: str, values: Any) -> list[Any]:
     """A list that may be missing."""
-    if values is None:
-        return []
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str) or not isinstance(values, Iterable | None):
         raise ValueError(f"{name!r} must be a list (got {shown(values)})")
-    return [*values]
+    return [] if values is None else [*values]
 
 
 def _texts(name: str, values: Any) -> list[str] | None:
     if values is None:
         return None
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{name!r} must be a list with a value for each word (got {shown(values)})")
-    if name == "head":
-        return None
-    texts = ["_" if value is None or value == "" else value for value in values]
+    texts = ["_" if value is None or value == "" else value for value in _rows(name, values)]
     for word, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise ValueError(f"word {word}: {name!r} must be text (got {shown(text)})")
@@ -244,8 +241,7 @@ def read_spacy(parsed: Any) -> Found:
         TypeError: If it is neither.
         ValueError: If it is not parsed, or the ``Span`` is not one tree.
     """
-    if not is_spacy(parsed):
-        raise TypeError(f"from_spacy takes a Doc or a Span of spaCy (got {shown(parsed)})")
+    _check_kind(is_spacy(parsed), "from_spacy takes a Doc or a Span of spaCy", parsed)
     single = is_from(parsed, "spacy.tokens", "Span")
     doc = parsed.doc if single else parsed
     if len(doc) and not doc.has_annotation("DEP"):
@@ -318,9 +314,7 @@ def _check_tree(span: Any) -> None:
     """A Span may be a sentence or a part that hangs together."""
     words = [token for token in span if not token.is_space]
     tops = [t.text for t in span if t.head.i == t.i or not span.start <= t.head.i < span.end]
-    if not words:
-        raise ValueError("the Span has no word")
-    if len(tops) > 1:
+    if not words or len(tops) > 1:
         raise ValueError(
             f"the Span {span.text[:60]!r} is not one tree: {', '.join(map(repr, tops[:5]))} hang from "
             "nothing in it (a sentence is one of doc.sents)"
@@ -344,8 +338,7 @@ def read_stanza(parsed: Any, *, multiroot: bool) -> Found:
         TypeError: If it is neither.
         ValueError: If it is not parsed, or no tree.
     """
-    if not is_stanza(parsed):
-        raise TypeError(f"from_stanza takes a Document or a Sentence of stanza (got {shown(parsed)})")
+    _check_kind(is_stanza(parsed), "from_stanza takes a Document or a Sentence of stanza", parsed)
     single = is_from(parsed, "stanza", "Sentence")
     columns: list[dict[str, Any]] = []
     for number, sentence in enumerate([parsed] if single else parsed.sentences):
@@ -370,8 +363,7 @@ def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
         ImportError: If networkx is not installed.
         ValueError: If ``arcs`` is unknown, or there is no enhanced graph.
     """
-    if arcs not in ("basic", "enhanced"):
-        raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
+    check_choice("arcs", arcs, ("basic", "enhanced"))
     if arcs == "enhanced" and sentence.deps is None:
         raise ValueError("the sentence has no enhanced graph: 'deps' is None")
     try:

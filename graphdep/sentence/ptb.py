@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from graphdep.io.files import LineError
 from graphdep.sentence.tree import LABEL, Constituent, parts
 
 if TYPE_CHECKING:
@@ -24,20 +25,8 @@ _BRACKETS = re.compile("|".join(_ESCAPED))
 _SPACE = re.compile(r"\s")
 
 
-class PtbError(ValueError):
-    """Brackets that are no tree, or not that of a sentence.
-
-    Args:
-        message: What is wrong.
-        path: The file.
-        line: Line number, from 1.
-        value: The offending value.
-    """
-
-    def __init__(self, message: str, path: str, line: int, value: str = "") -> None:
-        shown = value if len(value) <= 80 else value[:77] + "..."
-        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
-        self.message, self.path, self.line, self.value = message, path, line, value
+class PtbError(LineError):
+    """Brackets that are no tree, or not that of a sentence."""
 
 
 class Bracketed(NamedTuple):
@@ -68,10 +57,10 @@ def format_ptb(sentence: Sentence) -> str:
             as a trace (``-NONE-``).
     """
     for word, (form, tag) in enumerate(zip(sentence.form, sentence.xpos or sentence.form), start=1):
-        if _SPACE.search(form + tag):
-            raise ValueError(f"word {word} cannot be written as brackets: white space in {form!r} or {tag!r}")
-        if sentence.xpos and tag == _TRACE:
-            raise ValueError(f"word {word} cannot be written as brackets: its tag {tag!r} is that of a trace")
+        space, trace = _SPACE.search(form + tag), sentence.xpos and tag == _TRACE
+        if space or trace:
+            why = f"white space in {form!r} or {tag!r}" if space else f"its tag {tag!r} is that of a trace"
+            raise ValueError(f"word {word} cannot be written as brackets: {why}")
     return _format(sentence)
 
 
@@ -170,51 +159,53 @@ class _Tree:
     def take(self, part: str, line: int) -> None:
         if part == "(":
             self._begin(line)
-        elif not self.open:
-            what = "a bracket is closed that was not opened" if part == ")" else "a word outside of brackets"
-            raise PtbError(what, self.path, line, part)
-        elif part == ")":
+            return
+        what = "a bracket is closed that was not opened" if part == ")" else "a word outside of brackets"
+        self._check(self.open, what, line, part)
+        if part == ")":
             self._end(line)
         elif self.open[-1].label is None and not self.open[-1].taken:
             self.open[-1].label = part
-        elif self.open[-1].word is None and not self.open[-1].taken:
-            self.open[-1].word = part
         else:
-            raise PtbError("a word without a bracket and a tag of its own", self.path, line, part)
+            alone = self.open[-1].word is None and not self.open[-1].taken
+            self._check(alone, "a word without a bracket and a tag of its own", line, part)
+            self.open[-1].word = part
 
     def _begin(self, line: int) -> None:
         self.line = self.line or line
         if self.open:
             above = self.open[-1]
-            if above.word is not None:
-                raise PtbError("a bracket after a word without one", self.path, line, above.word)
-            if above.label is None and len(self.open) > 1:
-                raise PtbError("a bracket without a label", self.path, line)
+            self._check(above.word is None, "a bracket after a word without one", line, above.word or "")
+            named = above.label is not None or len(self.open) == 1
+            self._check(named, "a bracket without a label", line)
             above.taken += 1
         self.open.append(_Open(line, len(self.found), len(self.form)))
         self.found.append(None)
 
     def _end(self, line: int) -> None:
         bracket = self.open.pop()
-        if bracket.label is None and not (bracket.taken and not self.open):
-            raise PtbError("a bracket without a label", self.path, line)
+        self.done = not self.open
+        outermost = bracket.taken and self.done
+        self._check(bracket.label is not None or outermost, "a bracket without a label", line)
         label = bracket.label or ""
         if bracket.word is not None:
             if self.traces or label != _TRACE:
                 self.form.append(_BRACKETS.sub(lambda name: _ESCAPED[name[0]], bracket.word))
                 self.tag.append(label)
-        elif not bracket.taken:
-            raise PtbError("a constituent without words", self.path, line, label)
-        elif bracket.start < len(self.form) and (self.open or label not in _ROOTS):
-            if not LABEL.fullmatch(label):  # white space that separates nothing, such as a no-break space
-                raise PtbError("a label with white space", self.path, line, label)
+            return
+        self._check(bracket.taken, "a constituent without words", line, label)
+        if bracket.start < len(self.form) and (self.open or label not in _ROOTS):
+            # White space that separates nothing, such as a no-break space.
+            self._check(LABEL.fullmatch(label), "a label with white space", line, label)
             self.found[bracket.number] = (self._cut(label), bracket.start, len(self.form))
-        self.done = not self.open
+
+    def _check(self, right: object, message: str, line: int, value: str = "") -> None:
+        if not right:
+            raise PtbError(message, self.path, line, value)
 
     def _cut(self, label: str) -> str:
         return label if self.functions else re.split("[-=|]", label, maxsplit=1)[0] or label
 
     def bracketed(self) -> Bracketed:
-        if not self.form:
-            raise PtbError("a tree without words", self.path, self.line)
+        self._check(self.form, "a tree without words", self.line)
         return Bracketed(self.form, self.tag, [c for c in self.found if c is not None], self.line)

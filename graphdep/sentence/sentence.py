@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
+from graphdep.io.limits import check_choice, check_least, check_length, shown
 from graphdep.sentence.exchange import is_spacy, is_stanza, is_token_list, is_words
 from graphdep.sentence.tree import (
     EMPTY_ID,
@@ -24,7 +25,6 @@ from graphdep.sentence.tree import (
     parse_deps,
     parts,
     shifted,
-    shown,
 )
 
 
@@ -342,8 +342,8 @@ class Sentence:
             raise ValueError("'form' is empty: a sentence has at least one word")
         for name in ("head", "deprel", "lemma", "upos", "xpos", "feats", "misc", "deps"):
             column = getattr(self, name)
-            if column is not None and len(column) != len(self.form):
-                raise ValueError(f"'{name}' has {len(column)} entries for {len(self.form)} words")
+            if column is not None:
+                check_length(name, column, len(self.form), "words")
         for number, (form, deprel) in enumerate(zip(self.form, self.deprel), start=1):
             if not form or not deprel:
                 raise ValueError(
@@ -419,8 +419,7 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
 
 def check_roots(roots: str) -> None:
     """Raises :class:`ValueError` if no roots are called so."""
-    if roots not in ROOTS:
-        raise ValueError(f"'roots' must be 'first' or 'all' (got {roots!r})")
+    check_choice("roots", roots, ROOTS)
 
 
 class _Joined:
@@ -478,6 +477,7 @@ def _column(sentences: Sequence[Sentence], name: str) -> list[str] | None:
 
 
 T = TypeVar("T")
+SIDES = ("right", "left")
 
 
 def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentence:
@@ -499,9 +499,8 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
     Raises:
         ValueError: If :obj:`max_words` is less than 1 or :obj:`side` is unknown.
     """
-    check_side(side)
-    if max_words < 1:
-        raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+    check_choice("side", side, SIDES)
+    check_least("max_words", max_words, 1)
     if len(sentence) <= max_words:
         return sentence
     start = 0 if side == "right" else len(sentence) - max_words
@@ -561,12 +560,6 @@ def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, int |
     root = int(roots[0] if roots.size else orphan.argmax())
     moved[orphan] = root
     return moved, None if roots.size else root
-
-
-def check_side(side: str) -> None:
-    """Raises :class:`ValueError` unless ``side`` is ``"right"`` or ``"left"``."""
-    if side not in ("right", "left"):
-        raise ValueError(f"'side' must be 'right' or 'left' (got {side!r})")
 
 
 def _cut_columns(sentence: Sentence, kept: slice) -> tuple[list[int], list[str]]:
@@ -646,10 +639,15 @@ def constituent_heads(sentence: Sentence) -> list[int]:
         >>> constituent_heads(Sentence(*tree, constituents=phrases))
         [2, 1, 2]
     """
-    if sentence.constituents is None:
-        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents")
     depth = sentence.depth
-    return [min(range(start, end), key=depth.__getitem__) for _, start, end in sentence.constituents]
+    return [min(range(start, end), key=depth.__getitem__) for _, start, end in known_constituents(sentence)]
+
+
+def known_constituents(sentence: Sentence, advice: str = "") -> list[Constituent]:
+    """The constituents of a sentence; raises :class:`ValueError` if nobody knows them."""
+    if sentence.constituents is None:
+        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents{advice}")
+    return sentence.constituents
 
 
 def part_heads(
@@ -706,13 +704,9 @@ def binarize(sentence: Sentence, rule: str = "left", *, unary: str = "collapse")
         >>> binarize(sentence)
         [('NP', 0, 3), ('@NP', 0, 2)]
     """
-    if rule not in RULES:
-        raise ValueError(f"'rule' must be one of {RULES} (got {rule!r})")
-    if unary not in UNARY:
-        raise ValueError(f"'unary' must be one of {UNARY} (got {unary!r})")
-    if sentence.constituents is None:
-        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents to binarize")
-    whole = _one_tree(sentence.constituents, len(sentence))
+    check_choice("rule", rule, RULES)
+    check_choice("unary", unary, UNARY)
+    whole = _one_tree(known_constituents(sentence), len(sentence))
     if unary == "collapse":
         whole = [c for number, c in enumerate(whole) if not number or c[1:] != whole[number - 1][1:]]
     inside, _ = parts(whole, len(sentence))
@@ -766,38 +760,30 @@ def as_sentences(parsed: Any, name: str = "sentences") -> list[Sentence]:
         >>> [sentence.text for sentence in as_sentences(she_sings)]
         ['She sings']
     """
-    found = _one(parsed)
-    if found is not None:
-        return found
-    if isinstance(parsed, str | bytes) or not isinstance(parsed, Iterable):
-        raise _error(name, parsed)
-    sentences: list[Sentence] = []
-    for number, each in enumerate(parsed):
-        found = _one(each)
-        if found is None:
-            raise _error(f"{name}[{number}]", each)
-        sentences += found
-    return sentences
+    several = isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | Sentence)
+    if not several or _reader(parsed) is not None:
+        return _one(parsed, name)
+    return [made for number, each in enumerate(parsed) for made in _one(each, f"{name}[{number}]")]
 
 
-def _one(parsed: Any) -> list[Sentence] | None:
-    """The sentences of one parse; None if it is none."""
+def _reader(parsed: Any) -> Callable[[Any], Sentence | list[Sentence]] | None:
+    """What reads one parse; None if it is none."""
+    if is_spacy(parsed):
+        return Sentence.from_spacy
+    if is_stanza(parsed):
+        return Sentence.from_stanza
+    if is_token_list(parsed):
+        return Sentence.from_conllu
+    return Sentence.from_dict if isinstance(parsed, Mapping) or is_words(parsed) else None
+
+
+def _one(parsed: Any, name: str) -> list[Sentence]:
     if isinstance(parsed, Sentence):
         return [parsed]
-    if is_spacy(parsed):
-        made = Sentence.from_spacy(parsed)
-    elif is_stanza(parsed):
-        made = Sentence.from_stanza(parsed)
-    elif is_token_list(parsed):
-        made = Sentence.from_conllu(parsed)
-    elif isinstance(parsed, Mapping) or is_words(parsed):
-        made = Sentence.from_dict(parsed)
-    else:
-        return None
+    read = _reader(parsed)
+    if read is None:
+        text = isinstance(parsed, str | bytes)
+        first = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])"
+        raise TypeError(f"'{name}' takes {_TAKES} (got {shown(parsed)}){first if text else ''}")
+    made = read(parsed)
     return [made] if isinstance(made, Sentence) else made
-
-
-def _error(name: str, value: object) -> TypeError:
-    text = isinstance(value, str | bytes)
-    advice = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])" if text else ""
-    return TypeError(f"'{name}' takes {_TAKES} (got {shown(value)}){advice}")

@@ -38,25 +38,25 @@ def moved_copy(misc: str, number: Callable[[str], str | None]) -> str:
 
 def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
     """Raises :class:`ValueError` unless ``head`` (1-based, 0 = root) is a tree. O(words), no recursion."""
-    roots = []
+    wrong = _bad_head(head) or _cycle(head)
+    roots = [word for word, governor in enumerate(head, start=1) if governor == 0]
+    # A graph without root has a cycle, so what is left to check is that there is just one.
+    if not wrong and len(roots) > 1 and not multiroot:
+        wrong = f"words {roots[:10]} all have head 0: more than one root (allow it with multiroot=True)"
+    if wrong:
+        raise ValueError(wrong)
+
+
+def _bad_head(head: Sequence[int]) -> str | None:
     for word, governor in enumerate(head, start=1):
         if isinstance(governor, bool) or not isinstance(governor, int):
-            raise ValueError(f"word {word}: head must be an integer (got {governor!r})")
+            return f"word {word}: head must be an integer (got {governor!r})"
         if not 0 <= governor <= len(head):
-            raise ValueError(f"word {word}: head {governor} is out of range 0..{len(head)}")
-        if governor == 0:
-            roots.append(word)
-    _check_cycle(head)
-    # A graph without root has a cycle, so what is left to check is that there is just one.
-    if len(roots) > 1 and not multiroot:
-        raise ValueError(
-            f"words {roots[:10]} all have head 0: more than one root (allow it with multiroot=True)"
-        )
+            return f"word {word}: head {governor} is out of range 0..{len(head)}"
+    return "no root: no word has head 0" if head and 0 not in head else None
 
 
-def _check_cycle(head: Sequence[int]) -> None:
-    if head and 0 not in head:
-        raise ValueError("no root: no word has head 0")
+def _cycle(head: Sequence[int]) -> str | None:
     safe = [True] + [False] * len(head)
     for start in range(1, len(head) + 1):
         path: list[int] = []
@@ -65,14 +65,13 @@ def _check_cycle(head: Sequence[int]) -> None:
         while not safe[word]:
             if word in on_path:
                 cycle = path[path.index(word) :]
-                raise ValueError(
-                    f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
-                )
+                return f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
             path.append(word)
             on_path.add(word)
             word = head[word - 1]
         for visited in path:
             safe[visited] = True
+    return None
 
 
 # Label, first word and the word after the last one, counted from 0.
@@ -97,40 +96,33 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
     above: list[Constituent] = []
     last = 0
     for number, constituent in enumerate(constituents):
-        label, start, end = _checked(number, constituent, words)
-        while above and above[-1][2] <= start:
-            above.pop()
-        shown = f"constituent {label!r} ({start}, {end})"
-        if start < last or (above and start == above[-1][1] and end > above[-1][2]):
-            raise ValueError(
-                f"{shown} is not in preorder: it stands after {_shown(constituents[number - 1])}"
-            )
-        if above and end > above[-1][2]:
-            raise ValueError(f"{shown} crosses {_shown(above[-1])}")
-        above.append((label, start, end))
-        last = start
+        wrong = _bad_constituent(number, constituent, words)
+        if not wrong:
+            label, start, end = constituent
+            while above and above[-1][2] <= start:
+                above.pop()
+            if start < last or (above and start == above[-1][1] and end > above[-1][2]):
+                before = "{!r} ({}, {})".format(*constituents[number - 1])
+                wrong = f"constituent {label!r} ({start}, {end}) is not in preorder: it stands after {before}"
+            elif above and end > above[-1][2]:
+                wrong = "constituent {!r} ({}, {}) crosses {!r} ({}, {})".format(*constituent, *above[-1])
+            above.append(constituent)
+            last = start
+        if wrong:
+            raise ValueError(wrong)
 
 
-def _checked(number: int, constituent: Constituent, words: int) -> Constituent:
+def _bad_constituent(number: int, constituent: Constituent, words: int) -> str | None:
     if not isinstance(constituent, tuple) or len(constituent) != 3:
-        raise ValueError(
-            f"constituent {number} must be a tuple (label, start, end) (got {constituent!r:.80})"
-        )
+        return f"constituent {number} must be a tuple (label, start, end) (got {constituent!r:.80})"
     label, start, end = constituent
     if not isinstance(label, str) or not LABEL.fullmatch(label):
-        raise ValueError(
-            f"constituent {number} must have a label without white space and brackets (got {label!r:.80})"
-        )
+        return f"constituent {number} must have a label without white space and brackets (got {label!r:.80})"
     if any(isinstance(place, bool) or not isinstance(place, int) for place in (start, end)):
-        raise ValueError(f"constituent {label!r} ({start!r}, {end!r}): start and end must be whole numbers")
+        return f"constituent {label!r} ({start!r}, {end!r}): start and end must be whole numbers"
     if not 0 <= start < end <= words:
-        raise ValueError(f"constituent {label!r} ({start}, {end}) is empty or out of range 0..{words}")
-    return label, start, end
-
-
-def _shown(constituent: Constituent) -> str:
-    label, start, end = constituent
-    return f"{label!r} ({start}, {end})"
+        return f"constituent {label!r} ({start}, {end}) is empty or out of range 0..{words}"
+    return None
 
 
 def parts(constituents: Sequence[Constituent], words: int) -> tuple[list[list[int]], list[int]]:
@@ -186,9 +178,3 @@ def is_from(value: object, module: str, *names: str) -> bool:
     return any(
         cls.__name__ in names and f"{cls.__module__}.".startswith(f"{module}.") for cls in type(value).__mro__
     )
-
-
-def shown(value: object) -> str:
-    """A value in a message: its type and how it begins."""
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

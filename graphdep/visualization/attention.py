@@ -16,7 +16,7 @@ from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
-from graphdep.io.limits import check_texts
+from graphdep.io.limits import check_choice, check_length, check_texts
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.explain import ExplainableModel
 from graphdep.nn.models.baselines.tree_transformer import TreeTransformer
@@ -126,16 +126,17 @@ def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]
     """
     encoder: Any = task.model.encoder
     over_words = [module for module in encoder.modules() if isinstance(module, TextEncoder)]
-    if any(isinstance(module, TreeTransformer) for module in over_words):
-        raise ValueError(
-            f"{name!r} attends within families of a tree, level by level, where a word is there as a "
-            "governor and once more as a dependent: two words have no one weight to show"
-        )
-    if any(isinstance(module, FrozenEncoder) for module in over_words):
-        raise ValueError(f"{name!r} has trained no attention: its encoder reads each text as it was loaded")
     known = {layer for module in over_words for layer in module.modules() if isinstance(layer, ATTENTION)}
-    if not known:
-        raise ValueError(f"{name!r} has no attention between words in its encoder: there is nothing to show")
+    why = "has no attention between words in its encoder: there is nothing to show" if not known else ""
+    if any(isinstance(module, TreeTransformer) for module in over_words):
+        why = (
+            "attends within families of a tree, level by level, where a word is there as a governor and once "
+            "more as a dependent: two words have no one weight to show"
+        )
+    elif any(isinstance(module, FrozenEncoder) for module in over_words):
+        why = "has trained no attention: its encoder reads each text as it was loaded"
+    if why:
+        raise ValueError(f"{name!r} {why}")
     return [(layer, weights) for layer, weights in attention_layers(encoder, data) if layer in known]
 
 
@@ -189,9 +190,8 @@ def edge_masks(
         True
     """
     names = [*dict.fromkeys(names)]
-    unknown = [name for name in names if name not in EXPLAINERS]
-    if unknown:
-        raise ValueError(f"'explain' must be of {', '.join(EXPLAINERS)} (got {unknown[0]!r})")
+    for name in names:
+        check_choice("explain", name, EXPLAINERS)
     known = {parameter: parameter.requires_grad for parameter in model.parameters()}
     model.requires_grad_(False)
     try:
@@ -329,8 +329,7 @@ def explore(
             both = zip(sides, (checkpoint, against))
             sides = [_renamed(side, f"{side.name} ({_folder(place)})") for side, place in both]
     if names is not None:
-        if len(names) != len(sides):
-            raise ValueError(f"'names' must be one for each of {len(sides)} sides (got {len(names)})")
+        check_length("names", names, len(sides), "sides")
         sides = [_renamed(side, name) for side, name in zip(sides, names)]
     if asked is not None:
         sides = [_with_answers(side, [_only(answer, asked) for answer in side.answers]) for side in sides]

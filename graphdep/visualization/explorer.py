@@ -21,7 +21,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import to_data
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import plural
+from graphdep.io.limits import check_between, check_list, plural
 from graphdep.sentence.sentence import Sentence, as_sentences
 from graphdep.transforms.controls import RandomBrackets, RandomTree
 from graphdep.transforms.presets import resolve
@@ -330,8 +330,7 @@ class Explorer:
     """
 
     def __init__(self, sides: Sequence[Side], *, title: str = "", about: str = "") -> None:
-        if not 1 <= len(sides) <= 2:
-            raise ValueError(f"'sides' must be one or two (got {len(sides)})")
+        check_between("sides", len(sides), 1, 2)
         self.sides = tuple(sides)
         self._keep = common_entries(self.sides)
         if not self._keep[0].numel():
@@ -521,21 +520,21 @@ def named_edges(edges: Iterable[str | BaseTransform]) -> dict[str, BaseTransform
 
 def _checked_words(words: Sequence[Sequence[str]] | None) -> list[Sequence[str]]:
     texts = [] if words is None else [*words]
-    for number, text in enumerate(texts, start=1):
-        if isinstance(text, str):
-            raise ValueError(
-                f"'words' must be a list of words for each utterance (utterance {number} is {text!r})"
-            )
+    for number, text in enumerate(texts):
+        check_list(f"words[{number}]", text)
     return texts
 
 
 def _check_data(data: Data) -> None:
     if isinstance(data, Batch):
-        raise ValueError("'parsed' is a batch: draw one of its examples, batch[0]")
-    if "node_type" not in data:
-        raise ValueError("'parsed' has no node table: graphdep.to_data() writes one")
-    if "edge_index" in data or "clique" in data:
-        raise ValueError("'parsed' has edges already: give the Data without, and the transform as 'edges'")
+        why = "is a batch: draw one of its examples, batch[0]"
+    elif "node_type" not in data:
+        why = "has no node table: graphdep.to_data() writes one"
+    elif "edge_index" in data or "clique" in data:
+        why = "has edges already: give the Data without, and the transform as 'edges'"
+    else:
+        return
+    raise ValueError(f"'parsed' {why}")
 
 
 def _labels(sentences: Sequence[Sentence]) -> list[str]:

@@ -26,7 +26,7 @@ from torch.nn.functional import one_hot
 from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
-from graphdep.io.limits import plural
+from graphdep.io.limits import check_between, check_least, check_length, plural
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv
@@ -51,12 +51,6 @@ def label_matrix(axes: Axes, labels: Sequence[str], title: str) -> None:
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_xlabel(title, fontsize=10)
-
-
-def check_labels(labels: Sequence[str], size: int) -> None:
-    """Raises :class:`ValueError` unless there is one label a node."""
-    if len(labels) != size:
-        raise ValueError(f"'labels' has {len(labels)} entries for {size} nodes")
 
 
 logger = logging.getLogger("graphdep.visualization")
@@ -206,10 +200,9 @@ def plot_attention(
         ValueError: If the sizes do not fit together.
     """
     maps = _dense(alpha.detach().float().cpu(), edge_index, len(labels))
-    check_labels(labels, maps.size(-1))
+    check_length("labels", labels, maps.size(-1), "nodes")
     titles = titles or [f"head {head + 1}" for head in range(len(maps))]
-    if len(titles) != len(maps):
-        raise ValueError(f"'titles' has {len(titles)} entries for {len(maps)} maps")
+    check_length("titles", titles, len(maps), "maps")
     columns = 2 if len(maps) == 4 else min(3, len(maps))
     rows = math.ceil(len(maps) / columns)
     side = 1.4 + 0.32 * len(labels)
@@ -338,8 +331,7 @@ class AttentionMap:
         """
         if layer is None:
             return plot_attention(self.alpha.mean(dim=1), self.words, titles=self.layers, title=title)
-        if not -len(self.layers) <= layer < len(self.layers):
-            raise ValueError(f"'layer' must be below {len(self.layers)}, the layers there are (got {layer})")
+        check_between("layer", layer, -len(self.layers), len(self.layers) - 1)
         titles = [f"{self.layers[layer]}, head {head + 1}" for head in range(self.heads)]
         return plot_attention(self.alpha[layer], self.words, titles=titles, title=title)
 
@@ -366,7 +358,7 @@ def plot_edge_matrix(
         ValueError: If the example has no edges or a wrong number of labels.
     """
     layout = AttentionLayout.of(data).materialize()
-    check_labels(labels, data.num_nodes)
+    check_length("labels", labels, data.num_nodes, "nodes")
     source, target = layout.edge_index.cpu()
     types = torch.ones_like(source) if layout.edge_type is None else layout.edge_type.cpu()
     related = types != RelationVocab.NONE
@@ -457,11 +449,8 @@ def plot_tree(
     Raises:
         ValueError: If an edge names a node that is not there.
     """
-    size = len(sentence) + root
     lanes = []
     for number, (name, edge_index) in enumerate((edges or {}).items()):
-        if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < size:
-            raise ValueError(f"edges {name!r} name nodes outside 0..{size - 1}")
         pairs = tuple((int(source), int(target)) for source, target in edge_index.t())
         lanes.append(Lane(f"{name}: {plural(len(pairs), 'edge')}", pairs, number))
     return scene_figure(row_scene(sentence_row(sentence, tuple(lanes), root=root, title=title)))
@@ -488,8 +477,7 @@ def plot_curves(
         >>> len(plot_curves(rows, metric="f1", best_epoch=2).axes)
         2
     """
-    if not rows:
-        raise ValueError("'rows' has no epoch to show")
+    check_least("rows", len(rows), 1)
     shown = {"loss": ["train_loss", "val_loss"]}
     if metric != "loss":
         shown[metric] = [f"val_{metric}"]
@@ -539,8 +527,7 @@ def plot_differences(
     Raises:
         ValueError: If there is no row.
     """
-    if not differences:
-        raise ValueError("'differences' has no row to show")
+    check_least("differences", len(differences), 1)
     figure = Picture(figsize=(7.2, 1.5 + 0.45 * len(differences)), layout="constrained")
     axes = figure.subplots()
     if bound is not None:
@@ -582,8 +569,7 @@ def plot_ablation(
         ValueError: If there is no run at all.
     """
     rows = {model: list(scores) for model, scores in values.items() if scores}
-    if not rows:
-        raise ValueError("'values' has no run to show")
+    check_least("values", len(rows), 1)
     figure = Picture(figsize=(7.2, 1.7 + 0.5 * len(rows)), layout="constrained")
     axes = figure.subplots()
     for place, scores in enumerate(rows.values()):

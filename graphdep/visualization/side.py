@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
+from graphdep.io.limits import check_choice, check_shape
 from graphdep.transforms.types import EdgeOrigins
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import PhraseVocab
@@ -40,10 +41,7 @@ class Answer:
     rows: tuple[tuple[str, float | None], ...]
 
     def __post_init__(self) -> None:
-        if self.kind not in ("classes", "words", "texts", "ranking", "number"):
-            raise ValueError(
-                f"'kind' must be 'classes', 'words', 'texts', 'ranking' or 'number' (got {self.kind!r})"
-            )
+        check_choice("kind", self.kind, ("classes", "words", "texts", "ranking", "number"))
 
     @property
     def best(self) -> str:
@@ -268,13 +266,11 @@ class Side:
     def __post_init__(self) -> None:
         size = self.nodes.entry.numel()
         for name, pairs, alpha in (*self.layers, *self.masks):
-            if alpha.dim() != 2 or alpha.size(0) != pairs.size(1):
-                shapes = f"{[*alpha.shape]} and {[*pairs.shape]}"
-                raise ValueError(f"{name!r}: weights must have a row a pair (got shapes {shapes})")
-            if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < size:
-                raise ValueError(f"{name!r}: pairs name nodes outside 0..{size - 1}")
-            if not bool((alpha >= 0).all()):
-                raise ValueError(f"{name!r}: weights must be numbers from 0 on")
+            check_shape(name, alpha, pairs.size(1), "heads")
+            inside = not pairs.numel() or 0 <= int(pairs.min()) <= int(pairs.max()) < size
+            if not inside or not bool((alpha >= 0).all()):
+                wanted = f"of nodes within 0..{size - 1}, and weights from 0 on"
+                raise ValueError(f"{name!r} must have pairs {wanted}")
 
     @classmethod
     def of(

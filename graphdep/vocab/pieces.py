@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphdep.vocab.vocab import CLS_ID, EOU_ID, SEP_ID, SPECIALS, Vocab, load_vocab_file
+from graphdep.io.limits import check_least
+from graphdep.vocab.vocab import CLS_ID, EOU_ID, SEP_ID, SPECIALS, Vocab, check_state, load_vocab_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -76,11 +77,8 @@ class PieceVocab(Vocab):
         Raises:
             ValueError: If :obj:`size` or :obj:`min_freq` is too small, or the package is missing.
         """
-        smallest = len(SPECIALS) + _BYTES
-        if size < smallest:
-            raise ValueError(f"'size' must be at least {smallest}, special symbols and bytes (got {size})")
-        if min_freq < 1:
-            raise ValueError(f"'min_freq' must be at least 1 (got {min_freq})")
+        check_least("size", size, len(SPECIALS) + _BYTES)
+        check_least("min_freq", min_freq, 1)
         tokenizers = _tokenizers()
         tokenizer = _by_bytes(tokenizers.models.BPE())
         trainer = tokenizers.trainers.BpeTrainer(
@@ -136,13 +134,12 @@ class PieceVocab(Vocab):
 
     @classmethod
     def from_state_dict(cls, state: dict) -> PieceVocab:
-        if not isinstance(state["bpe"], str):
-            raise ValueError(f"'bpe' is not a text (got {type(state['bpe']).__name__})")
+        state = check_state(state, bpe=str, lower=bool)
         return cls(state["bpe"], lower=state["lower"])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PieceVocab:
-        return load_vocab_file(path, {"bpe": str, "lower": bool}, cls.from_state_dict)
+        return load_vocab_file(path, cls.from_state_dict)
 
 
 def vocab_from_state(state: dict) -> Vocab:
@@ -151,9 +148,8 @@ def vocab_from_state(state: dict) -> Vocab:
     Raises:
         ValueError: If none did.
     """
-    if not isinstance(state, dict):
-        raise ValueError(f"'vocab' must be a dict (got {type(state).__name__})")
-    return PieceVocab.from_state_dict(state) if "bpe" in state else Vocab.from_state_dict(state)
+    kind = PieceVocab if isinstance(state, dict) and "bpe" in state else Vocab
+    return kind.from_state_dict(state)
 
 
 def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
@@ -161,35 +157,40 @@ def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str,
 
     The package itself must not read a text from elsewhere: some make it end the process, or take very long.
     """
-    tokenizer = json.loads(bpe)
-    model = tokenizer.get("model") if isinstance(tokenizer, dict) else None
-    if not isinstance(model, dict) or model.get("type") != "BPE":
-        raise ValueError("no model of type 'BPE'")
-    for part, names in ((tokenizer, _FOREIGN), (model, _FOREIGN_BPE)):
-        for name in names:
-            if part.get(name):
-                raise ValueError(f"{name!r} must be empty (got {str(part[name])[:80]})")
-    ids, merges = model.get("vocab"), model.get("merges")
-    if not isinstance(ids, dict) or not isinstance(merges, list):
-        raise ValueError("no dict under 'vocab', or no list under 'merges'")
+    match tokenizer := json.loads(bpe):
+        case {"model": {"type": "BPE", "vocab": dict(ids), "merges": list(merges)} as model}:
+            parts = ((tokenizer, _FOREIGN), (model, _FOREIGN_BPE))
+        case _:
+            raise ValueError("no model of type 'BPE' with a dict 'vocab' and a list 'merges'")
+    fault = next(_faults(parts, ids, merges, alphabet), None)
+    if fault is not None:
+        raise ValueError(fault)
+    return ids, [(first, second) for first, second in merges]
+
+
+def _faults(
+    parts: Iterable[tuple[dict, Sequence[str]]], ids: dict[str, Any], merges: list, alphabet: set[str]
+) -> Iterator[str]:
+    """What is wrong with a tokenizer, first things first."""
+    for part, names in parts:
+        yield from (f"{name!r} must be empty (got {part[name]!r:.80})" for name in names if part.get(name))
     if any(type(number) is not int for number in ids.values()) or {*ids.values()} != {*range(len(ids))}:
-        raise ValueError(f"the numbers of the {len(ids)} pieces must be 0 to {len(ids) - 1}")
+        yield f"the numbers of the {len(ids)} pieces must be 0 to {len(ids) - 1}"
     for piece in ids:
         if not piece or not alphabet.issuperset(piece):
-            raise ValueError(f"a piece must be of characters that stand for bytes (got {piece[:80]!r})")
+            yield f"a piece must be of characters that stand for bytes (got {piece[:80]!r})"
     if missing := alphabet - ids.keys():
-        raise ValueError(f"{len(missing)} bytes have no piece")
-    return ids, [_merge(merge, ids) for merge in merges]
+        yield f"{len(missing)} bytes have no piece"
+    for merge in merges:
+        if not _is_merge(merge, ids):
+            yield f"a merge must be of two pieces that are known, and so what they make (got {merge!r:.80})"
 
 
-def _merge(merge: Any, ids: dict[str, int]) -> tuple[str, str]:
-    if not isinstance(merge, list) or len(merge) != 2 or not all(isinstance(piece, str) for piece in merge):
-        raise ValueError(f"a merge must be of two pieces (got {str(merge)[:80]!r})")
-    first, second = merge
-    for piece in (first, second, first + second):
-        if piece not in ids:
-            raise ValueError(f"the piece {piece[:80]!r} of a merge is unknown")
-    return first, second
+def _is_merge(merge: Any, ids: dict[str, int]) -> bool:
+    match merge:
+        case [str(first), str(second)]:
+            return first in ids and second in ids and first + second in ids
+    return False
 
 
 def _by_bytes(model: Any) -> Any:

@@ -10,7 +10,8 @@ from unicodedata import category
 import torch
 from torch import Tensor
 
-from graphdep.vocab.vocab import load_vocab_file, save_vocab_file
+from graphdep.io.limits import check_between, check_least
+from graphdep.vocab.vocab import check_state, load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
 _NO_LABEL = ("Cc", "Cs", "Zl", "Zp")
@@ -156,8 +157,7 @@ class RelationVocab:
         Raises:
             ValueError: If :obj:`min_count` is less than 1.
         """
-        if min_count < 1:
-            raise ValueError(f"'min_count' must be at least 1 (got {min_count})")
+        check_least("min_count", min_count, 1)
         counts = Counter(labels)
         often = [label for label, n in counts.items() if n >= min_count and label not in cls._FIXED]
         kept = filter(_is_relation, often)
@@ -206,8 +206,7 @@ class RelationVocab:
 
     def label(self, relation: int) -> str:
         """The name of an id, for pictures and messages; an inverse relation ends in ``^-1``."""
-        if not 0 <= relation < len(self):
-            raise ValueError(f"'relation' must be in 0..{len(self) - 1} (got {relation})")
+        check_between("relation", relation, 0, len(self) - 1)
         if relation < self._FIRST:
             return ("[NONE]", "[SELF]", "[UNK]")[relation]
         if self._FIRST_PATH <= relation < self._FIRST_LEARNED:
@@ -224,21 +223,19 @@ class RelationVocab:
 
     @classmethod
     def from_state_dict(cls, state: dict) -> RelationVocab:
+        state = check_state(state, fixed=int, learned=list)
         if state["fixed"] != cls._FIRST_LEARNED:
             raise ValueError(
                 f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
             )
-        learned = state["learned"]
-        if not isinstance(learned, list) or not all(isinstance(label, str) for label in learned):
-            raise ValueError("'learned' must be a list of strings")
-        return cls(learned)
+        return cls(state["learned"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         save_vocab_file(self.state_dict(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
-        return load_vocab_file(path, {"fixed": int, "learned": list}, cls.from_state_dict)
+        return load_vocab_file(path, cls.from_state_dict)
 
 
 def _is_relation(label: str) -> bool:

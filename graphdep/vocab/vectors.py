@@ -11,13 +11,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from graphdep.io.files import LineError, decoded
+from graphdep.io.limits import check_choice
 from graphdep.vocab.vocab import Vocab
 
 logger = logging.getLogger("graphdep.vocab.vectors")
 
 # Tree-LSTM's range for words without a vector.
 _RANGE = 0.05
-SCALES = ("file", "unit")
+MISSING, SCALES = ("uniform", "zeros"), ("file", "unit")
 _HEADER = re.compile(rb"[0-9]+ [0-9]+")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # neither nan nor 1_000
 
@@ -61,10 +63,8 @@ def load_vectors(
         ValueError: If an option is wrong or the file is damaged: the message has file, line and value.
         OSError: If the file cannot be read.
     """
-    if missing not in ("uniform", "zeros"):
-        raise ValueError(f"'missing' must be 'uniform' or 'zeros' (got {missing!r})")
-    if scale not in SCALES:
-        raise ValueError(f"'scale' must be {' or '.join(map(repr, SCALES))} (got {scale!r})")
+    check_choice("missing", missing, MISSING)
+    check_choice("scale", scale, SCALES)
     words = vocab.state_dict()["words"]
     known, channels = _scan(Path(path), {*words, *map(str.lower, words)}, truncated)
     vectors = torch.zeros(len(vocab), channels)
@@ -123,19 +123,16 @@ def _scan(path: Path, wanted: set[str], truncated: bool) -> tuple[dict[str, Tens
             if word in wanted and word not in known:
                 known[word] = _values(path, number, word, fields.rsplit(b" ", channels)[1:])
     if not channels:
-        raise ValueError(f"{path}:1: no vector in the file")
+        raise LineError("no vector in the file", path, 1)
     return known, channels
 
 
 def _check_cut(path: Path, number: int, line: bytes, message: str, truncated: bool) -> None:
     word = line.partition(b" ")[0].strip().decode("utf-8", errors="replace")
-    if line.endswith(b"\n"):
-        raise ValueError(f"{path}:{number}: {message} (got word {word!r})")
-    if not truncated:
-        raise ValueError(
-            f"{path}:{number}: the last line is cut short: {message} (got word {word!r}); "
-            "truncated=True leaves it out"
-        )
+    if line.endswith(b"\n") or not truncated:
+        if not line.endswith(b"\n"):
+            message = f"the last line is cut short (truncated=True leaves it out): {message}"
+        raise LineError(message, path, number, word)
     logger.warning("%s:%d: the last line is cut short and left out (word %r)", path, number, word)
 
 
@@ -143,21 +140,15 @@ def _word(path: Path, number: int, fields: bytes, more: int) -> str:
     """The word of a line: its first field, or the first ``1 + more`` fields (". . ." in glove.840B)."""
     parts = fields.split(b" ", more + 1)[: more + 1]
     if any(_NUMBER.fullmatch(part) for part in parts[1:]):
-        raise ValueError(
-            f"{path}:{number}: {more} values too many (got {parts[-1].decode(errors='replace')!r})"
-        )
-    try:
-        return b" ".join(parts).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}:{number}: not UTF-8 at byte {error.start} (got {error.object!r})") from None
+        raise LineError(f"{more} values too many", path, number, parts[-1].decode(errors="replace"))
+    return decoded(b" ".join(parts), path, number)
 
 
 def _values(path: Path, number: int, word: str, fields: list[bytes]) -> Tensor:
-    for field in fields:
-        if not _NUMBER.fullmatch(field):
-            shown = field.decode(errors="replace")
-            raise ValueError(f"{path}:{number}: a value of {word!r} is not a number (got {shown!r})")
-    vector = torch.tensor([float(field) for field in fields])
-    if not vector.isfinite().all():
-        raise ValueError(f"{path}:{number}: a value of {word!r} is out of range (got {vector.abs().max()})")
+    bad = [field for field in fields if not _NUMBER.fullmatch(field)]
+    vector = torch.tensor([] if bad else [float(field) for field in fields])
+    bad += [field for field, finite in zip(fields, vector.isfinite().tolist()) if not finite]
+    if bad:
+        value = bad[0].decode(errors="replace")
+        raise LineError(f"a value of {word!r} is no number, or out of range", path, number, value)
     return vector

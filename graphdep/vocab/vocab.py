@@ -9,9 +9,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from graphdep.io.files import atomic_path, has_half_character
+from graphdep.io.limits import check_least
 
 
 class Tokens(Protocol):
@@ -44,26 +45,29 @@ def save_vocab_file(state: dict, path: str | os.PathLike[str]) -> None:
         temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def load_vocab_file(path: str | os.PathLike[str], keys: dict[str, type], make: Callable[[dict], T]) -> T:
-    """What ``make`` gives for the JSON object in a file.
+def check_state(state: Any, **kinds: type) -> dict:
+    """The state of a vocabulary; raises :class:`ValueError` unless it has these keys, each with a value of
+    its type. A list must be of strings that a file can hold.
+    """
+    for key, kind in kinds.items():
+        value: Any = state.get(key) if isinstance(state, dict) else None
+        if type(value) is not kind:
+            raise ValueError(f"no {kind.__name__} under {key!r}")
+        words: list[Any] = state[key] if kind is list else []
+        for word in words:
+            if not isinstance(word, str) or has_half_character(word):
+                raise ValueError(
+                    f"{key!r} must be a list of strings without half a character (got {word!r:.80})"
+                )
+    return state
 
-    Args:
-        path: The file.
-        keys: The keys that the object must have, with the types of their values; a list is one of strings.
-        make: Takes the object; raises :class:`ValueError` where that is no vocabulary.
 
-    Raises:
-        ValueError: If the file has no such object; names the file.
-        OSError: If it cannot be read.
+def load_vocab_file(path: str | os.PathLike[str], make: Callable[[dict], T]) -> T:
+    """What ``make`` gives for the JSON object in a file; it raises :class:`ValueError` where that is no
+    vocabulary, and the error that is raised then names the file.
     """
     try:
-        state = json.loads(Path(path).read_text(encoding="utf-8"))
-        for key, kind in keys.items():
-            if not isinstance(state, dict) or not isinstance(state.get(key), kind):
-                raise ValueError(f"no {kind.__name__} under {key!r}")
-            if kind is list and not all(isinstance(word, str) for word in state[key]):
-                raise ValueError(f"{key!r} must be a list of strings")
-        return make(state)
+        return make(json.loads(Path(path).read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are ValueErrors, too
         raise ValueError(f"{path}: not a vocabulary file ({error})") from None
 
@@ -104,8 +108,7 @@ class Vocab:
 
         Order: by count, then alphabetically, so that the same corpus always gives the same ids.
         """
-        if min_freq < 1:
-            raise ValueError(f"'min_freq' must be at least 1 (got {min_freq})")
+        check_least("min_freq", min_freq, 1)
         counts = Counter(word.lower() if lower else word for words in sentences for word in words)
         kept = [w for w, n in counts.items() if n >= min_freq and w not in SPECIALS]
         return cls(sorted(kept, key=lambda w: (-counts[w], w)), lower=lower)
@@ -142,22 +145,15 @@ class Vocab:
 
     @classmethod
     def from_state_dict(cls, state: dict) -> Vocab:
-        words, lower = state["words"], state["lower"]
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise ValueError("'words' must be a list of strings")
-        if not isinstance(lower, bool):
-            raise ValueError(f"'lower' must be True or False (got {str(lower)[:80]!r})")
-        for word in words:
-            if has_half_character(word):
-                raise ValueError(f"'words' has half a character, which no file can hold (got {word[:80]!r})")
-        return cls(words, lower=lower)
+        state = check_state(state, words=list, lower=bool)
+        return cls(state["words"], lower=state["lower"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         save_vocab_file(self.state_dict(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocab:
-        return load_vocab_file(path, {"words": list, "lower": bool}, cls.from_state_dict)
+        return load_vocab_file(path, cls.from_state_dict)
 
 
 UPOS = """ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X""".split()

@@ -71,7 +71,7 @@ def test_on_which_edges_the_answer_depends(run, checkpoints, tmp_path):
         ([], "give the example by --text or by --input"),
         (["--text", "a", "--input", "b"], "one of the two"),
         (["--text", "a", "--against", "chain"], "'against' must be 'random'"),
-        (["--text", "a", "--parser", "chain", "--explain", "shap"], "'explain' must be of gradient, gnn"),
+        (["--text", "a", "--parser", "chain", "--explain", "shap"], "'explain' must be one of gradient, gnn"),
         (
             ["--text", "a", "--parser", "chain", "--edges", "dra,constituents"],
             "'edges' 'constituents' read constituents, and 'dt' was trained without",

@@ -80,7 +80,7 @@ def test_cut_errors(tokens):
     utterance = EncodedUtterance.of(Sentence.chain(["a"]), tokens, RELATIONS)
     with pytest.raises(ValueError, match=r"'max_pieces' must be at least 0 \(got -1\)"):
         utterance.cut(-1)
-    with pytest.raises(ValueError, match=r"'side' must be 'right' or 'left' \(got 'top'\)"):
+    with pytest.raises(ValueError, match=r"'side' must be one of right, left \(got 'top'\)"):
         utterance.cut(1, "top")
 
 
@@ -255,10 +255,10 @@ def test_arcs_of_copies_are_those_of_the_words(tokens, enhanced_sentences, data,
 
 
 def test_unknown_copies(tokens):
-    with pytest.raises(ValueError, match=r"'copies' must be 'word' or 'node' \(got 'text'\)"):
+    with pytest.raises(ValueError, match=r"'copies' must be one of word, node \(got 'text'\)"):
         EncodedUtterance.of(COPIED, tokens, RELATIONS, copies="text")
 
 
 def test_unknown_arcs(tokens):
-    with pytest.raises(ValueError, match=r"'arcs' must be 'basic' or 'enhanced' \(got 'deps'\)"):
+    with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced \(got 'deps'\)"):
         EncodedUtterance.of(Sentence.chain(["a"]), tokens, RELATIONS, arcs="deps")

@@ -96,7 +96,7 @@ def test_utterance_data_of_words_and_of_pieces(root):
 
 def test_expand_pieces_errors():
     data = to_data([Sentence.chain(["a", "b"])])
-    with pytest.raises(ValueError, match="'pieces' has 2 lists for 3 nodes"):
+    with pytest.raises(ValueError, match="'pieces' has 2 entries for 3 nodes"):
         expand_pieces(data, [[1], [2]])
     with pytest.raises(ValueError, match=r"'pieces\[2\]' has 0 pieces for a node of type WORD"):
         expand_pieces(data, [[1], [2], []])

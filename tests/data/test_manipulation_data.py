@@ -105,10 +105,10 @@ def test_an_utterance_has_a_quarter_of_the_nodes():
     ("make", "message"),
     [
         (lambda turns: insertion_data(turns[:1], 0, TOKENS), "'turns' must be at least 2 with words"),
-        (lambda turns: insertion_data(turns, 2, TOKENS), "no place 2: they are 0 to 1"),
-        (lambda turns: deletion_data(turns, turns[0], 3, TOKENS), "no place 3: they are 0 to 2"),
+        (lambda turns: insertion_data(turns, 2, TOKENS), "'place' must be between 0 and 1 .got 2"),
+        (lambda turns: deletion_data(turns, turns[0], 3, TOKENS), "'place' must be between 0 and 2 .got 3"),
         (lambda turns: search_data(turns, [1], TOKENS), "'order' must have each number below 1 once"),
-        (lambda turns: search_data(turns, [0], TOKENS, max_length=6), "must be at least 7 for 2 utterances"),
+        (lambda turns: search_data(turns, [0], TOKENS, max_length=6), "'max_length' must be at least 7"),
     ],
 )
 def test_wrong_arguments_are_named(make, message):

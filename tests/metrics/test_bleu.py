@@ -156,5 +156,5 @@ def test_importing_the_metrics_imports_no_package_for_bleu():
 
 
 def test_an_unknown_name_lists_all():
-    with pytest.raises(ValueError, match=r"no BLEU 'bleu2'; choose one of bleu2_none, .*, sacrebleu"):
+    with pytest.raises(ValueError, match=r"'bleu' must be one of bleu2_none, .*, sacrebleu"):
         resolve_bleu("bleu2")

@@ -65,5 +65,5 @@ def test_each_variant_has_a_signature_of_its_own():
 
 
 def test_an_unknown_name_lists_all():
-    with pytest.raises(ValueError, match=r"no Distinct 'dist3'; choose one of dist1, dist2, "):
+    with pytest.raises(ValueError, match=r"'distinct' must be one of dist1, dist2, "):
         resolve_distinct("dist3")

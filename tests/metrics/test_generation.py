@@ -68,7 +68,7 @@ def test_the_seed_decides():
 
 
 def test_one_reference_cannot_be_shuffled():
-    with pytest.raises(ValueError, match=r"'references' must hold at least 2 to be shuffled \(got 1\)"):
+    with pytest.raises(ValueError, match=r"'references' must be at least 2 \(got 1\)"):
         generation_floors([["a"]])
 
 

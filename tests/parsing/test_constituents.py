@@ -85,7 +85,7 @@ def test_one_cache_whose_key_has_the_model(parser, tmp_path, monkeypatch):
     with pytest.raises(ParserUnavailableError, match=r"en_ewt_constituency\.pt is not the file"):
         changed.parse_words([WORDS])
     (folder / "en_ewt_constituency.pt").unlink()
-    with pytest.raises(ParserUnavailableError, match="'constituents': the model file is missing"):
+    with pytest.raises(ParserUnavailableError, match="model files are missing"):
         BundledParser(folder, constituents=True)
 
 
@@ -213,5 +213,5 @@ def test_written_as_brackets(parser):
 
 
 def test_functions_are_kept_or_not(tmp_path):
-    with pytest.raises(ValueError, match=r"'functions' must be True or False \(got 'no'\)"):
+    with pytest.raises(ValueError, match=r"'functions' must be one of True, False \(got 'no'\)"):
         PtbParser(tmp_path / "x.mrg", functions="no")

@@ -69,7 +69,7 @@ def test_join_sentences_can_keep_every_root():
     assert joined.empty[0][8] == "0:root|4:conj"
     assert joined.depth == [2, 1, 2, 1, 2, 2]
     assert join_sentences([joined, joined], roots="all").depth == joined.depth * 2
-    with pytest.raises(ValueError, match="'roots' must be 'first' or 'all'"):
+    with pytest.raises(ValueError, match="'roots' must be one of first, all"):
         join_sentences([joined, joined], roots="none")
 
 

@@ -12,7 +12,6 @@ from graphdep.parsing import (
     BundledParser,
     ParallelParser,
     ParserUnavailableError,
-    StanzaParser,
     resolve_parser,
 )
 from graphdep.parsing import parallel as module
@@ -31,6 +30,11 @@ class Dying(ChainParser):
 
     def __reduce__(self):
         return os._exit, (1,)
+
+
+class Missing(ChainParser):
+    def parse_items(self, items):
+        raise ParserUnavailableError("no models")
 
 
 class Unmoved(ChainParser):
@@ -70,9 +74,9 @@ def test_a_process_that_dies(tmp_path):
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_a_parser_that_cannot_run_says_so(tmp_path):
-    parser = ParallelParser(StanzaParser("zh", directory=tmp_path, download=False), 2)
-    with pytest.raises(ParserUnavailableError, match="not to be had"):
+def test_a_parser_that_cannot_run_says_so():
+    parser = ParallelParser(Missing(), 2)
+    with pytest.raises(ParserUnavailableError, match="no models"):
         parser.parse([f"text {i}" for i in range(9)])
 
 

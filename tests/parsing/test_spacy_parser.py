@@ -120,7 +120,7 @@ def test_clear_labels_are_converted(spacy, monkeypatch):
     kept = SpacyParser("en_core_web_sm", clear="keep")
     assert kept.fingerprint == plain.fingerprint
     assert kept.parse_words([["Dogs", "bark"]])[0].deprel == ["root", "dobj"]
-    with pytest.raises(ValueError, match="'clear' must be 'convert' or 'keep'"):
+    with pytest.raises(ValueError, match="'clear' must be one of convert, keep"):
         SpacyParser("en_core_web_sm", clear="drop")
 
 

@@ -80,9 +80,9 @@ def test_a_tree_is_cut_or_refused():
         WordLimit(2).tree(tree, "'x'")
 
 
-@pytest.mark.parametrize("value", [0, 1_000_001, 10**20, 2.0, True, None])
+@pytest.mark.parametrize("value", [0, 1_000_001, True])
 def test_the_limit_has_limits(value):
     with pytest.raises(ValueError, match="'max_words' must be"):
         WordLimit(value)
-    with pytest.raises(ValueError, match="'truncate' must be True or False"):
-        WordLimit(1, truncate=1)
+    with pytest.raises(ValueError, match="'truncate' must be one of True, False"):
+        WordLimit(1, truncate="no")

@@ -113,7 +113,7 @@ def test_a_long_sentence_needs_no_recursion():
 
 def test_what_cannot_be_done_is_named():
     sentence = Sentence.chain(["a", "b"])
-    with pytest.raises(ValueError, match="the sentence 'a b' has no constituents to binarize"):
+    with pytest.raises(ValueError, match="the sentence 'a b' has no constituents"):
         binarize(sentence)
     sentence = dataclasses.replace(sentence, constituents=[])
     with pytest.raises(ValueError, match=r"'rule' must be one of .*'right'"):

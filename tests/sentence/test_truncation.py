@@ -175,7 +175,7 @@ def test_truncate_long_chain():
 def test_truncate_errors():
     with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
         truncate(Sentence.chain(["a"]), 0)
-    with pytest.raises(ValueError, match=r"'side' must be 'right' or 'left' \(got 'top'\)"):
+    with pytest.raises(ValueError, match=r"'side' must be one of right, left \(got 'top'\)"):
         truncate(Sentence.chain(["a"]), 1, "top")
 
 

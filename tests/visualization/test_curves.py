@@ -22,5 +22,5 @@ def test_lines_are_the_values():
 
 def test_a_loss_is_not_drawn_twice():
     assert len(plot_curves(ROWS, metric="loss").axes) == 1
-    with pytest.raises(ValueError, match="'rows' has no epoch"):
+    with pytest.raises(ValueError, match="'rows' must be at least 1"):
         plot_curves([], metric="f1")

@@ -196,7 +196,7 @@ def test_two_sides_keep_what_both_have(make_side, sentence):
     assert [node.text for node in page.nodes] == ["[ROOT]", *sentence.form]
     assert page.sides[0].arc_nodes == [-1] * 11
     assert len(Explorer([dam]).data.nodes) == 23
-    with pytest.raises(ValueError, match="one or two"):
+    with pytest.raises(ValueError, match="'sides' must be between 1 and 2"):
         Explorer([])
 
 
@@ -391,8 +391,8 @@ def test_a_phrase_of_the_same_words_and_label_is_the_same_node():
 def test_sides_refuse_what_does_not_fit(sentence):
     data = to_data([sentence])
     for pairs, alpha, message in (
-        (torch.tensor([[0], [1]]), torch.ones(2, 1), "a row a pair"),
-        (torch.tensor([[0], [99]]), torch.ones(1, 1), r"outside 0\.\.11"),
+        (torch.tensor([[0], [1]]), torch.ones(2, 1), r"must be of shape \[1, heads\]"),
+        (torch.tensor([[0], [99]]), torch.ones(1, 1), r"within 0\.\.11"),
         (torch.tensor([[0], [1]]), -torch.ones(1, 1), "from 0 on"),
         (torch.tensor([[0], [1]]), torch.full((1, 1), float("nan")), "from 0 on"),
     ):
@@ -409,5 +409,5 @@ def test_sets_of_one_class_are_told_apart(sentence):
 
 
 def test_words_are_those_of_each_utterance(sentence):
-    with pytest.raises(ValueError, match="'words' must be a list of words for each utterance"):
+    with pytest.raises(TypeError, match="'words.0.' must be a list"):
         draw(to_data([sentence]), "dra", words=sentence.form)

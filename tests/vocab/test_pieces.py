@@ -79,7 +79,7 @@ def test_save_and_load(tmp_path):
 
 
 def test_errors(monkeypatch):
-    with pytest.raises(ValueError, match=r"'size' must be at least 261, .* \(got 260\)"):
+    with pytest.raises(ValueError, match=r"'size' must be at least 261 \(got 260\)"):
         PieceVocab.train(CORPUS, 260)
     with pytest.raises(ValueError, match=r"'min_freq' must be at least 1 \(got 0\)"):
         PieceVocab.train(CORPUS, 300, min_freq=0)
@@ -132,21 +132,19 @@ PADDING = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0, "pad
     ("change", "message"),
     [
         (lambda t, m: t.update(padding=PADDING), "'padding' must be empty"),
-        (lambda t, m: t.update(normalizer={"type": "Precompiled"}), "'normalizer' must be empty"),
         (lambda t, m: t.update(normalizer={"type": "Replace"}), "'normalizer' must be empty"),
         (lambda t, m: t.update(added_tokens=[{"id": 1}]), "'added_tokens' must be empty"),
         (lambda t, m: m.update(dropout=0.5), "'dropout' must be empty"),
         (lambda t, m: m.update(type="Unigram"), "no model of type 'BPE'"),
-        (lambda t, m: t.update(model=[]), "no model of type 'BPE'"),
-        (lambda t, m: m.update(vocab=[]), "no dict under 'vocab'"),
-        (lambda t, m: m.pop("merges"), "no list under 'merges'"),
+        (lambda t, m: m.update(vocab=[]), "no model of type 'BPE' with a dict 'vocab'"),
+        (lambda t, m: m.pop("merges"), "no model of type 'BPE'"),
         (lambda t, m: m["vocab"].update(low=10**9), "the numbers of the .* pieces must be 0 to"),
         (lambda t, m: m["vocab"].update(low=0.0), "the numbers of the .* pieces must be 0 to"),
         (lambda t, m: m["vocab"].update({"a b": len(m["vocab"])}), r"stand for bytes \(got 'a b'\)"),
         (lambda t, m: m["vocab"].update({"": len(m["vocab"])}), r"stand for bytes \(got ''\)"),
         (lambda t, m: m.update(vocab={"a": 0}, merges=[]), "255 bytes have no piece"),
-        (lambda t, m: m["merges"].append(["z", "q"]), "the piece 'zq' of a merge is unknown"),
-        (lambda t, m: m["merges"].append(["no", "q"]), "the piece 'no' of a merge is unknown"),
+        (lambda t, m: m["merges"].append(["z", "q"]), "a merge must be of two pieces that are known"),
+        (lambda t, m: m["merges"].append(["no", "q"]), "a merge must be of two pieces that are known"),
         (lambda t, m: m["merges"].append("l o"), "a merge must be of two pieces"),
         (lambda t, m: m["merges"].append(["l", 3]), "a merge must be of two pieces"),
     ],
@@ -163,9 +161,9 @@ def test_no_json_text(text):
 
 
 def test_states_that_are_none():
-    with pytest.raises(ValueError, match=r"'bpe' is not a text \(got bytes\)"):
+    with pytest.raises(ValueError, match="no str under 'bpe'"):
         vocab_from_state({"bpe": b"{}", "lower": False})
-    with pytest.raises(ValueError, match=r"'vocab' must be a dict \(got list\)"):
+    with pytest.raises(ValueError, match="no list under 'words'"):
         vocab_from_state(["bpe"])
-    with pytest.raises(ValueError, match="'words' must be a list of strings"):
+    with pytest.raises(ValueError, match="no list under 'words'"):
         vocab_from_state({"words": "abc", "lower": False})

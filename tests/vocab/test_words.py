@@ -96,7 +96,7 @@ def test_labels_and_ids_are_one_to_one():
 
 @pytest.mark.parametrize("number", [-1, 801])
 def test_a_label_outside(number):
-    with pytest.raises(ValueError, match=rf"'relation' must be in 0\.\.800 .*got {number}"):
+    with pytest.raises(ValueError, match=rf"'relation' must be between 0 and 800 .*got {number}"):
         RelationVocab().label(number)
 
 
@@ -260,10 +260,10 @@ def test_a_missing_file(tmp_path):
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ({"words": "abc", "lower": False}, "'words' must be a list of strings"),
-        ({"words": ["a", 1], "lower": False}, "'words' must be a list of strings"),
-        ({"words": ["a", "b\ud83d"], "lower": False}, r"half a character, .* \(got 'b\\ud83d'\)"),
-        ({"words": ["a"], "lower": "no"}, r"'lower' must be True or False \(got 'no'\)"),
+        ({"words": "abc", "lower": False}, "no list under 'words'"),
+        ({"words": ["a", 1], "lower": False}, r"'words' must be a list of strings .* \(got 1\)"),
+        ({"words": ["a", "b\ud83d"], "lower": False}, r"half a character \(got 'b\\ud83d'\)"),
+        ({"words": ["a"], "lower": "no"}, "no bool under 'lower'"),
     ],
 )
 def test_a_state_that_is_none(state, message):
@@ -271,10 +271,10 @@ def test_a_state_that_is_none(state, message):
         Vocab.from_state_dict(state)
 
 
-@pytest.mark.parametrize("learned", ["abc", ["a", 1], [None], {"a": 1}, None])
+@pytest.mark.parametrize("learned", ["abc", ["a", 1], None])
 def test_a_state_of_relations_that_is_none(learned):
     state = {**RelationVocab().state_dict(), "learned": learned}
-    with pytest.raises(ValueError, match="'learned' must be a list of strings"):
+    with pytest.raises(ValueError, match="no list under 'learned'|'learned' must be a list of strings"):
         RelationVocab.from_state_dict(state)
 
 

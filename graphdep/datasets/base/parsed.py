@@ -26,7 +26,7 @@ from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.raw import RawFiles, place_error
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
-from graphdep.io.files import atomic_path
+from graphdep.io.files import atomic_path, file_digest
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, parse_joined
@@ -39,22 +39,12 @@ from graphdep.vocab.vectors import words_with_vector
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
-_CHUNK = 1 << 20
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def digest(value: object) -> str:
     """Sixteen hexadecimal digits that change with anything in ``value``; see :func:`describe`."""
     return hashlib.sha256(describe(value).encode()).hexdigest()[:16]
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    sha = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            sha.update(chunk)
-    return sha.hexdigest()
 
 
 def digests(texts: Iterable[str]) -> Tensor:

@@ -21,7 +21,7 @@ from torch_geometric.data import Data, Dataset
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.datasets.base.parsed import CorpusOptions, check_split, digest, file_digest, warn_of_chains
+from graphdep.datasets.base.parsed import CorpusOptions, check_split, digest, warn_of_chains
 from graphdep.datasets.base.raw import BINARY, MAYBE_TEXT, RawFiles, check_forms, read_lines, row_error
 from graphdep.datasets.base.rows import Draw, KnownOptions
 from graphdep.datasets.selection.builder import WordPieces, build_store, build_vocab, count_cut
@@ -34,6 +34,7 @@ from graphdep.datasets.selection.store import (
     given_words,
     sentence_of,
 )
+from graphdep.io.files import file_digest
 from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser

@@ -316,7 +316,7 @@ def test_errors(load):
     for name in ("max_turns", "max_words"):
         with pytest.raises(ValueError, match=rf"'{name}' must be at least 1 \(got 0\)"):
             load(**{name: 0})
-    with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
+    with pytest.raises(ValueError, match=r"'roots' must be one of first, all \(got 'last'\)"):
         load(roots="last")
     with pytest.raises(ValueError, match=r"'overlap' must be one of keep, drop \(got 'report'\)"):
         load(overlap="report")

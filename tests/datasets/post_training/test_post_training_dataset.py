@@ -318,5 +318,5 @@ def test_roots_of_several_sentences(options, depth):
     data = dataset(dialogues, parser=Pairs(progress=False), short_context=1, shares=(0, 0, 1), **options)[0]
     context = (data.node_type == NodeType.WORD) & (data.segment == 0)
     assert data.depth[context].tolist() == depth
-    with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
+    with pytest.raises(ValueError, match=r"'roots' must be one of first, all \(got 'last'\)"):
         dataset(dialogues, parser="chain", roots="last")

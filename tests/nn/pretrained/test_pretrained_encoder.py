@@ -476,7 +476,7 @@ def test_roots_of_several_sentences(make):
     assert torch.equal(encoder.to_data([text], Halves(), edges="sia").depth, both.depth)
     for graph in (both, first):
         assert graph.validate()
-    with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
+    with pytest.raises(ValueError, match=r"'roots' must be one of first, all \(got 'last'\)"):
         encoder.to_data([text], Halves(), roots="last")
 
 

@@ -69,7 +69,7 @@ def test_errors():
         Sentence.from_spacy(span(("She", 0, ""), ("sings", 1, "")))
     with pytest.raises(ValueError, match="not one tree: 'a', 'b' hang from nothing"):
         Sentence.from_spacy(span(("a", 0, "ROOT"), ("b", 1, "ROOT")))
-    with pytest.raises(ValueError, match="no word"):
+    with pytest.raises(ValueError, match="is not one tree"):
         Sentence.from_spacy(span(("\n", 0, "ROOT")))
     with pytest.raises(ValueError, match="'clear' must be"):
         Sentence.from_spacy(span(("a", 0, "ROOT")), clear="drop")

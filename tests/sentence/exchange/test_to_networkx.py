@@ -49,7 +49,7 @@ def test_the_enhanced_graph(data, sentences):
 
 def test_errors(monkeypatch):
     sentence = Sentence.chain(["a", "b"])
-    with pytest.raises(ValueError, match="'arcs' must be 'basic' or 'enhanced'"):
+    with pytest.raises(ValueError, match="'arcs' must be one of basic, enhanced"):
         sentence.to_networkx(arcs="enhanced++")
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match=r"pip install 'graphdep\[networkx\]'"):

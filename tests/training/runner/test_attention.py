@@ -124,7 +124,7 @@ def test_every_family_shows_what_its_words_attend_to(made, request):
     assert left.float().mean() > 0.9
     assert len(shown.plot().axes) > len(layers)
     assert len(shown.plot(-1, title="x").axes) == 3  # two heads and the colours
-    with pytest.raises(ValueError, match=f"'layer' must be below {len(layers)}"):
+    with pytest.raises(ValueError, match=f"'layer' must be between -{len(layers)} and"):
         shown.plot(len(layers))
 
 

@@ -84,5 +84,5 @@ def test_pygs_explainer_gives_the_same_each_time() -> None:
     assert [*second] == ["gnnexplainer", "gradient"]
     assert torch.equal(first["gnnexplainer"], second["gnnexplainer"])
     assert bool(((first["gnnexplainer"] >= 0) & (first["gnnexplainer"] <= 1)).all())
-    with pytest.raises(ValueError, match="'explain' must be of gradient, gnnexplainer"):
+    with pytest.raises(ValueError, match="'explain' must be one of gradient, gnnexplainer"):
         edge_masks(model, data, ["captum"])

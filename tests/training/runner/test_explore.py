@@ -106,5 +106,5 @@ def test_edges_of_the_same_name_leave_the_models_own(tmp_path):
 def test_a_name_for_each_side(tmp_path):
     checkpoint = trained("dt", "sst", tiny_corpora.write_tiny_sst(tmp_path), tmp_path)
     for names in (["mine"], ["mine", "yours", "theirs"]):
-        with pytest.raises(ValueError, match=f"'names' must be one for each of 2 sides .got {len(names)}."):
+        with pytest.raises(ValueError, match=f"'names' has {len(names)} entries for 2 sides"):
             explore(checkpoint, "ann likes bob", parser="chain", against="random", names=names)
