@@ -157,8 +157,8 @@ def test_table(pools, tmp_path):
     [
         ({"sia_edges": "siam"}, "'sia_edges' must be one of"),
         ({"layer_decay": 1.5}, "'layer_decay' must be at most 1"),
-        ({"layer_decay": 0.0}, "'layer_decay' must be in 0 < layer_decay <= 1"),
-        ({"encoder": "transformer", "freeze_layers": 2}, "are for a pretrained encoder"),
+        ({"layer_decay": 0.0}, "'layer_decay' must be above 0"),
+        ({"encoder": "transformer", "freeze_layers": 2}, "'freeze_layers' is for a pretrained encoder"),
         ({"vectors": "glove.txt"}, "'vectors' are for encoder='transformer'"),
         ({"batch_tokens": 100}, "'batch_tokens' is not built"),
         ({"max_length": 3}, "'max_length' must be at least 4"),

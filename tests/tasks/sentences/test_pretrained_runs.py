@@ -215,12 +215,12 @@ def test_settings_that_cannot_be(settings, message, short):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"freeze_layers": 1}, "are for a pretrained encoder"),
+        ({"freeze_layers": 1}, "'freeze_layers' is for a pretrained encoder"),
         (
             {"relation_terms": "key-value"},
             "'relation_terms' is for relation_attention in a pretrained encoder",
         ),
-        ({"head_lr": 0.1}, "'head_lr' must be above 0, and is for a pretrained encoder"),
+        ({"head_lr": 0.1}, "'head_lr' is for a pretrained encoder"),
         ({"arcs": "enhanced++"}, "'arcs' is for edges='dam' on the parser's trees"),
         ({"max_length": 64}, "'max_length' is for a pretrained encoder"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
