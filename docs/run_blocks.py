@@ -191,9 +191,8 @@ def check_options(words: list[str]) -> None:
     command = get_command(app).commands.get(words[1])
     if command is None:
         raise ValueError(f"no command {words[1]!r}: {shlex.join(words)}")
-    known = {
-        option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
-    }
+    parameters = command.get_params(command.make_context(words[1], [], resilient_parsing=True))
+    known = {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}
     unknown = [word for word in words[2:] if word.startswith("--") and word.partition("=")[0] not in known]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no option of {words[1]!r}: {shlex.join(words)}")

@@ -100,7 +100,7 @@ def test_wrong_pairs_change_the_score_but_not_the_model(dialogues, tmp_path):
     )
     assert right["val_perplexity"] != wrong["val_perplexity"]
     assert "val_dist2" not in right
-    with pytest.raises(ValueError, match="'heads' is a setting of the training; free to choose are edges, trees"):
+    with pytest.raises(ValueError, match="'heads' is a setting of the training; free to choose are edges"):
         evaluate_own(tmp_path / "best.ckpt", "val", settings={"heads": 4})
     with pytest.raises(ValueError, match="'parse_errors' needs edges .*edges='lisa-complete'"):
         train(TrainConfig.of("lisa", **dialogues, parse_errors=0.5), tmp_path / "lisa")
