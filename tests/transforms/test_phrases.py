@@ -284,7 +284,9 @@ def test_errors(example):
             transform(plain)
     with pytest.raises(ValueError, match="has no constituents, which 'phrases' are made of"):
         to_data([example], phrases=True)
-    with pytest.raises(ValueError, match=r"True, False, 'spans' or 'tagged' \(got 'nodes'\)"):
+    with pytest.raises(
+        ValueError, match=r"'phrases' must be one of False, True, spans, tagged \(got 'nodes'\)"
+    ):
         to_data([example], phrases="nodes")
     spans = to_data([dataclasses.replace(example, constituents=[])], phrases="spans")
     for edges in (ConstituentEdges(), PhraseWordEdges(), SiblingEdges()):

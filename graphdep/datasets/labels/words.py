@@ -170,6 +170,8 @@ class Column:
             keys = ", ".join(f"{name}:KEY" for name in LISTS)
             raise ValueError(f"'key' must be one of {', '.join(COLUMNS)}, {keys} (got {self.key!r})")
         if self.absent is not None:
+            if not self.absent.strip():
+                raise ValueError(f"'absent' must be a label (got {self.absent!r})")
             check_name("absent", self.absent)
 
     @property
@@ -343,11 +345,11 @@ class LabelledWords:
         most, count = limit.max_words, len(self)
         if count <= most:
             return self
-        if not limit.truncate or (self.mark or 0) >= most:
-            which = f"word {self.mark}, which is marked, is" if limit.truncate else f"{count} words are"
-            raise self.error(
-                f"{which} more than max_words={most}: allow more, or read the first ones with truncate"
-            )
+        if not limit.truncate:
+            said = f"{count} words are more than max_words={most}"
+            raise self.error(f"{said}: allow more, or read the first ones with truncate")
+        if (self.mark or 0) >= most:
+            raise self.error(f"the marked word {self.mark} is beyond max_words={most}: allow more")
         tree = None if self.tree is None else truncate(self.tree, most)
         changed: dict[str, Any] = {"words": self.words[:most], "labels": self.labels[:most], "tree": tree}
         return dataclasses.replace(self, **changed)

@@ -189,7 +189,7 @@ def test_enhanced_graphs(tmp_path):
 def test_long_sentences():
     long = [[*words, "now"] for words in WORDS]
     labels = [[*row, "O"] for row in LABELS]
-    with pytest.raises(ValueError, match=r"'sentences\[0\]': 5 words, more than max_words=4: allow more"):
+    with pytest.raises(ValueError, match=r"'sentences\[0\]': 5 words are more than max_words=4: allow more"):
         new(max_words=4).fit(long, labels)
     cut = new(max_words=4, truncate=True).fit(long, labels, MARKS)
     plain = new().fit(WORDS, LABELS, MARKS)
@@ -199,7 +199,7 @@ def test_long_sentences():
     assert not cut.predict_proba(long, MARKS)[0][4].any()
     with pytest.raises(ValueError, match=r"'sentences\[0\]': the marked word 4 is beyond max_words=4"):
         cut.predict(long[:1], [4])
-    with pytest.raises(ValueError, match="10001 words, more than max_words=10000"):
+    with pytest.raises(ValueError, match="10001 words are more than max_words=10000"):
         plain.predict([["w"] * 10_001], [0])
 
 
