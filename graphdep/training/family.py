@@ -182,7 +182,7 @@ def texts_of(read: Callable[[], list[T]]) -> list[T]:
         return []
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(repr=False, frozen=True, kw_only=True, eq=False)
 class TaskFamily:
     """Tasks that share settings, model, loss and scores: what is known of them without PyTorch.
 
@@ -240,6 +240,9 @@ class TaskFamily:
     files: tuple[str, ...] = ()
     drawn: str = "test examples"
     groups: str = "groups of test examples"
+
+    def __repr__(self) -> str:
+        return f"TaskFamily({self.name!r})"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit_name", self.unit_name or self.name)
