@@ -99,10 +99,11 @@ _GIVEN = "graphdep.settings"
 @cache
 def _settings_options(marks: tuple[str, ...]) -> list[Any]:
     """An option for each setting of any task, made by Typer out of a signature."""
+    from graphdep.tasks import families
     from graphdep.training.config import TrainConfig
 
     known: dict[str, tuple[dict[str, Any], Any]] = {}
-    for config in (TrainConfig, *_configs()):
+    for config in (TrainConfig, *(config for family in families() for config in family.configs.values())):
         for name, own in config.marks.items():
             known.setdefault(name, (own, config.model_fields[name].annotation))
 
@@ -137,12 +138,6 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
 _METAVARS = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
 
 
-def _configs() -> list[Any]:
-    from graphdep.tasks import families
-
-    return [config for family in families() for config in family.configs.values()]
-
-
 def options_given(ctx: typer.Context) -> dict[str, str]:
     """The settings that were given as options, as texts."""
     found = {name: value for name, value in ctx.meta[_GIVEN].items() if value not in (None, [], ())}
@@ -163,11 +158,6 @@ def task_lists() -> dict[str, str]:
         EDGES: f"{', '.join(edge_names())}, or your own: package.module:Name, which is imported, from this "
         "folder, too.",
     }
-
-
-def takes_files(family: TaskFamily, task: str) -> bool:
-    """Whether a task is one on files of one's own."""
-    return "train" in family.config(task).marks
 
 
 def _tasks(family: TaskFamily) -> str:

@@ -494,6 +494,7 @@ def _count(path: Path, line: int, text: str) -> int:
 
 
 _NUMBERS = like("whole numbers", r"[0-9\s]*")
+_PIECES = "the rows of a dialogue must follow one another, in one file"
 LAYOUTS = ("published", "by-emotion")
 EMPATHETIC_NAMES = {"train": "train", "val": "valid", "test": "test"}
 _SHIFTED = "(is there a comma in a text?)"
@@ -614,7 +615,10 @@ def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
             (default: :obj:`False`)
     """
     dialogues: dict[str, Dialogue] = {}
+    last = None
     for line, (name, number, _, text, _) in read_table(path, COLUMNS, separator=",", extra=int(candidates)):
+        expect(name == last or name not in dialogues, path, line, _PIECES, name)
+        last = name
         turns = dialogues.setdefault(name, Dialogue([])).turns
         message = f"utterance_idx must be {len(turns) + 1} in {name}"
         expect(number == str(len(turns) + 1), path, line, message, number)
@@ -656,8 +660,7 @@ def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
     """Adds the turns of the dialogues of one emotion."""
     last = None
     for line, (name, kind, text) in read_table(path, EMOTION_COLUMNS, separator=",", quoted=True, empty=True):
-        message = "the rows of a dialogue must follow one another, in one file"
-        expect(name == last or name not in found, path, line, message, name)
+        expect(name == last or name not in found, path, line, _PIECES, name)
         last, turns = name, found.setdefault(name, [])
         if kind == "utterance":
             check_forms(f"{path}:{line}", {"Text": text}, {"Text": TEXT})

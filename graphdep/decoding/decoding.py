@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import LIMITS, check_between, check_choice, check_least, check_whole
+from graphdep.io.limits import LIMITS, check_between, check_choice, check_flag, check_least, check_whole
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 
@@ -132,6 +132,9 @@ class DecodeConfig:
         check_choice("strategy", self.strategy, STRATEGIES)
         for name in _WHOLE:
             check_whole(name, getattr(self, name))
+        check_flag("allow_unk", self.allow_unk)
+        for name in ("length_penalty", "top_p", "temperature"):
+            self._check_number(name)
         self._check_length_penalty()
         if not 0 < self.top_p <= 1:
             raise ValueError(f"'top_p' must be above 0 and at most 1 (got {self.top_p})")
@@ -147,6 +150,11 @@ class DecodeConfig:
             )
         if self.strategy == "beam" and self.num_return > self.beams:
             raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
+
+    def _check_number(self, name: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"{name!r} must be a number (got {value!r})")
 
     def _check_length_penalty(self) -> None:
         check_least("length_penalty", self.length_penalty, 0)

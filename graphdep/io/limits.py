@@ -147,6 +147,19 @@ def check_count(name: str, value: int, least: int = 0) -> int:
     return value
 
 
+def check_flag(name: str, value: bool) -> bool:
+    """The value; raises :class:`ValueError`, with its name, unless it is true or false: a text is neither."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name!r} must be True or False (got {value!r})")
+    return value
+
+
+def check_above(name: str, value: Any, bound: float) -> None:
+    """Raises :class:`ValueError`, with name and value, unless a number is above; :obj:`None` is none."""
+    if value is not None and not value > bound:
+        raise ValueError(f"{name!r} must be above {bound} (got {value!r})")
+
+
 def check_least(name: str, value: Any, least: float) -> None:
     """Raises :class:`ValueError`, with name and value, if a number is too small; :obj:`None` is none."""
     if value is not None and not value >= least:

@@ -397,6 +397,13 @@ class TrainConfig(Settings):
             if getattr(self, name) != self.usual(name):
                 raise ValueError(f"{name!r} is for {reader} (got {getattr(self, name)!r})")
 
+    def check_option(self, name: str, option: str) -> None:
+        """Raises :class:`ValueError` if a setting has another value than its default and the corpus lacks the
+        option.
+        """
+        if getattr(self, name) != self.usual(name) and not self.spec.takes(option):
+            raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+
     @cached_property
     def task_family(self) -> Any:
         """The :class:`~graphdep.training.family.TaskFamily` of its task."""

@@ -417,13 +417,6 @@ class WordConfig(EncoderConfig):
         for name in self._given():
             self.check_option(name, self.corpus_options[name])
 
-    def check_option(self, name: str, option: str) -> None:
-        """Raises :class:`ValueError` if a setting has another value than its default and the corpus lacks the
-        option.
-        """
-        if getattr(self, name) != self.usual(name) and not self.spec.takes(option):
-            raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
-
     def _given(self) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in self.corpus_options}
         return {name: value for name, value in given.items() if value is not None}

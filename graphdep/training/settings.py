@@ -16,7 +16,7 @@ from pydantic import (
     field_validator,
 )
 
-from graphdep.io.limits import LIMITS, check_limit
+from graphdep.io.limits import LIMITS, check_above, check_limit
 from graphdep.training.task import config_of
 
 USUAL_WORDS: dict[str, str] = {
@@ -170,8 +170,8 @@ class Settings(BaseModel):
         if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
             check_limit(name, value, own.get("least"))
         above, below = own.get("above"), own.get("below")
-        if None not in (value, above) and value <= above:
-            raise ValueError(f"{name!r} must be above {above} (got {value!r})")
+        if above is not None:
+            check_above(name, value, above)
         if None not in (value, below) and value >= below:
             raise ValueError(f"{name!r} must be below {below} (got {value!r})")
         return value

@@ -11,7 +11,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
-from graphdep.io.limits import check_choice, check_count
+from graphdep.io.limits import check_choice, check_count, check_flag
 from graphdep.transforms.edge_set import CLIQUES, NODES, EdgeConstructor, EdgeSet
 from graphdep.transforms.edges import SelfLoops
 from graphdep.transforms.nodes import Nodes, check_pieces, expand_ranges, insert_nodes
@@ -303,7 +303,7 @@ class SameConstituentEdges(EdgeConstructor):
 
     def __init__(self, max_height: int | None = None, *, pieces: str = "all", implicit: bool = False) -> None:
         self.max_height = None if max_height is None else check_count("max_height", max_height, 1)
-        self.pieces, self.implicit = check_pieces(pieces), implicit
+        self.pieces, self.implicit = check_pieces(pieces), check_flag("implicit", implicit)
 
     @property
     def carries(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.io.limits import check_between, check_count
+from graphdep.io.limits import check_between, check_count, check_flag
 from graphdep.transforms.controls import RewiredEdges
 from graphdep.transforms.edge_set import (
     DISTANCES,
@@ -198,7 +198,8 @@ class MergeTypes(BaseTransform):
     carries: frozenset[str] = frozenset()
 
     def __init__(self, *, labels: bool = False, directions: bool = True) -> None:
-        self.labels, self.directions = labels, directions
+        self.labels = check_flag("labels", labels)
+        self.directions = check_flag("directions", directions)
 
     def forward(self, data: Data) -> Data:
         require(data, "edge_type", "put TreePathTypes() before MergeTypes")

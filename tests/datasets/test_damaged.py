@@ -200,6 +200,9 @@ DAMAGED = {
         f"{PUBLISHED}c,1,afraid,A,dog,1,Oh,5,,": "2: 10 columns instead of 8",
         f"{PUBLISHED}c,1,afraid,A, dog,1,Oh,5,": "2: 'speaker_idx' must be a whole number (is there",
         f"{PUBLISHED}c,1,afraid,A dog,1,Oh, no,5,": "2: 'selfeval' must be digits, | and _",
+        f"{PUBLISHED}c,1,afraid,A dog,1,Oh,5,\nd,1,afraid,A dog,1,Oh,5,\nc,2,afraid,A dog,1,Oh,5,": (
+            "4: the rows of a dialogue must follow one another"
+        ),
         f"{PUBLISHED}c,2,afraid,A dog,1,Oh,5,": "2: utterance_idx must be 1 in c (got '2')",
         f"{PUBLISHED}c,1,afraid,A dog,1, ,5,": "2: 'utterance' must be a text of",
     },

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence, to_data
-from graphdep.transforms import MergeTypes, resolve
+from graphdep.transforms import MergeTypes, SameConstituentEdges, resolve
 
 RELATIONS = RelationVocab(["strange"])
 labels = directions = st.booleans()
@@ -48,6 +48,20 @@ def test_presets_merge():
     both = resolve("dt-related", labels=False, directions=False)(data)
     names = {RELATIONS.label(i) for i in both.edge_type.tolist()}
     assert names == {"[SELF]", "dep", "path(0,2)", "path(1,1)"}
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("labels", MergeTypes),
+        ("directions", MergeTypes),
+        ("implicit", SameConstituentEdges),
+    ],
+)
+@pytest.mark.parametrize("value", [0, None, "false"])
+def test_flags_are_bools(name, make, value):
+    with pytest.raises(ValueError, match=rf"'{name}' must be True or False \(got {value!r}\)"):
+        make(**{name: value})
 
 
 def test_repr_and_missing_types():

@@ -19,7 +19,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
-from graphdep.io.limits import check_between, check_choice, check_count, check_share, check_text
+from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share, check_text
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
 from graphdep.nn.attention.relations import EdgeTerms, write_out
@@ -716,6 +716,7 @@ class PretrainedEncoder(TextEncoder):
             ValueError: If :obj:`layer_decay` is not above 0 and at most 1, or below 1 and the layers share
                 their parameters.
         """
+        check_above("layer_decay", layer_decay, 0)
         check_share("layer_decay", layer_decay)
         top = self.num_layers
         same = ((parameter, top) for parameter in self.model.parameters())

@@ -502,8 +502,7 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         for name, objective in self.objective_of.items():
             self.check_read((name,), f"objective={objective!r}", self.objective == objective)
         for name in ("overlap", "negatives_from", "pool_size"):
-            if getattr(self, name) != self.usual(name) and not self.spec.takes(name):
-                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+            self.check_option(name, name)
         if self.batch_tokens is not None:
             raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")
 

@@ -699,8 +699,7 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
             )
         super().check()
         self._check_frozen()
-        if self.val_from is not None and not self.spec.takes("val_from"):
-            raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
+        self.check_option("val_from", "val_from")
         if self.phrases and self.spec.options.get("layout") != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
         if self.node_labels:

@@ -573,6 +573,8 @@ def test_parameter_groups_without_decay_and_of_what_is_trained(make):
     assert {id(p) for group in groups for p in group["params"]} == {id(named[n]) for n in trained(encoder)}
     with pytest.raises(ValueError, match=r"'layer_decay' must be between 0 and 1 \(got 1.5\)"):
         encoder.parameter_groups(1e-4, layer_decay=1.5)
+    with pytest.raises(ValueError, match=r"'layer_decay' must be above 0 \(got 0.0\)"):
+        encoder.parameter_groups(1e-4, layer_decay=0.0)
 
 
 def test_what_follows_the_layers_counts_as_the_last(make_model, make_tokenizer):
