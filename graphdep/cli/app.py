@@ -21,7 +21,7 @@ from graphdep.cli.look import attention, draw, explore, models, parse, settings
 from graphdep.cli.options import EvaluateCommand, RunCommand, TaskCommand
 from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train
 from graphdep.cli.use import embed, export, generate, predict, rank, submit
-from graphdep.io.process import plain_console
+from graphdep.io.console import plain_console
 from graphdep.version import __version__
 
 GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"

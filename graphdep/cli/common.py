@@ -23,8 +23,8 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
+from graphdep.io.console import plain_console
 from graphdep.io.files import check_plain_file, guard, has_half_character, json_value, long_fields
-from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.parsing.parser import WordLimit

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 
 from graphdep.cli.common import print_json
+from graphdep.io.console import plain_console
 from graphdep.io.limits import check_limit
-from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence

@@ -17,9 +17,9 @@ from rich.table import Table
 from graphdep.cli import options as o
 from graphdep.cli.common import check_output, print_json, read_texts, same_file, say_loading, stream_texts
 from graphdep.cli.options import EDGES, import_edges
+from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import plural
-from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence

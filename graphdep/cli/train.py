@@ -15,9 +15,9 @@ from rich.table import Table
 from graphdep.cli import options as o
 from graphdep.cli.common import print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
+from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
-from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig

@@ -25,9 +25,9 @@ from graphdep.cli.common import (
     write_rows,
 )
 from graphdep.cli.options import import_edges
+from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import MAX_WORDS, plural
-from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     import numpy as np

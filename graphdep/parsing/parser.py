@@ -511,7 +511,7 @@ class Parser(ABC):
         # Here, since models and edges import this module, also where nothing is parsed and rich is not there.
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        from graphdep.io.process import plain_console
+        from graphdep.io.console import plain_console
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         return Progress(*columns, console=plain_console(stderr=True), disable=not shown)

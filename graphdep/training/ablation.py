@@ -14,8 +14,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from graphdep.io.console import plain_console
 from graphdep.io.limits import check_limit
-from graphdep.io.process import plain_console
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.config import TrainConfig, resolve_model

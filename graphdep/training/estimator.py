@@ -25,9 +25,9 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import parsing
+from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_folder
 from graphdep.io.limits import MAX_WORDS, check_limit, shown
-from graphdep.io.process import plain_console
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.sentence import Sentence

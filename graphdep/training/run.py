@@ -20,8 +20,8 @@ from lightning.pytorch.loggers import Logger
 from rich.console import Console
 from torch import Tensor
 
+from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
-from graphdep.io.process import plain_console
 from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run

@@ -15,8 +15,8 @@ from typing import Any
 
 from rich.console import Console
 
+from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, temporary_folder
-from graphdep.io.process import plain_console
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound
 from graphdep.training.ablation import ablate

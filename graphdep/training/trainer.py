@@ -29,9 +29,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import check_logger, check_whole
-from graphdep.io.process import end_with_parent, plain_console
+from graphdep.io.process import end_with_parent
 from graphdep.training.build import settled
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
 from graphdep.training.config import TrainConfig

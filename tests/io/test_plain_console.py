@@ -7,7 +7,7 @@ import sys
 import pytest
 from rich.table import Table
 
-from graphdep.io.process import plain_console
+from graphdep.io.console import plain_console
 
 ODD = "a[/b] [bold]c[/] :dog: 'x' 1.5"
 

@@ -100,7 +100,7 @@ def _one_thread() -> Iterator[None]:
 
 def _work(pipe: Connection, log: Path) -> None:
     """Does jobs until nobody sends one."""
-    from graphdep.io.process import plain_console
+    from graphdep.io.console import plain_console
     from graphdep.training.run import FolderInUseError
 
     end_with_parent()

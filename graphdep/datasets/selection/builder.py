@@ -25,6 +25,7 @@ from graphdep.datasets.selection.store import (
     Pool,
     SelectionStore,
     Utterance,
+    create_table,
     key_of,
     pack_tree,
     parse_utterances,
@@ -72,8 +73,8 @@ class Addition:
         self.totals = Counter[str](dict.fromkeys(TOTALS.values(), 0))
         self.forms: dict[str, dict[str, int]] = {"words": {}, "relations": {}}
         self.counts: dict[str, Counter[int]] = {"words": Counter(), "relations": Counter()}
-        for table, columns in TABLES.items():
-            database.execute(f"CREATE TABLE {table} ({columns})")
+        for table in TABLES:
+            database.execute(create_table(table))
         database.execute("CREATE TEMP TABLE keys (key BLOB PRIMARY KEY, utterance INTEGER) WITHOUT ROWID")
         database.execute("PRAGMA temp.cache_size = -65536")
         database.execute(f"PRAGMA user_version = {FORMAT}")

@@ -99,6 +99,11 @@ Tree = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Numbers of the words, IDs of their governors (from 1; 0 for a root), and numbers of the relations."""
 
 
+def create_table(name: str) -> str:
+    """The statement that makes a table."""
+    return f"CREATE TABLE {name} ({TABLES[name]})"
+
+
 def pack_tree(*columns: np.ndarray) -> bytes:
     """The columns of a :data:`Tree` with 1, 2 or 4 bytes a number, behind a byte that says which, two bits a
     column; no words are no bytes.
@@ -170,6 +175,9 @@ class SelectionStore:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version != FORMAT:
                 raise sqlite3.DatabaseError(f"format {version}, not {FORMAT}")
+            tables = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type != 'index'"))
+            if tables != {name: create_table(name) for name in TABLES}:  # SQL of somebody else's among it
+                raise sqlite3.DatabaseError("the tables are not those of such a file")
             totals = json.loads(_note(database, "totals"))
             for table, name in TOTALS.items():
                 (last,) = database.execute(f"SELECT max(id) FROM {table}").fetchone()

@@ -167,6 +167,8 @@ DAMAGE = {
     "no table": lambda path: change(path, "DROP TABLE relations"),
     "no note": lambda path: change(path, "DELETE FROM notes WHERE name = 'totals'"),
     "lost pairs": lambda path: change(path, "DELETE FROM pairs WHERE id = 29"),
+    "a trigger": lambda path: change(path, "CREATE TRIGGER t AFTER INSERT ON notes BEGIN SELECT 1; END"),
+    "a view": lambda path: change(path, "CREATE VIEW more AS SELECT * FROM pairs"),
     "lost utterances": lambda path: change(path, "DELETE FROM utterances WHERE id > 3"),
 }
 

@@ -80,7 +80,7 @@ def test_more_seeds_and_rows_are_the_same_runs_and_other_settings_are_not():
         ({"settings": {"lr": "fast"}}, "'lr' takes a number \\(got 'fast'\\)"),
         ({"tables": [{"name": "a"}, {"name": "a"}]}, "tables of one name \\(got a, a\\)"),
         ({"tables": [{"rows": ["dt"]}]}, "a table needs 'name'"),
-        ({"tune": {"lr": [1.0], "clip": [1.0, -1.0]}}, "'clip' must be above 0"),
+        ({"tune": {"lr": [1.0], "clip": [1.0, -1.0]}}, "'clip' must be at least 0"),
         ({"tune": {"lr": [-1.0]}}, "'lr' must be"),
         ({"tune": {"lr": []}}, "'tune' must have a list of values of 'lr', each once \\(got \\[\\]\\)"),
         ({"tune": {"lr": 0.1}}, "'tune' must have a list of values of 'lr', each once \\(got 0.1\\)"),
