@@ -1,17 +1,29 @@
 from __future__ import annotations
 
 import logging
+import random
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
-from graphdep.data import join_utterances
+from graphdep.data import (
+    EncodedUtterance,
+    expand_pieces,
+    join_utterances,
+    mark_words,
+    text_data,
+    utterance_data,
+)
 from graphdep.testing import assert_same_data
+from graphdep.transforms import resolve
+from graphdep.vocab.pieces import PieceVocab
+from tests.kit.strategies import examples, sentences
+from tests.kit.trees import random_sentence
 
 KEYS = ["node_type", "governor_index", "deprel", "depth", "utterance", "word", "position", "segment"]
 
@@ -74,6 +86,7 @@ def same(a: Data, b: Data) -> bool:
     )
 
 
+@settings(max_examples=20)
 @given(
     st.data(),
     st.booleans(),
@@ -166,6 +179,7 @@ def test_learned_relations_and_fallbacks(example):
     assert relations.fallbacks == {"none:such": 1}
 
 
+@settings(max_examples=12)
 @given(st.data(), st.booleans(), st.sampled_from(["basic", "enhanced"]))
 def test_batch_gives_the_examples_back(sentences, data, root, arcs):
     examples = data.draw(st.lists(st.lists(sentences(), min_size=1, max_size=2), min_size=1, max_size=4))
@@ -217,6 +231,7 @@ def test_one_word(root):
     assert data.arc_index.dtype == torch.long
 
 
+@settings(max_examples=12)
 @given(st.data(), st.booleans(), st.booleans(), st.sampled_from(["basic", "enhanced"]))
 def test_joined_utterances_are_one_example(sentences, data, root, with_vocab, arcs):
     example = data.draw(st.lists(sentences(multiroot=True), min_size=1, max_size=3))
@@ -277,3 +292,187 @@ def test_a_label_of_enhanced_graphs_alone_is_not_laid_to_a_parser(caplog):
         to_data([Sentence(["a", "b"], [2, 0], ["ref", "root"])])
     assert "ref (1) ('ref' is of enhanced graphs" in caplog.text
     assert "spaCy" not in caplog.text
+
+
+RELATIONS = RelationVocab()
+
+
+def by_loop(data: Data, marks: list[int]) -> list[int]:
+    return [marks[word] if word >= 0 else 0 for word in data.word.tolist()]
+
+
+def of_pieces(tokens, words: list[str], max_length: int = 60, text: bool = True) -> Data:
+    sentence = Sentence.chain(words) if text else None
+    return text_data(EncodedUtterance.of(sentence, tokens, RELATIONS), tokens=tokens, max_length=max_length)
+
+
+@given(data=examples(max_utterances=1), marks=st.lists(st.integers(0, 5), min_size=7, max_size=9))
+def test_all_pieces_of_a_word_have_its_mark(data: Data, marks: list[int]) -> None:
+    assert mark_words(data, marks) is data
+    assert data.mark.dtype == torch.long
+    assert data.mark.tolist() == by_loop(data, marks)
+    assert not data.mark[data.node_type != NodeType.WORD].any()
+
+
+def test_pieces_and_special_nodes(tokens) -> None:
+    data = of_pieces(tokens, ["c", "b", "a"])
+    assert mark_words(data, [0, 2, 1]).mark.tolist() == [0, 0, 0, 0, 2, 2, 1, 0]
+    assert mark_words(data, [3, 0, 0]).mark.tolist() == [0, 3, 3, 3, 0, 0, 0, 0]  # in place of the first
+
+
+def test_cut_words_take_their_marks_with_them(tokens) -> None:
+    data = of_pieces(tokens, ["a", "b", "c", "a"], max_length=6)
+    kept = int(data.word.max()) + 1
+    assert kept < 4
+    assert mark_words(data, [0, 1, 1, 1]).mark.tolist() == by_loop(data, [0, 1, 1, 1])
+    assert not mark_words(data, [0, 0, 0, 1]).mark.any()
+
+
+def test_root_and_empty_nodes_have_none() -> None:
+    empty = [("1.1", "x", "_", "_", "_", "_", "_", "_", "1:dep", "_")]
+    sentence = Sentence(
+        ["a", "b"], [0, 1], ["root", "dep"], deps=[[("0", "root")], [("1", "dep")]], empty=empty
+    )
+    data = to_data([sentence], vocab=Vocab("ab"), arcs="enhanced")
+    assert data.num_nodes == 4
+    assert mark_words(data, [1, 1]).mark.tolist() == by_loop(data, [1, 1])
+    assert int(data.mark.sum()) == 2
+    without = to_data([sentence], vocab=Vocab("ab"), root=False)
+    assert mark_words(without, [0, 1]).mark.tolist() == [0, 1]
+
+
+def test_no_words(tokens) -> None:
+    data = of_pieces(tokens, [], text=False)
+    assert mark_words(data, []).mark.tolist() == [0] * data.num_nodes
+
+
+def test_batches_keep_the_marks_of_their_examples(tokens) -> None:
+    one, two = of_pieces(tokens, ["a", "b"]), of_pieces(tokens, ["c"])
+    marks = [mark_words(one, [0, 1]).mark, mark_words(two, [2]).mark]
+    batch = Batch.from_data_list([one, two])
+    assert torch.equal(batch.mark, torch.cat(marks))
+    for data, mark in zip(batch.to_data_list(), marks):
+        assert torch.equal(data.mark, mark)
+
+
+def test_relation_nodes_have_none(tokens) -> None:
+    data = [mark_words(of_pieces(tokens, list(words)), [1] * 3) for words in ("abc", "cba")]
+    batch = resolve("dam")(Batch.from_data_list(data))
+    relation = batch.node_type == NodeType.RELATION
+    assert int(relation.sum()) == 4
+    assert not batch.mark[relation].any()
+    assert torch.equal(batch.mark > 0, batch.word >= 0)
+    for one, back in zip(data, batch.to_data_list()):
+        assert back.mark.tolist() == [*one.mark.tolist(), 0, 0]
+    late = mark_words(resolve("dam")(of_pieces(tokens, list("abc"))), [1] * 3)
+    assert torch.equal(late.mark, batch[0].mark)
+
+
+def test_marks_of_other_kinds() -> None:
+    data = to_data([Sentence.chain(["a", "b"])])
+    for marks in ([False, True], (0, 1), torch.tensor([0, 1]), torch.tensor([False, True]).tolist()):
+        mark = mark_words(data, marks).mark
+        assert (mark.dtype, mark.tolist()) == (torch.long, [0, 0, 1])
+
+
+def test_errors() -> None:
+    sentence = Sentence.chain(["a", "b"])
+    data = to_data([sentence])
+    with pytest.raises(ValueError, match=r"'marks' must have a number for each of 2 words \(got 1\)"):
+        mark_words(data, [1])
+    for marks, shown in (
+        ([0, -1], r"\[0, -1\]"),
+        ([0.0, 1.0], r"\[0.0, 1.0\]"),
+        (["a", "b"], r"\['a', 'b'\]"),
+        ([None, 1], r"\[None, 1\]"),
+        ([2**70, 0], rf"\[{2**70}, 0\]"),
+        ([[0, 1], [1, 0]], r"\[\[0, 1\], \[1, 0\]\]"),
+    ):
+        with pytest.raises(ValueError, match=rf"'marks' must be whole numbers from 0 on \(got {shown}\)"):
+            mark_words(data, marks)
+    for several in (to_data([sentence, sentence]), Batch.from_data_list([data, data])):
+        with pytest.raises(ValueError, match="'data' must be one example of one text: mark its words before"):
+            mark_words(several, [0, 1])
+    assert "mark" not in data
+    with pytest.raises(AttributeError, match="has no attribute 'word'"):
+        mark_words(Data(x=torch.ones(2, 1)), [0, 1])
+
+
+def pieces_of(data: Data, rng: random.Random) -> list[list[int]]:
+    """One to three pieces a word, numbered through."""
+    number = iter(range(1000))
+    words = data.node_type == NodeType.WORD
+    return [[next(number) for _ in range(rng.randint(1, 3) if word else 1)] for word in words.tolist()]
+
+
+dialogues = st.lists(sentences(max_words=6), min_size=1, max_size=3)
+
+
+@settings(max_examples=20)
+@given(dialogues, st.integers(0, 1000), st.booleans(), st.sampled_from(["utterance", "example"]))
+def test_expand_pieces_row_by_row(turns, seed, root, positions):
+    data = to_data(turns, root=root, positions=positions)
+    pieces = pieces_of(data, random.Random(seed))
+    out = expand_pieces(data, pieces)
+    out.validate()
+    first = [sum(map(len, pieces[:node])) for node in range(len(pieces))]
+    rows = [(node, piece) for node, ids in enumerate(pieces) for piece in ids]
+    assert out.num_nodes == len(rows)
+    place = 0
+    for new, (node, piece) in enumerate(rows):
+        starts = (node == 0 or positions == "utterance") and data.position[node] == 0 and new == first[node]
+        place = 0 if starts else place + 1
+        assert out.position[new] == place
+        assert out.input_ids[new] == piece
+        assert out.governor_index[new] == first[data.governor_index[node]]
+        for key in ("node_type", "deprel", "depth", "utterance", "word", "segment"):
+            assert out[key][new] == data[key][node]
+    arcs = [[first[node] for node in row] for row in data.arc_index.tolist()]
+    assert out.arc_index.tolist() == arcs
+    assert torch.equal(out.arc_type, data.arc_type)
+
+
+def test_expand_pieces_of_single_pieces_changes_nothing_else():
+    data = to_data([random_sentence(random.Random(1), 5)])
+    out = expand_pieces(data, [[7]] * 6)
+    assert out.input_ids.tolist() == [7] * 6
+    assert "input_ids" not in data
+    for key in data.keys():  # noqa: SIM118
+        assert torch.equal(torch.as_tensor(out[key]), torch.as_tensor(data[key])), key
+
+
+def test_expand_pieces_makes_tensors_where_the_data_is():
+    data = to_data([Sentence.chain(["a", "b"])])
+    expected = expand_pieces(data, [[1], [2, 3], [4]])
+    with torch.device("meta"):  # where tensors are made that are not told otherwise
+        out = expand_pieces(data, [[1], [2, 3], [4]])
+    for key, value in expected.to_dict().items():
+        assert torch.equal(torch.as_tensor(out[key], device="cpu"), torch.as_tensor(value)), key
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_utterance_data_of_words_and_of_pieces(root):
+    pytest.importorskip("tokenizers")
+    tree, relations = Sentence(["low", "ab"], [2, 0], ["amod", "root"]), RelationVocab()
+    vocab, pieces = Vocab(["low"]), PieceVocab.train([["low"]], 300)
+    assert_same_data(
+        utterance_data(tree, vocab, relations, root=root), to_data([tree], vocab=vocab, root=root)
+    )
+    out = utterance_data(tree, pieces, relations, root=root)
+    ids = [pieces.encode("low"), pieces.encode("ab")]
+    assert len(ids[1]) > 1
+    assert_same_data(out, expand_pieces(to_data([tree], root=root), [[1], *ids] if root else ids))
+
+
+def test_expand_pieces_errors():
+    data = to_data([Sentence.chain(["a", "b"])])
+    with pytest.raises(ValueError, match="'pieces' has 2 entries for 3 nodes"):
+        expand_pieces(data, [[1], [2]])
+    with pytest.raises(ValueError, match=r"'pieces\[2\]' has 0 pieces for a node of type WORD"):
+        expand_pieces(data, [[1], [2], []])
+    with pytest.raises(ValueError, match=r"'pieces\[0\]' has 2 pieces for a node of type ROOT"):
+        expand_pieces(data, [[1, 1], [2], [3]])
+    implicit = resolve("transformer", implicit=True)(data)
+    for wrong in (resolve("dra")(data), implicit, Batch.from_data_list([data])):
+        with pytest.raises(ValueError, match="'data' must be one example without edges"):
+            expand_pieces(wrong, [[1], [2], [3]])

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.loader import DataLoader as GraphLoader
@@ -55,6 +55,7 @@ def assert_same(mine: Batch, other: Batch) -> None:
         assert all(torch.equal(left[key], right[key]) for key in tensors)
 
 
+@settings(max_examples=12)
 @given(
     st.integers(2, 8),
     st.integers(0, 20),

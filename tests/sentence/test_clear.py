@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence
-from graphdep.sentence import clear_to_ud, is_clear
-from graphdep.sentence.clear import CLEAR_TO_UD, converted
+from graphdep.sentence import check_tree, clear_to_ud, is_clear
+from graphdep.sentence.clear import CLEAR_TO_UD, ClearTree, converted
 from tests.kit.strategies import sentences
 
 # The labels of spaCy's English models (meta.json of en_core_web_sm 3.8.0).
@@ -127,11 +127,10 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_trees_by_hand(name):
-    clear, expected = PAIRS[name]
-    made = clear_to_ud(tree(clear))
-    assert [f"{head}/{label}" for head, label in zip(made.head, made.deprel)] == expected.split()
+def test_trees_by_hand():
+    for name, (clear, expected) in PAIRS.items():
+        made = clear_to_ud(tree(clear))
+        assert [f"{head}/{label}" for head, label in zip(made.head, made.deprel)] == expected.split(), name
 
 
 def test_every_label_of_spacy_is_in_the_table_and_every_relation_is_known():
@@ -172,12 +171,9 @@ def test_without_tags_the_labels_do():
     assert (made.head, made.deprel) == ([0, 3, 1], ["root", "case", "obl"])
 
 
-@pytest.mark.parametrize("label", ["dobj", "prep", "pobj", "attr", "nsubjpass", "relcl", "poss", "meta"])
-def test_labels_that_only_clear_has(label):
-    assert is_clear(["nsubj", label])
-
-
-def test_universal_labels_are_not_clear():
+def test_labels_that_only_clear_has():
+    for label in ("dobj", "prep", "pobj", "attr", "nsubjpass", "relcl", "poss", "meta"):
+        assert is_clear(["nsubj", label])
     assert not is_clear(set(RelationVocab()._FIXED))
 
 
@@ -201,3 +197,36 @@ def test_enhanced_arcs_are_left_out():
         Sentence(["a", "b"], [2, 0], ["dobj", "ROOT"], deps=[[("2", "dobj")], [("0", "root")]])
     )
     assert made.deps is None
+
+
+@given(sentences(max_words=8), st.data())
+def test_moves_keep_a_tree_and_its_lists_of_dependents(sentence, data):
+    tree = ClearTree.of(sentence)
+    for _ in range(3):
+        word = data.draw(st.sampled_from(tree.words))
+        if tree.head[word]:
+            above, label = tree.head[tree.head[word]], tree.label[tree.head[word]]
+            governor = tree.head[word]
+            tree.lift(word)
+            assert (tree.head[word], tree.label[word], tree.head[governor]) == (above, label, word)
+            assert tree.dependents(governor) == []
+        check_tree(tree.head[1:])
+        for each in range(len(tree.head)):
+            assert tree.dependents(each) == [w for w in tree.words if tree.head[w] == each]
+    order = tree.from_above()
+    assert sorted(order) == [*tree.words]
+    assert all(tree.head[w] == 0 or order.index(tree.head[w]) < order.index(w) for w in tree.words)
+
+
+def test_what_stays_with_the_lowered_word():
+    tree = ClearTree(["a"] * 4, ["a"] * 4, [""] * 4, [0, 1, 1, 1], ["root", "x", "y", "z"])
+    tree.lift(2, 3)
+    assert tree.head[1:] == [2, 0, 1, 2]
+    assert tree.root == 2
+
+
+def test_kinds_by_tag():
+    tags = ["NNS", "PRP$", "VBZ", "MD", "JJR", "WRB", "TO", "NOUN", "AUX", "ADP", ",", ""]
+    tree = ClearTree(tags, tags, tags, [0, *[1] * 11], tags)
+    kinds = ["nominal", "nominal", "verb", "verb", "adjective", "adverb", "preposition"]
+    assert [tree.kind(word) for word in tree.words] == [*kinds, "nominal", "verb", "preposition", "", ""]

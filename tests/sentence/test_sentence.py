@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence import check_tree
+from graphdep.sentence.sentence import truncate
+from tests.kit.strategies import sentences
 
 
 def row(number: str, form: str = "x", deps: str = "_") -> tuple[str, ...]:
@@ -193,3 +195,181 @@ def test_without_deps_enhanced_arcs_are_those_of_empty_nodes():
     assert Sentence(["a"], [0], ["root"]).enhanced_arcs == []
     alone = Sentence(["a"], [0], ["root"], empty=[row("1.1", deps="1:conj")])
     assert alone.enhanced_arcs == [("1", "1.1", "conj")]
+
+
+def chain_up(sentence: Sentence, word: int) -> list[int]:
+    """The governors of a word (counted from 1), nearest first, without 0."""
+    path = []
+    while sentence.head[word - 1] != 0:
+        word = sentence.head[word - 1]
+        path.append(word)
+    return path
+
+
+sides = st.sampled_from(["right", "left"])
+
+
+def kept_words(sentence: Sentence, max_words: int, side: str) -> list[int]:
+    """The words that are kept, counted from 1."""
+    words = range(1, len(sentence) + 1)
+    return [*(words[:max_words] if side == "right" else words[-max_words:])]
+
+
+@given(sentences(max_words=12), st.integers(1, 14), sides)
+def test_truncate_gives_one_tree_of_the_words_at_one_end(sentence, max_words, side):
+    cut = truncate(sentence, max_words, side)  # a Sentence checks that it is one tree
+    if len(sentence) <= max_words:
+        assert cut is sentence
+        return
+    kept = kept_words(sentence, max_words, side)
+    assert cut.form == [sentence.form[word - 1] for word in kept]
+    assert cut.head.count(0) == 1
+    orphans = [word for word in kept if not set(chain_up(sentence, word)) & {*kept}]
+    for place, word in enumerate(kept):
+        above = [ancestor for ancestor in chain_up(sentence, word) if ancestor in kept]
+        if above:
+            expected = kept.index(above[0]) + 1
+        else:
+            expected = 0 if word == orphans[0] else kept.index(orphans[0]) + 1
+        assert cut.head[place] == expected
+        is_new_root = cut.head[place] == 0 and sentence.head[word - 1] != 0
+        assert cut.deprel[place] == ("root" if is_new_root else sentence.deprel[word - 1])
+
+
+@given(sentences(max_words=12), st.integers(1, 12), st.integers(1, 12), sides)
+def test_truncate_twice_is_truncate_to_the_fewer_where_the_root_is_kept(sentence, first, second, side):
+    if sentence.head.index(0) + 1 in kept_words(sentence, min(first, second), side):
+        twice = truncate(truncate(sentence, first, side), second, side)
+        assert twice == truncate(sentence, min(first, second), side)
+
+
+@given(sentences(max_words=10, multiroot=True), st.integers(1, 10), sides)
+def test_truncate_keeps_roots_of_several(sentence, max_words, side):
+    cut = truncate(sentence, max_words, side)
+    kept = kept_words(sentence, max_words, side)
+    roots = [place for place, word in enumerate(kept) if sentence.head[word - 1] == 0]
+    assert [word for word, head in enumerate(cut.head) if head == 0] == (roots or cut_roots(cut))
+
+
+def test_a_root_that_stays_keeps_its_relation():
+    sentence = Sentence(["a", "b", "c"], [0, 3, 0], ["dep", "det", "root"], multiroot=True)
+    cut = truncate(sentence, 2)
+    assert (cut.head, cut.deprel) == ([0, 1], ["dep", "det"])
+
+
+def cut_roots(cut: Sentence) -> list[int]:
+    return [cut.head.index(0)]
+
+
+def test_truncate_cuts_the_other_columns():
+    sentence = Sentence(
+        ["He", "did", "n't", "see", "her", "go"],
+        [4, 4, 4, 0, 4, 4],
+        ["nsubj", "aux", "advmod", "root", "obj", "xcomp"],
+        lemma=["he", "do", "not", "see", "she", "go"],
+        upos=["PRON", "AUX", "PART", "VERB", "PRON", "VERB"],
+        misc=["_", "_", "_", "_", "_", "SpaceAfter=No"],
+        comments=["# sent_id = 7", "# text = He didn't see her go"],
+        multiword=[("2-3", "didn't", *["_"] * 8)],
+    )
+    cut = truncate(sentence, 3)
+    assert (cut.head, cut.deprel) == ([0, 1, 1], ["root", "aux", "advmod"])
+    assert (cut.lemma, cut.upos, cut.xpos) == (["he", "do", "not"], ["PRON", "AUX", "PART"], None)
+    assert cut.comments == ["# sent_id = 7"]
+    assert cut.multiword == sentence.multiword
+    assert cut.text == "He didn't"
+    half = truncate(sentence, 2)
+    assert half.multiword == []
+    assert half.text == "He did"
+    left = truncate(sentence, 5, "left")
+    assert (left.head, left.lemma) == ([3, 3, 0, 3, 3], ["do", "not", "see", "she", "go"])
+    assert left.misc == ["_", "_", "_", "_", "SpaceAfter=No"]
+    assert left.multiword == [("1-2", "didn't", *["_"] * 8)]
+    assert left.text == "didn't see her go"
+    assert truncate(sentence, 4, "left").multiword == []
+
+
+def test_truncate_enhanced_arcs():
+    sentence = Sentence(
+        ["She", "sang", "and", "he", "danced"],
+        [2, 0, 5, 5, 2],
+        ["nsubj", "root", "cc", "nsubj", "conj"],
+        deps=[
+            [("2", "nsubj"), ("5", "nsubj")],
+            [("0", "root")],
+            [("5.1", "cc")],
+            [("5", "nsubj"), ("2.1", "dep")],
+            [("2", "conj")],
+        ],
+        empty=[
+            ("2.1", "x", *["_"] * 6, "2:dep|5:dep", "_"),
+            ("5.1", "y", *["_"] * 6, "5:dep", "_"),
+        ],
+    )
+    cut = truncate(sentence, 4)
+    assert cut.head == [2, 0, 2, 2]
+    assert cut.deps == [
+        [("2", "nsubj")],
+        [("0", "root")],
+        [("2", "cc")],  # nothing was left
+        [("2.1", "dep"), ("2", "nsubj")],  # it moved
+    ]
+    assert [(row[0], row[8]) for row in cut.empty] == [("2.1", "2:dep")]
+    assert truncate(sentence, 1).deps == [[("0", "root")]]
+
+
+def test_an_enhanced_arc_that_a_moved_word_has_already_is_there_once():
+    deps = [[("0", "root")], [("1", "obl"), ("3", "obl")], [("1", "conj")]]
+    sentence = Sentence(list("abc"), [0, 3, 1], ["root", "obl", "conj"], deps=deps)
+    cut = truncate(sentence, 2)
+    assert (cut.head, cut.deps) == ([0, 1], [[("0", "root")], [("1", "obl")]])
+
+
+def test_truncate_numbers_enhanced_arcs_from_the_first_word_that_is_kept():
+    sentence = Sentence(
+        ["and", "he", "danced", "well"],
+        [3, 3, 0, 3],
+        ["cc", "nsubj", "root", "advmod"],
+        deps=[
+            [("0.1", "cc")],
+            [("3", "nsubj"), ("2.1", "dep"), ("1", "dep")],
+            [("0", "root"), ("0.1", "dep")],
+            [("3.1", "advmod")],
+        ],
+        empty=[
+            ("0.1", "x", *["_"] * 6, "0:root", "_"),
+            ("2.1", "y", *["_"] * 6, "1:dep|3:dep", "_"),
+            ("3.1", "z", *["_"] * 6, "2.1:conj|3:dep", "_"),
+        ],
+    )
+    cut = truncate(sentence, 3, "left")
+    assert cut.head == [2, 0, 2]
+    assert cut.deps == [[("2", "nsubj"), ("1.1", "dep")], [("0", "root")], [("2.1", "advmod")]]
+    empty = [(row[0], row[1], row[8]) for row in cut.empty]
+    assert empty == [("1.1", "y", "2:dep"), ("2.1", "z", "1.1:conj|2:dep")]
+    assert [row[0] for row in truncate(sentence, 3).empty] == ["0.1", "2.1", "3.1"]
+    cut = truncate(sentence, 2, "left")
+    assert (cut.deps, [row[0] for row in cut.empty]) == ([[("0", "root")], [("1.1", "advmod")]], ["1.1"])
+    assert truncate(sentence, 1, "left").deps == [[("0", "root")]]
+
+
+def test_truncate_long_chain():
+    assert truncate(Sentence.chain(["a"] * 5000), 4999).head == list(range(4999))
+    backwards = Sentence(["a"] * 5000, [*range(2, 5001), 0], ["dep"] * 5000)
+    assert truncate(backwards, 3).head == [2, 3, 0]
+    assert truncate(Sentence.chain(["a"] * 5000), 3, "left").head == [0, 1, 2]
+
+
+def test_truncate_errors():
+    with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
+        truncate(Sentence.chain(["a"]), 0)
+    with pytest.raises(ValueError, match=r"'side' must be one of right, left \(got 'top'\)"):
+        truncate(Sentence.chain(["a"]), 1, "top")
+
+
+def test_a_copy_names_its_word_after_a_cut():
+    rows = [(f"4.{n}", *"_" * 7, "2:conj", f"CopyOf={word}") for n, word in ((1, 4), (2, 1))]
+    deps = [[("2", "a")], [("0", "root")], [("2", "b")], [("2", "b")]]
+    sentence = Sentence(list("abcd"), [2, 0, 2, 2], ["a", "root", "b", "b"], deps=deps, empty=rows)
+    cut = truncate(sentence, 3, side="left")
+    assert [(row[0], row[9]) for row in cut.empty] == [("3.1", "CopyOf=3"), ("3.2", "_")]

@@ -8,10 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch_geometric.data import Batch
 
 from graphdep import NodeType, Sentence, to_data
 from graphdep.sentence.tree import parts
-from graphdep.testing import assert_batch_law
 from graphdep.transforms import (
     ConstituentEdges,
     Nodes,
@@ -85,6 +85,7 @@ def test_the_view(made):
     assert inside == sorted(expected, key=lambda pair: (pair[1], pair[0]))
 
 
+@settings(max_examples=40)
 @given(phrase_examples(), st.sampled_from(["both", "up", "down"]), pieces)
 def test_constituent_edges(made, direction, which):
     data, parsed = PhraseNodes()(made[0]), made[1]
@@ -95,6 +96,7 @@ def test_constituent_edges(made, direction, which):
     assert pairs(ConstituentEdges(direction, pieces=which)(data)) == expected
 
 
+@settings(max_examples=40)
 @given(phrase_examples(), st.sampled_from(["both", "to_word", "to_phrase", "none"]), pieces)
 def test_phrase_word_edges(made, direction, which):
     data, parsed = PhraseNodes()(made[0]), made[1]
@@ -106,6 +108,7 @@ def test_phrase_word_edges(made, direction, which):
     assert pairs(PhraseWordEdges(direction, pieces=which)(data)) == expected
 
 
+@settings(max_examples=40)
 @given(phrase_examples(), pieces)
 def test_sibling_edges(made, which):
     data, parsed = PhraseNodes()(made[0]), made[1]
@@ -122,6 +125,7 @@ def test_sibling_edges(made, which):
     assert pairs(SiblingEdges(pieces=which)(data)) == expected
 
 
+@settings(max_examples=40)
 @given(phrase_examples(), st.none() | st.integers(1, 4), pieces)
 def test_same_constituent_edges(made, max_height, which):
     data, parsed = made
@@ -149,23 +153,7 @@ class SiblingEdgesNone(SameConstituentEdges):
         return found - found
 
 
-@settings(max_examples=15)
-@given(st.lists(phrase_examples(), min_size=1, max_size=3))
-def test_the_law_of_batches(made):
-    rooted = [data for data, _ in made if data.keys() == made[0][0].keys()]
-    for transform in (
-        PhraseNodes(),
-        SameConstituentEdges(2),
-        RandomBrackets(3, labels="keep"),
-        RightBrackets(),
-    ):
-        assert_batch_law(transform, rooted)
-    nodes = [PhraseNodes()(data) for data in rooted]
-    for edges in (ConstituentEdges(), PhraseWordEdges(), SiblingEdges()):
-        assert_batch_law(edges, nodes)
-        assert_batch_law(lambda data, edges=edges: edges(PhraseNodes()(data)), rooted)
-
-
+@settings(max_examples=25)
 @given(st.data(), st.booleans(), st.booleans(), st.sampled_from(["utterance", "example"]))
 def test_to_data_is_the_same_as_the_transform(data, root, words, positions):
     parsed = data.draw(st.lists(sentences(max_words=5), min_size=1, max_size=3))
@@ -201,6 +189,7 @@ def test_what_phrase_nodes_have():
     assert bare.position[4:].tolist() == [1, 2, 3]
 
 
+@settings(max_examples=40)
 @given(phrase_examples(), st.integers(0, 5), st.sampled_from(["drop", "keep"]))
 def test_controls_are_binary_trees(made, seed, labels):
     data, parsed = made
@@ -243,13 +232,15 @@ def test_random_brackets_are_those_of_the_words_and_the_seed():
 
 def test_all_cuts_are_equally_likely():
     sentence = dataclasses.replace(Sentence.chain([*"abcd"]), constituents=[])
-    data = to_data([sentence], root=False, phrases="spans")
-    tops = [int(RandomBrackets(seed)(data).phrase_index[:, 0].tolist() == [0, 3]) for seed in range(50)]
-    assert sum(tops) == 50
-    shapes = [str(RandomBrackets(seed)(data).phrase_index.tolist()) for seed in range(3000)]
+    data, datas = to_data([sentence], root=False, phrases="spans"), []
+    for number in range(800):
+        datas.append(data.clone())
+        datas[-1].input_ids = torch.full((4,), number)
+    batch = RandomBrackets()(Batch.from_data_list(datas))
+    shapes = [str(one.phrase_index.tolist()) for one in batch.to_data_list()]
     # The middle cut makes one shape, each other one two of half its share.
-    counts = sorted(shapes.count(shape) / 3000 for shape in set(shapes))
-    assert counts == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 6, 1 / 3], abs=0.03)
+    counts = sorted(shapes.count(shape) / 800 for shape in set(shapes))
+    assert counts == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 6, 1 / 3], abs=0.04)
 
 
 def test_the_presets(example):
@@ -278,10 +269,6 @@ def test_the_presets(example):
 
 
 def test_errors(example):
-    plain = to_data([example])
-    for transform in (PhraseNodes(), SameConstituentEdges(), RandomBrackets(), ConstituentEdges()):
-        with pytest.raises(ValueError, match="the data has no 'phrase_index': make it with phrases=True"):
-            transform(plain)
     with pytest.raises(ValueError, match="has no constituents, which 'phrases' are made of"):
         to_data([example], phrases=True)
     with pytest.raises(
@@ -297,14 +284,3 @@ def test_errors(example):
             other(PhraseNodes()(spans))
     with pytest.raises(ValueError, match="comes before phrase nodes: make the data with phrases='spans'"):
         RightBrackets()(PhraseNodes()(spans))
-    for wrong in (
-        lambda: PhraseNodes("dependent"),
-        lambda: ConstituentEdges("to_word"),
-        lambda: PhraseWordEdges("up"),
-        lambda: SameConstituentEdges(0),
-        lambda: RandomBrackets(-1),
-        lambda: RightBrackets(labels="dep"),
-        lambda: resolve("constituents", inside="all"),
-    ):
-        with pytest.raises(ValueError, match="must be"):
-            wrong()

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 from matplotlib.figure import Figure
 
-from graphdep import RelationVocab, Vocab, to_data
+from graphdep import RelationVocab, Sentence, Vocab, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.models import SIA, DependencyTransformer, SelectionModel
 from graphdep.nn.pretrained import load_encoder
@@ -13,6 +15,7 @@ from graphdep.visualization import (
     attention_weights,
     plot_ablation,
     plot_attention,
+    plot_curves,
     plot_edge_matrix,
     plot_tree,
 )
@@ -76,7 +79,7 @@ def test_edge_matrix_shows_relations(example, words, tmp_path):
     assert "DT" in " ".join(drawn(plot_edge_matrix(resolve("dra")(data), words, title="DT"), tmp_path))
 
 
-@pytest.mark.parametrize("name", ["transformer", "dt", "g2g", "dra", "dam"])
+@pytest.mark.parametrize("name", ["dt", "dra", "dam"])
 def test_edge_matrix_shows_the_same_of_both_forms(example, name):
     images = []
     for implicit in (True, False):
@@ -132,3 +135,52 @@ def test_attention_weights_follow_a_pretrained_encoder(tmp_path):
     for (pairs, alpha), (wanted_pairs, wanted) in zip(layers, expected):
         assert torch.equal(pairs, wanted_pairs)
         assert torch.equal(alpha, wanted)
+
+
+ROWS = [
+    {"epoch": 1, "train_loss": 0.9, "val_loss": None, "val_f1": None},
+    {"epoch": 2, "train_loss": 0.7, "val_loss": 0.8, "val_f1": 0.3},
+    {"epoch": 3, "train_loss": 0.6, "val_loss": 0.9, "val_f1": 0.4},
+]
+
+
+def test_lines_are_the_values():
+    losses, scores = plot_curves(ROWS, metric="f1", best_epoch=3, title="a run").axes
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in losses.lines}
+    assert drawn["train loss"] == [[1, 0.9], [2, 0.7], [3, 0.6]]
+    assert drawn["val loss"] == [[2, 0.8], [3, 0.9]]
+    assert scores.lines[0].get_xydata().tolist() == [[2, 0.3], [3, 0.4]]
+    assert scores.lines[1].get_label() == "best epoch (3)"
+
+
+def test_a_loss_is_not_drawn_twice():
+    assert len(plot_curves(ROWS, metric="loss").axes) == 1
+    with pytest.raises(ValueError, match="'rows' must be at least 1"):
+        plot_curves([], metric="f1")
+
+
+def test_notebooks_show_it():
+    picture = plot_ablation({"dt": [0.5, 0.6]}, metric="accuracy")
+    assert picture._repr_png_().startswith(b"\x89PNG")
+    assert picture._repr_svg_().lstrip().startswith("<?xml")
+
+
+def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("graphdep.visualization.plots._families", lambda: ["DejaVu Sans"])
+    picture = plot_tree(Sentence(["中国", "人民"], [2, 0], ["nmod", "root"]))
+    picture.savefig(tmp_path / "tree.svg")
+    assert "中国</text>" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
+    assert not caplog.text
+    picture.savefig(tmp_path / "tree.png")
+    assert caplog.text.count("no font of this machine has some characters") == 1
+
+
+def test_other_warnings_come_through(tmp_path, monkeypatch):
+    from graphdep.visualization import plots as picture
+
+    def draw(self, *args, **kwargs):
+        warnings.warn("something else", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(picture.Figure, "savefig", draw)
+    with pytest.warns(UserWarning, match="something else"):
+        plot_ablation({"dt": [0.5]}, metric="accuracy").savefig(tmp_path / "a.png")

@@ -52,8 +52,9 @@ from graphdep.transforms import (
     resolve,
 )
 from graphdep.transforms.edge_set import Compose
+from graphdep.vocab import PhraseVocab
 from tests.kit.strategies import example_lists
-from tests.kit.trees import random_data, random_sentence
+from tests.kit.trees import random_constituents, random_data, random_sentence
 
 SETTINGS = [
     *(DependencyEdges(t) for t in ("governor", "dependent", "both")),
@@ -112,15 +113,7 @@ SETTINGS = [
 
 
 def test_two_settings_never_print_alike():
-    printed = [repr(setting) for setting in SETTINGS]
-    assert len(set(printed)) == len(printed)
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_prints_as_its_constructor(setting):
-    again = eval(repr(setting), vars(graphdep.transforms).copy())
-    assert repr(again) == repr(setting)
-    assert type(again) is type(setting)
+    assert len({*map(repr, SETTINGS)}) == len(SETTINGS)
 
 
 def test_every_transform_is_among_the_settings():
@@ -135,16 +128,24 @@ PHRASES = (ConstituentEdges, PhraseWordEdges, SiblingEdges)
 
 
 def with_phrases(data):
-    """All words of an utterance, those but the first, and the first two, where there are so many."""
-    spans = []
+    """Constituents of any shape over the words of each utterance."""
+    rng, spans, labels = random.Random(data.num_nodes), [], PhraseVocab()
     for utterance in data.utterance.unique().tolist():
         nodes = ((data.utterance == utterance) & (data.word >= 0)).nonzero().view(-1)
         first = [int(nodes[data.word[nodes] == word][0]) for word in data.word[nodes].unique()]
-        spans += [(first[0], first[-1], 19), (first[0], first[min(1, len(first) - 1)], 13)]
-        spans += [(first[2], first[-1], 26)] if len(first) > 2 else []
+        for label, start, end in random_constituents(rng, len(first)):
+            spans.append((first[start], first[end - 1], labels[label]))
     data = data.clone()
-    table = torch.tensor(spans).view(-1, 3)
+    table = torch.tensor(spans, dtype=torch.long).view(-1, 3)
     data.phrase_index, data.phrase_type = table[:, :2].t().contiguous(), table[:, 2].contiguous()
+    return data
+
+
+def with_marks(data):
+    """Words of either span, of both and of none."""
+    rng, data = random.Random(data.num_nodes), data.clone()
+    mark = torch.tensor([rng.randrange(4) for _ in range(20)])
+    data.mark = torch.where(data.word >= 0, mark[data.word], 0)
     return data
 
 
@@ -153,9 +154,7 @@ def prepared(setting, data):
         data = with_phrases(data)
         return PhraseNodes()(data) if isinstance(setting, PHRASES) else data
     if isinstance(setting, (SpanPathEdges, RerootedTree)):
-        data = data.clone()
-        data.mark = data.word.clamp(max=1) + 1  # the first word is one span, the others are the second
-        return data
+        return with_marks(data)
     if isinstance(setting, MergeTypes):
         return TreePathTypes()(DependencyEdges("both")(data))
     if isinstance(setting, TreePathTypes):
@@ -164,37 +163,81 @@ def prepared(setting, data):
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_law(setting):
-    rng, flags = random.Random(0), {"pieces": True, "special": True, "empty": True}
-    parsed = [[random_sentence(rng, words) for words in size] for size in ([3, 5], [1], [8, 2, 4])]
-    datas = [random_data(rng, sentences, root=bool(k % 2), **flags) for k, sentences in enumerate(parsed)]
-    assert_batch_law(setting, [prepared(setting, data) for data in datas])
-
-
-@settings(max_examples=300)
-@given(example_lists(max_size=3), st.sampled_from(SETTINGS))
-def test_law_on_any_examples(datas, setting):
-    assert_batch_law(setting, [prepared(setting, data) for data in datas])
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_one_node_alone_and_in_batches_of_one(setting):
-    for root, sentence in ((False, ["x"]), (True, ["x"])):
-        data = prepared(setting, to_data([Sentence.chain(sentence)], root=root))
+def test_each_setting(setting, example):
+    """It prints as its constructor, treats batches as their examples, and leaves its input alone."""
+    again = eval(repr(setting), vars(graphdep.transforms).copy())
+    assert (repr(again), type(again)) == (repr(setting), type(setting))
+    assert_batch_law(setting, [prepared(setting, data) for data in examples_of_all_sizes()])
+    for root in (False, True):
+        data = prepared(setting, to_data([Sentence.chain(["x"])], root=root))
         assert_batch_law(setting, [data])
         assert_batch_law(setting, [data, data])
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_forward_itself_leaves_its_input_alone(setting, example):
     batch = Batch.from_data_list([prepared(setting, to_data([example])) for _ in range(2)])
     before = copy.deepcopy(batch)
     setting.forward(batch)
     assert_same_batch(batch, before)
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_all_tensors_are_made_on_the_device_of_the_data(setting, example, monkeypatch):
+def examples_of_all_sizes():
+    rng, flags = random.Random(0), {"pieces": True, "special": True, "empty": True}
+    parsed = [[random_sentence(rng, words) for words in size] for size in ([3, 5], [1], [8, 2, 4])]
+    return [random_data(rng, sentences, root=bool(k % 2), **flags) for k, sentences in enumerate(parsed)]
+
+
+@settings(max_examples=60)
+@given(example_lists(max_size=3), st.sampled_from(SETTINGS))
+def test_law_on_any_examples(datas, setting):
+    assert_batch_law(setting, [prepared(setting, data) for data in datas])
+
+
+PRESET_OPTIONS = {
+    "transformer": {"scope": "utterance", "implicit": True},
+    "transformer-utterance": {"implicit": True},
+    "tree": {"direction": "governor", "pieces": "first"},
+    "dra": {"root_scope": "example", "pieces": "first"},
+    "sia": {"max_sum": 6, "pieces": "first", "direction": "both", "special": "cls"},
+    "sia-intra": {"pieces": "first", "direction": "descendants", "special": "none"},
+    "sia-inter": {"max_sum": 2, "pieces": "first", "special": "none"},
+    "dam": {
+        "direction": "to_word",
+        "pieces": "all",
+        "overview": (),
+        "relation_links": True,
+        "labels": False,
+        "position": "zero",
+        "implicit": True,
+    },
+    "dt": {
+        "max_distance": 4,
+        "scope": "example",
+        "self_type": False,
+        "labels": False,
+        "pieces": "first",
+        "implicit": True,
+    },
+    "dt-related": {"max_distance": 3, "directions": False, "pieces": "first"},
+    "lisa": {"pieces": "first"},
+    "lisa-complete": {"scope": "utterance", "pieces": "first", "implicit": True},
+    "gate": {"max_distance": 3, "pieces": "first"},
+    "g2g": {"scope": "utterance", "self_type": True, "pieces": "first", "implicit": True},
+    "constituents": {"inside": "both", "siblings": True, "overview": (), "labels": False, "implicit": True},
+    "same-constituent": {"max_height": None, "pieces": "first", "implicit": True},
+}
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *PHRASE_PRESETS])
+def test_each_preset(name):
+    """Batches are their examples, and every option shows where it is printed."""
+    options = PRESET_OPTIONS[name]
+    datas = examples_of_all_sizes()
+    datas = [with_phrases(data) for data in datas] if name in PHRASE_PRESETS else datas
+    for edges in (resolve(name), resolve(name, **options)):
+        assert_batch_law(edges, datas)
+    printed = {repr(resolve(name, **{key: value})) for key, value in options.items()}
+    assert len(printed | {repr(resolve(name))}) == 1 + len(options)
+
+
+def test_all_tensors_are_made_on_the_device_of_the_data(monkeypatch):
     """With another default device, a tensor made without saying where would not fit the others."""
     inverse = RelationVocab.inverse
 
@@ -202,23 +245,25 @@ def test_all_tensors_are_made_on_the_device_of_the_data(setting, example, monkey
         with torch.device("cpu"):
             return inverse(relation)
 
-    batch = Batch.from_data_list([prepared(setting, to_data([example, example])) for _ in range(2)])
-    expected = setting(batch)
-    monkeypatch.setattr(RelationVocab, "inverse", on_cpu)
-    with torch.device("meta"):
-        got = setting(batch)
-    assert_same_batch(got, expected)
+    data = to_data([Sentence.chain(["a"] * 3)] * 2)
+    for setting in SETTINGS:
+        batch = Batch.from_data_list([prepared(setting, data) for _ in range(2)])
+        expected = setting(batch)
+        with monkeypatch.context() as patch, torch.device("meta"):
+            patch.setattr(RelationVocab, "inverse", on_cpu)
+            got = setting(batch)
+        assert_same_batch(got, expected)
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_cuda(setting, example):
-    batch = Batch.from_data_list([prepared(setting, to_data([example, example])) for _ in range(2)])
-    got = setting(batch.to("cuda"))
-    assert got.governor_index.is_cuda
-    assert_same_batch(got.cpu(), setting(batch.cpu()))
-    for left, right in zip(setting(batch.to("cuda")).to_data_list(), setting(batch.cpu()).to_data_list()):
-        assert_same_data(left.cpu(), right)
+def test_cuda(example):
+    for setting in SETTINGS:
+        batch = Batch.from_data_list([prepared(setting, to_data([example, example])) for _ in range(2)])
+        got = setting(batch.to("cuda"))
+        assert got.governor_index.is_cuda
+        assert_same_batch(got.cpu(), setting(batch.cpu()))
+        for left, right in zip(setting(batch.to("cuda")).to_data_list(), setting(batch.cpu()).to_data_list()):
+            assert_same_data(left.cpu(), right)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -253,11 +298,95 @@ def test_compose_and_pre_transform(example):
     assert transform(to_data([example])).num_edges == 9 + 10
 
 
-def test_joins_only_constructors():
-    with pytest.raises(TypeError, match="unsupported operand"):
-        SelfLoops() | "dra"
-    with pytest.raises(TypeError, match="unsupported operand"):
-        SelfLoops() - TreePathTypes()
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AncestorEdges("up"), r"'towards' must be one of descendant, ancestor, both \(got 'up'\)"),
+        (lambda: AncestorEdges(pieces="some"), r"'pieces' must be one of all, first \(got 'some'\)"),
+        (lambda: DependencyEdges("up"), "'towards' must be one of governor, dependent, both"),
+        (lambda: DependencyEdges(arcs="enhanced"), "'arcs' must be one of"),
+        (lambda: DependencyEdges(pieces="last"), "'pieces' must be one of"),
+        (lambda: DepthEdges(-1), "'max_sum' must be a whole number of at least 0"),
+        (lambda: DepthEdges(2.5), "'max_sum' must be a whole number"),
+        (lambda: DepthEdges(True), "'max_sum' must be a whole number"),
+        (lambda: TreeDistanceEdges(-2), r"'max_distance' must be a whole number of at least 0 \(got -2\)"),
+        (lambda: RootEdges("batch"), r"'scope' must be one of utterance, example \(got 'batch'\)"),
+        (lambda: SelfLoops("words"), r"'only' must be one of all, tops \(got 'words'\)"),
+        (lambda: SpecialEdges("PAD"), "'node_types' takes some of"),
+        (lambda: CompleteEdges(node_types=["VERB"]), r"'node_types' takes some of ROOT, WORD.*'VERB'"),
+        (lambda: CompleteEdges(node_types=()), "'node_types'"),
+        (lambda: CompleteEdges("batch"), "'scope'"),
+        (lambda: RelationEdges("up"), "'direction' must be one of"),
+        (lambda: RelationNodes("last"), "'position' must be one of"),
+        (lambda: SpanPathEdges("tree"), "'pairs' must be one of all, arcs"),
+        (lambda: SpanPathEdges(distance=-1), "'distance' must be a whole number of at least 0"),
+        (lambda: RerootedTree(labels="dep"), "'labels' must be one of keep, inverse"),
+        (lambda: TreePathTypes(9), r"'max_distance' must be between 0 and 8 \(got 9\)"),
+        (lambda: TreePathTypes(-1), "'max_distance' must be a whole number of at least 0"),
+        (lambda: TreePathTypes(pieces="none"), "'pieces'"),
+        (lambda: MergeTypes(labels=0), r"'labels' must be True or False \(got 0\)"),
+        (lambda: MergeTypes(directions="false"), r"'directions' must be True or False \(got 'false'\)"),
+        (lambda: SameConstituentEdges(implicit=None), r"'implicit' must be True or False \(got None\)"),
+        (lambda: RandomTree(-1), "'seed' must be a whole number of at least 0"),
+        (lambda: RandomTree(0.5), "'seed' must be a whole number of at least 0"),
+        (lambda: ShuffledPositions(-1), "'seed' must be a whole number of at least 0"),
+        (lambda: NoisyTree(0.5, -1), "'seed' must be a whole number of at least 0"),
+        (lambda: NoisyTree(-0.1), "'p' must be between 0 and 1"),
+        (lambda: NoisyTree(float("nan")), "'p' must be between 0 and 1"),
+        (lambda: RewiredEdges(SelfLoops(), 1.5), r"'p' must be between 0 and 1 \(got 1.5\)"),
+        (lambda: RewiredEdges(SelfLoops(), 0.1, -1), "'seed' must be a whole number"),
+        (lambda: RewiredEdges(SelfLoops(), 0.1, scope="batch"), "'scope' must be one of"),
+        (lambda: PhraseNodes("dependent"), "must be"),
+        (lambda: ConstituentEdges("to_word"), "must be"),
+        (lambda: PhraseWordEdges("up"), "must be"),
+        (lambda: SameConstituentEdges(0), "must be"),
+        (lambda: RandomBrackets(-1), "must be"),
+        (lambda: RightBrackets(labels="dep"), "must be"),
+        (lambda: resolve("constituents", inside="all"), "must be"),
+        (lambda: resolve("sia", direction="descendant"), "'direction' must be one of ancestors, descendants"),
+        (
+            lambda: resolve("sia-inter", special="all"),
+            r"'special' must be one of example, cls, none \(got 'a",
+        ),
+        (lambda: resolve("sia-inter", direction="both"), "preset 'sia-inter' has no option 'direction'"),
+        (lambda: resolve("tree", direction="up"), "'direction' must be one of governor, dependent, both"),
+        (lambda: resolve("sia", sum=3), "preset 'sia' has no option 'sum'; it takes max_sum, pieces"),
+        (
+            lambda: resolve("drra"),
+            "no preset 'drra'; choose one of transformer, .*dam, dt, .*lisa, gate, g2g",
+        ),
+        (lambda: resolve(3), "no preset 3"),
+        (lambda: resolve(SelfLoops(), pieces="first"), "cannot be given with an instance"),
+    ],
+)
+def test_wrong_arguments(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("transform", "message"),
+    [
+        (RelationEdges(), r"put RelationNodes\(\) before Relation"),
+        (RelationLinks(), r"put RelationNodes\(\) before Relation"),
+        (TreePathTypes(), "put a transform that builds them before it"),
+        (MergeTypes(), "put TreePathTypes"),
+        (SpanPathEdges(), "the data has no 'mark'"),
+        (RerootedTree(), "the data has no 'mark'"),
+        (
+            MarkedEdges(SelfLoops(), CompleteEdges(node_types="WORD", implicit=True) | RootEdges()),
+            r"'among' must give cliques and",
+        ),
+        *(
+            (transform, "the data has no 'phrase_index': make it with phrases=True")
+            for transform in (PhraseNodes(), SameConstituentEdges(), RandomBrackets(), ConstituentEdges())
+        ),
+    ],
+    ids=repr,
+)
+def test_what_the_data_lacks(transform, message, example):
+    with pytest.raises(ValueError, match=message):
+        transform(to_data([example]))
 
 
 def test_missing_keys_are_named():
