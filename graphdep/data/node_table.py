@@ -363,8 +363,7 @@ def to_data(
         [0, 2, 1]
     """
     sentences = as_sentences(sentences)
-    if not sentences:
-        raise ValueError("'sentences' is empty: an example has at least one sentence")
+    check_least("sentences", len(sentences), 1)
     check_choice("arcs", arcs, _ARCS)
     check_choice("positions", positions, ("utterance", "example"))
     check_choice("phrases", phrases, (False, True, "spans", "tagged"))
@@ -420,8 +419,7 @@ def join_utterances(utterances: Sequence[Data]) -> Data:
     Raises:
         ValueError: If there is none.
     """
-    if not utterances:
-        raise ValueError("'utterances' is empty: an example has at least one utterance")
+    check_least("utterances", len(utterances), 1)
     sizes = [data.node_type.numel() for data in utterances]
     starts = [0, *accumulate(sizes)]
     further = ("input_ids", "arc_index", "arc_type", "phrase_index", "phrase_type")
@@ -654,8 +652,7 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
     if "batch" in data or bool((data.utterance != 0).any()):
         raise ValueError("'data' must be one example of one text: mark its words before batching")
     number = int(word.max()) + 1 if word.numel() else 0
-    if number > len(marks):
-        raise ValueError(f"'marks' must have a number for each of {number} words (got {len(marks)})")
+    check_least("marks", len(marks), number)
     table = _table(marks).to(word.device)
     data.mark = table[torch.where(word < 0, len(marks), word)]
     return data

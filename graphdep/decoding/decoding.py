@@ -12,7 +12,17 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import LIMITS, check_between, check_choice, check_flag, check_least, check_whole
+from graphdep.io.limits import (
+    LIMITS,
+    check_above,
+    check_between,
+    check_choice,
+    check_flag,
+    check_least,
+    check_length,
+    check_share,
+    check_whole,
+)
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 
@@ -133,28 +143,18 @@ class DecodeConfig:
         for name in _WHOLE:
             check_whole(name, getattr(self, name))
         check_flag("allow_unk", self.allow_unk)
-        for name in ("length_penalty", "top_p", "temperature"):
-            self._check_number(name)
         self._check_length_penalty()
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"'top_p' must be above 0 and at most 1 (got {self.top_p})")
+        check_above("top_p", self.top_p, 0)
+        check_share("top_p", self.top_p)
         check_between("temperature", self.temperature, _LEAST_TEMPERATURE, sys.float_info.max)
-        if self.min_length >= self.max_length:
-            raise ValueError(
-                f"'min_length' must be below 'max_length' ({self.max_length}) (got {self.min_length})"
-            )
+        check_between("min_length", self.min_length, 0, self.max_length - 1)
         if self.strategy == "greedy" and (self.beams > 1 or self.num_return > 1):
             name = "beams" if self.beams > 1 else "num_return"
             raise ValueError(
                 f"strategy='greedy' gives one response: {name!r} must be 1 (got {getattr(self, name)})"
             )
-        if self.strategy == "beam" and self.num_return > self.beams:
-            raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
-
-    def _check_number(self, name: str) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError(f"{name!r} must be a number (got {value!r})")
+        if self.strategy == "beam":
+            check_between("num_return", self.num_return, 1, self.beams)
 
     def _check_length_penalty(self) -> None:
         check_least("length_penalty", self.length_penalty, 0)
@@ -374,8 +374,8 @@ def generate(
             every token that is allowed.
     """
     size, device = memory.num_examples, memory.x.device
-    if keys is not None and len(keys) != size:
-        raise ValueError(f"'keys' must have one entry an example: {size} (got {len(keys)})")
+    if keys is not None:
+        check_length("keys", keys, size, "examples")
     if size == 0:
         return []
     strategy: BeamSearch | Sampling = BeamSearch(config, size, device)

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphdep.io.limits import check_shape
+
 Compute = Callable[[np.ndarray, np.ndarray], float]
 Weighted = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def check_groups(groups: np.ndarray, size: int) -> None:
+    """Raises :class:`ValueError` unless there is a whole number or a string for each of so many."""
+    check_shape("groups", groups, size)
+    if groups.dtype.kind not in "iuU":
+        raise ValueError(f"'groups' must be whole numbers or strings (got {groups.dtype})")
 
 
 @dataclass(frozen=True)

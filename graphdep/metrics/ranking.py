@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphdep.io.limits import check_choice, check_count
-from graphdep.metrics.metric import Metric
+from graphdep.io.limits import check_choice, check_count, check_least, check_shape
+from graphdep.metrics.metric import Metric, check_groups
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,12 +35,8 @@ class Pools:
     @classmethod
     def of(cls, labels: Values, groups: Values) -> Pools:
         label, group = vector("labels", labels), vector("groups", groups)
-        if label.shape != group.shape or not label.size:
-            raise ValueError(
-                f"'labels' and 'groups' must have one size > 0 (got {label.size} and {group.size})"
-            )
-        if group.dtype.kind not in "iuU":
-            raise ValueError(f"'groups' must be whole numbers or strings (got {group.dtype})")
+        check_least("labels", label.size, 1)
+        check_groups(group, label.size)
         (wrong,) = np.nonzero((label != 0) & (label != 1))
         if wrong.size or label.dtype.kind not in "biuf":
             found = label[wrong[0]] if wrong.size else label[0]
@@ -77,9 +73,7 @@ class Pools:
     def finite(self, name: str, values: Values) -> np.ndarray:
         """Scores [N], one for each pair."""
         array = vector(name, values)
-        if array.shape != self.label.shape or array.dtype.kind not in "biuf":
-            wanted = f"a number for each of {self.label.size} 'labels'"
-            raise ValueError(f"'{name}' must be {wanted} (got {array.size} of {array.dtype})")
+        check_shape(name, array, self.label.size)
         (wrong,) = np.nonzero(~np.isfinite(array))
         if wrong.size:
             # An overflow is no best score: where a model has collapsed, infinite scores look perfect.
@@ -148,8 +142,7 @@ def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
 def vector(name: str, values: Values) -> np.ndarray:
     """The values as an array of one dimension."""
     array = np.asarray(_without_torch(values))
-    if array.ndim != 1:
-        raise ValueError(f"'{name}' must be a vector (got shape {array.shape})")
+    check_shape(name, array, "pairs")
     return array
 
 

@@ -276,10 +276,7 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
 
     Args:
         labels: The classes by their numbers, such as ``Cause-Effect(e1,e2)`` and ``Other``. Without
-            directions it is the scorer's evaluation that ignores them.
-
-    Raises:
-        ValueError: If there is no relation among them.
+            directions it is the scorer's evaluation that ignores them. Without relations the score is 0.
 
     Example:
         >>> import numpy as np
@@ -290,8 +287,6 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
     """
     names = [None if label == _OTHER else _DIRECTION.sub("", label) for label in labels]
     relations = sorted({name for name in names if name is not None})
-    if not relations:
-        raise ValueError(f"'labels' has no relation (got {', '.join(labels) or 'none'})")
     # The last entry is for -1 and whatever else is no label.
     relation_of = np.array([*(-1 if name is None else relations.index(name) for name in names), -1])
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from graphdep.io.limits import check_choice, check_count, check_limit
-from graphdep.metrics.metric import Metric
+from graphdep.io.limits import check_choice, check_count, check_least, check_limit, check_shape
+from graphdep.metrics.metric import Metric, check_groups
 
 # Numbers of a matrix that is held at a time: 16 MiB, of which a few copies are made.
 _CHUNK = 2**21
@@ -150,12 +150,7 @@ def visible_effect(standard_error: float, df: float, power: float = 0.8, level: 
         df: Its degrees of freedom, above 0.
         power: The share of cases in which it is found. (default: :obj:`0.8`)
         level: Of the test. (default: :obj:`0.05`)
-
-    Raises:
-        ValueError: If :obj:`df` is not above 0.
     """
-    if not df > 0:
-        raise ValueError(f"'df' must be above 0 (got {df})")
     critical = float(stats.t.ppf(1 - level / 2, df))
     start = critical + float(stats.t.ppf(power, df))
 
@@ -386,8 +381,8 @@ def compare(
             or :obj:`interval` is unknown.
     """
     target = _numbers("target", target)
-    if target.ndim != 1 or target.size < 2:
-        raise ValueError(f"'target' must be a vector of at least 2 examples (got shape {target.shape})")
+    check_shape("target", target, "examples")
+    check_least("examples", target.size, 2)
     runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
     check_count("seed", seed)
     samples = int(check_count("samples", samples, 2))
@@ -499,14 +494,9 @@ def _units(groups: ArrayLike | None, target: np.ndarray) -> np.ndarray | None:
     if groups is None:
         return None
     array = np.asarray(groups)
-    if array.shape != target.shape or array.dtype.kind not in "iuU":
-        raise ValueError(
-            f"'groups' must be {target.size} whole numbers or texts, one an example (got {array.dtype}, "
-            f"shape {array.shape})"
-        )
+    check_groups(array, target.size)
     found = units_of(array)
-    if found.max() == 0:
-        raise ValueError(f"'groups' must be at least 2 different ones (got {array[0]!r} for all examples)")
+    check_least("different groups", int(found.max()) + 1, 2)
     return None if found.max() == target.size - 1 else found
 
 
@@ -525,13 +515,10 @@ def _check_scores(metric: Metric, which: str, scores: np.ndarray) -> None:
 
 
 def _runs(name: str, values: ArrayLike, target: np.ndarray) -> np.ndarray:
-    predictions = _numbers(name, values)
-    if predictions.ndim not in (1, 2) or predictions.shape[-1] != target.size or not predictions.size:
-        raise ValueError(
-            f"'{name}' must have shape ({target.size},) or (runs, {target.size}), as 'target' has "
-            f"{target.size} examples (got {predictions.shape})"
-        )
-    return np.atleast_2d(predictions)
+    predictions = np.atleast_2d(_numbers(name, values))
+    check_shape(name, predictions, "runs", target.size)
+    check_least(f"runs of {name}", len(predictions), 1)
+    return predictions
 
 
 def _welch(a: np.ndarray, b: np.ndarray) -> float | None:

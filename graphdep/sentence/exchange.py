@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -202,17 +203,21 @@ def _texts(name: str, values: Any) -> list[str] | None:
         return None
     texts = ["_" if value is None or value == "" else value for value in _rows(name, values)]
     for word, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise ValueError(f"word {word}: {name!r} must be text (got {shown(text)})")
+        _check_word(isinstance(text, str), word, name, "text", text)
     return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
 
 
 def _whole(word: int, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):  # NumPy's numbers are ones, too
-        raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
+    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)  # NumPy's numbers are ones, too
+    _check_word(whole, word, "head", "a whole number from 0", value)
     return index(value)
+
+
+def _check_word(right: bool, word: int, name: str, wanted: str, value: Any) -> None:
+    if not right:
+        raise ValueError(f"word {word}: {name!r} must be {wanted} (got {shown(value)})")
 
 
 def _deps(word: int, value: Any) -> list[tuple[str, str]]:
@@ -366,12 +371,7 @@ def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
     check_choice("arcs", arcs, ("basic", "enhanced"))
     if arcs == "enhanced" and sentence.deps is None:
         raise ValueError("the sentence has no enhanced graph: 'deps' is None")
-    try:
-        import networkx
-    except ImportError as error:
-        raise ImportError(
-            f"to_networkx needs networkx, which is not installed ({error}): pip install 'graphdep[networkx]'"
-        ) from error
+    networkx = _imported("networkx", "to_networkx needs networkx", "networkx")
     graph = networkx.MultiDiGraph() if arcs == "enhanced" else networkx.DiGraph()
     graph.graph["text"] = sentence.text
     if root:
@@ -402,19 +402,22 @@ def _node(word: str) -> int | str:
     return word if "." in word else int(word)
 
 
+def _imported(module: str, needed: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{needed}, which is not installed ({error}): pip install 'graphdep[{extra}]'"
+        ) from error
+
+
 def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
     """The ``Doc`` of one sentence.
 
     Raises:
         ImportError: If spaCy is not installed.
     """
-    try:
-        from spacy.tokens import Doc
-        from spacy.vocab import Vocab
-    except ImportError as error:
-        raise ImportError(
-            f"to_spacy needs spaCy, which is not installed ({error}): pip install 'graphdep[spacy]'"
-        ) from error
+    tokens = _imported("spacy.tokens", "to_spacy needs spaCy", "spacy")
     columns = {
         "lemmas": sentence.lemma,
         "pos": sentence.upos,
@@ -422,8 +425,8 @@ def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
         "morphs": sentence.feats,
     }
     given = {name: ["" if v == "_" else v for v in values] for name, values in columns.items() if values}
-    return Doc(
-        Vocab() if vocab is None else vocab,
+    return tokens.Doc(
+        import_module("spacy.vocab").Vocab() if vocab is None else vocab,
         words=sentence.form,
         spaces=_spaces(sentence),
         heads=[governor - 1 if governor else word for word, governor in enumerate(sentence.head)],

@@ -70,9 +70,9 @@ def comment_ptb(sentence: Sentence) -> str:
 
 
 def _format(sentence: Sentence) -> str:
-    constituents = sentence.constituents
-    if constituents is None:
-        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents to write")
+    from graphdep.sentence.sentence import known_constituents
+
+    constituents = known_constituents(sentence, " to write")
     tags = sentence.xpos or ["_"] * len(sentence)
     inside, top = parts(constituents, len(sentence))
     text = ["(ROOT"]
@@ -128,8 +128,7 @@ def read_brackets(
             if tree.done:
                 yield tree.bracketed()
                 tree = _Tree(path, functions, traces)
-    if tree.open:
-        raise PtbError("a tree begins here that is not closed", path, tree.line)
+    tree.check(not tree.open, "a tree begins here that is not closed", tree.line)
 
 
 class _Open:
@@ -161,23 +160,23 @@ class _Tree:
             self._begin(line)
             return
         what = "a bracket is closed that was not opened" if part == ")" else "a word outside of brackets"
-        self._check(self.open, what, line, part)
+        self.check(self.open, what, line, part)
         if part == ")":
             self._end(line)
         elif self.open[-1].label is None and not self.open[-1].taken:
             self.open[-1].label = part
         else:
             alone = self.open[-1].word is None and not self.open[-1].taken
-            self._check(alone, "a word without a bracket and a tag of its own", line, part)
+            self.check(alone, "a word without a bracket and a tag of its own", line, part)
             self.open[-1].word = part
 
     def _begin(self, line: int) -> None:
         self.line = self.line or line
         if self.open:
             above = self.open[-1]
-            self._check(above.word is None, "a bracket after a word without one", line, above.word or "")
+            self.check(above.word is None, "a bracket after a word without one", line, above.word or "")
             named = above.label is not None or len(self.open) == 1
-            self._check(named, "a bracket without a label", line)
+            self.check(named, "a bracket without a label", line)
             above.taken += 1
         self.open.append(_Open(line, len(self.found), len(self.form)))
         self.found.append(None)
@@ -186,20 +185,20 @@ class _Tree:
         bracket = self.open.pop()
         self.done = not self.open
         outermost = bracket.taken and self.done
-        self._check(bracket.label is not None or outermost, "a bracket without a label", line)
+        self.check(bracket.label is not None or outermost, "a bracket without a label", line)
         label = bracket.label or ""
         if bracket.word is not None:
             if self.traces or label != _TRACE:
                 self.form.append(_BRACKETS.sub(lambda name: _ESCAPED[name[0]], bracket.word))
                 self.tag.append(label)
             return
-        self._check(bracket.taken, "a constituent without words", line, label)
+        self.check(bracket.taken, "a constituent without words", line, label)
         if bracket.start < len(self.form) and (self.open or label not in _ROOTS):
             # White space that separates nothing, such as a no-break space.
-            self._check(LABEL.fullmatch(label), "a label with white space", line, label)
+            self.check(LABEL.fullmatch(label), "a label with white space", line, label)
             self.found[bracket.number] = (self._cut(label), bracket.start, len(self.form))
 
-    def _check(self, right: object, message: str, line: int, value: str = "") -> None:
+    def check(self, right: object, message: str, line: int, value: str = "") -> None:
         if not right:
             raise PtbError(message, self.path, line, value)
 
@@ -207,5 +206,5 @@ class _Tree:
         return label if self.functions else re.split("[-=|]", label, maxsplit=1)[0] or label
 
     def bracketed(self) -> Bracketed:
-        self._check(self.form, "a tree without words", self.line)
+        self.check(self.form, "a tree without words", self.line)
         return Bracketed(self.form, self.tag, [c for c in self.found if c is not None], self.line)

@@ -392,8 +392,7 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
         ValueError: If there is no sentence, or :obj:`roots` is unknown.
     """
     check_roots(roots)
-    if not sentences:
-        raise ValueError("'sentences' is empty: there is nothing to join")
+    check_least("sentences", len(sentences), 1)
     if len(sentences) == 1:
         return sentences[0]
     joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0)

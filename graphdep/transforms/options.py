@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from graphdep.io.limits import check_choice, check_least
+
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
@@ -22,12 +24,12 @@ def node_type_names(value: Iterable[NodeType | str]) -> tuple[str, ...]:
     """Names of node types in the order of :class:`~graphdep.NodeType`, each once."""
     from graphdep.data import NodeType
 
+    known = [kind.name for kind in NodeType]
     names = {str(getattr(kind, "name", kind)) for kind in ([value] if isinstance(value, str) else value)}
-    unknown = names - {kind.name for kind in NodeType}
-    if unknown or not names:
-        known = ", ".join(kind.name for kind in NodeType)
-        raise ValueError(f"'node_types' takes some of {known} (got {sorted(unknown)})")
-    return tuple(kind.name for kind in NodeType if kind.name in names)
+    check_least("node_types", len(names), 1)
+    for name in names:
+        check_choice("node_types", name, known)
+    return tuple(name for name in known if name in names)
 
 
 def constructor_repr(transform: object) -> str:

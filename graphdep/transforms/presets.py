@@ -354,12 +354,12 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         >>> resolve("both-directions")
         (DependencyEdges(towards='both', arcs='basic', pieces='all') | SelfLoops(only='all', pieces='all'))
     """
-    if not isinstance(name, str) or not (_NAME.fullmatch(name) or OBJECT.fullmatch(name)):
+    fits = isinstance(name, str) and (_NAME.fullmatch(name) or OBJECT.fullmatch(name))
+    if not fits or name.lower() in _NO_VALUE:
         raise ValueError(
-            f"'name' must be letters, digits, '_', '-' and '.', or package.module:Name (got {name!r})"
+            "'name' must be letters, digits, '_', '-' and '.', or package.module:Name, and none of "
+            f"{', '.join(_NO_VALUE)} (got {name!r})"
         )
-    if name.lower() in _NO_VALUE:
-        raise ValueError(f"'name' {name!r} stands for no edges")
     if name in edge_names() and not (replace and name in _own):
         whose = "edges that are registered" if is_own(name) else "the papers' presets"
         whose = whose if not is_own(name) or name in _own else f"an entry point of {GROUP!r}"
@@ -504,24 +504,17 @@ def _factory(factory: Any) -> Factory:
 
     from graphdep.transforms.fingerprint import printed
 
-    if isinstance(factory, BaseTransform):
-        edges = factory
-        printed(edges)
-        return lambda: edges
-    if not callable(factory):
-        raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
-    try:
-        inspect.signature(factory).bind()
-    except (TypeError, ValueError) as error:  # the latter of types without a signature
-        raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
-    try:
-        made = factory()
-    except SystemExit as error:
-        raise ValueError(f"'factory' ends the program ({factory!r}: {error!r})") from None
+    is_made = isinstance(factory, BaseTransform) or not callable(factory)
+    if not is_made:
+        try:
+            inspect.signature(factory).bind()
+        except (TypeError, ValueError) as error:  # the latter of types without a signature
+            raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
+    made = factory if is_made else factory()
     if not isinstance(made, BaseTransform):
-        raise TypeError(f"'factory' must make a transform (got {factory!r}, which makes {made!r})")
+        raise TypeError(f"'factory' must make a transform, or be one (got {factory!r}, which makes {made!r})")
     printed(made)
-    return factory
+    return (lambda: made) if is_made else factory
 
 
 def _is_typed(name: str) -> bool:

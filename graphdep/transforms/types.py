@@ -110,9 +110,9 @@ class TreePathTypes(EdgeTransform):
     def write(self, nodes: Nodes) -> Data:
         data = nodes.data
         clique = data.get("clique", None)
-        edge_index = data.get("edge_index" if clique is None else "edge_index_explicit", None)
-        if edge_index is None:
-            raise ValueError("TreePathTypes types edges: put a transform that builds them before it")
+        key = "edge_index" if clique is None else "edge_index_explicit"
+        require(data, key, "put a transform that builds edges before TreePathTypes")
+        edge_index = data[key]
         explicit = EdgeSet(nodes, edge_index[0], edge_index[1])
         edge_type = self._type_of(nodes, explicit.edge_index)
         if clique is None:

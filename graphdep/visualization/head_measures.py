@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphdep.io.limits import check_shape
 from graphdep.visualization.side import Weights, WordNodes
 
 
@@ -226,11 +227,8 @@ def masks_of(masks: Mapping[str, Any], edge_index: Tensor) -> list[Weights]:
     for name, given in masks.items():
         pairs, mask = edge_index, given
         if not isinstance(given, Tensor):
-            mask = given.get("edge_mask")
-            if mask is None:
-                raise ValueError(f"'masks' has {name!r}, which has no 'edge_mask'")
+            mask = given.edge_mask
             pairs = given.edge_index if "edge_index" in given else edge_index
-        if mask.shape != (pairs.size(1),):
-            raise ValueError(f"'masks' has {name!r} with shape {[*mask.shape]} for {pairs.size(1)} edges")
+        check_shape(name, mask, pairs.size(1))
         found.append((name, pairs, mask.detach().abs().view(-1, 1)))
     return found

@@ -26,7 +26,7 @@ from torch.nn.functional import one_hot
 from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
-from graphdep.io.limits import check_between, check_least, check_length, plural
+from graphdep.io.limits import check_between, check_least, check_length, check_shape, plural
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv
@@ -221,15 +221,13 @@ def plot_attention(
 
 def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
     if edge_index is not None:
-        if alpha.dim() != 2 or alpha.size(0) != edge_index.size(1):
-            shapes = f"{[*alpha.shape]} and {[*edge_index.shape]}"
-            raise ValueError(f"'alpha' must hold a row an edge of 'edge_index' (got shapes {shapes})")
+        check_shape("alpha", alpha, edge_index.size(1), "heads")
         edge_index = edge_index.cpu()
         maps = [to_dense_adj(edge_index, edge_attr=head, max_num_nodes=num_nodes)[0].T for head in alpha.T]
         return torch.stack(maps)
-    if alpha.dim() not in (2, 3) or alpha.size(-1) != alpha.size(-2):
-        raise ValueError(f"'alpha' must be of shape [N, N] or [heads, N, N] (got {[*alpha.shape]})")
-    return alpha.view(-1, *alpha.shape[-2:])
+    alpha = alpha.unsqueeze(0) if alpha.dim() == 2 else alpha
+    check_shape("alpha", alpha, "heads", alpha.size(-1), alpha.size(-1))
+    return alpha
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,6 @@ def runs_right_to_left(texts: object) -> bool:
 
 
 Step = tuple[str, tuple[float, ...]]
-_SIZES = {"M": 2, "L": 2, "Q": 4, "C": 6, "Z": 0}
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,6 @@ class Shape:
     anchor: str = "middle"
     filled: bool = False
     names: tuple[tuple[str, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        for command, points in self.steps:
-            if _SIZES.get(command) != len(points):
-                raise ValueError(f"'steps' has the command {command!r} with {len(points)} numbers")
 
     def moved(self, x: float, y: float) -> Shape:
         """The same shape elsewhere."""

@@ -212,7 +212,7 @@ def test_loader(example):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sentences": []}, "'sentences' is empty"),
+        ({"sentences": []}, "'sentences' must be at least 1"),
         ({"arcs": "deps"}, "'arcs' must be one of basic, enhanced .*'deps'"),
         ({"positions": "word"}, "'positions' must be one of utterance, example"),
         ({"segment": [0]}, "'segment' has 1 entries for 2 sentences"),
@@ -244,7 +244,7 @@ def test_joined_utterances_are_one_example(sentences, data, root, with_vocab, ar
 
 
 def test_joining_no_utterance():
-    with pytest.raises(ValueError, match="'utterances' is empty"):
+    with pytest.raises(ValueError, match="'utterances' must be at least 1"):
         join_utterances([])
 
 
@@ -378,7 +378,7 @@ def test_marks_of_other_kinds() -> None:
 def test_errors() -> None:
     sentence = Sentence.chain(["a", "b"])
     data = to_data([sentence])
-    with pytest.raises(ValueError, match=r"'marks' must have a number for each of 2 words \(got 1\)"):
+    with pytest.raises(ValueError, match=r"'marks' must be at least 2 \(got 1\)"):
         mark_words(data, [1])
     for marks, shown in (
         ([0, -1], r"\[0, -1\]"),

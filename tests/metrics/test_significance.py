@@ -51,11 +51,11 @@ def test_resampled_is_the_metric_of_repeated_examples(metric, data):
 @two_metrics
 def test_randomisation_against_all_swaps(metric):
     target, a, b = systems(8, seed=3)
-    observed = abs(metric(a, target) - metric(b, target))
+    observed = abs(SLOW[metric](a, target) - SLOW[metric](b, target))
     differences = []
     for swap in itertools.product([False, True], repeat=8):
         first, second = np.where(swap, b, a), np.where(swap, a, b)
-        differences.append(metric(first, target) - metric(second, target))
+        differences.append(SLOW[metric](first, target) - SLOW[metric](second, target))
     exact = np.mean(np.abs(differences) >= observed - 1e-9)
     assert 0.02 < exact < 0.98
     assert compare(metric, target, a, b, samples=10_000).p_randomisation == pytest.approx(exact, abs=0.015)
@@ -66,7 +66,7 @@ def test_bootstrap_against_all_resamples(metric):
     target, a, b = np.array([0, 1, 1, 0]), np.array([0, 1, 1, 1]), np.array([1, 1, 0, 0])
     differences = []
     for places in map(list, itertools.product(range(4), repeat=4)):
-        differences.append(metric(a[places], target[places]) - metric(b[places], target[places]))
+        differences.append(SLOW[metric](a[places], target[places]) - SLOW[metric](b[places], target[places]))
     exact = 2 * min(np.mean(np.array(differences) <= 1e-9), np.mean(np.array(differences) >= -1e-9))
     found = compare(metric, target, a, b, samples=10_000, interval="percentile")
     assert found.p_bootstrap == pytest.approx(min(1, exact), abs=0.03)
@@ -205,8 +205,8 @@ def test_a_metric_of_ones_own():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"a": np.ones(3)}, r"'a' must have shape \(4,\) or \(runs, 4\), .*\(got \(3,\)\)"),
-        ({"b": np.ones((0, 4))}, r"'b' must have shape .*\(got \(0, 4\)\)"),
+        ({"a": np.ones(3)}, r"'a' must be of shape \[runs, 4\] \(got \[1, 3\]\)"),
+        ({"b": np.ones((0, 4))}, r"'runs of b' must be at least 1 \(got 0\)"),
         (
             {"b": np.array([1, 1, 1, np.nan])},
             r"'b' must be finite numbers \(got float64 \[ 1.  1.  1. nan\]\)",
@@ -214,20 +214,20 @@ def test_a_metric_of_ones_own():
         ({"a": ["1"] * 4}, r"'a' must be finite numbers \(got <U1"),
         (
             {"target": np.ones((2, 2))},
-            r"'target' must be a vector of at least 2 examples \(got shape \(2, 2\)",
+            r"'target' must be of shape \[examples\] \(got \[2, 2\]\)",
         ),
         (
             {"target": [1], "a": [1], "b": [1]},
-            r"'target' must be a vector of at least 2 .*\(got shape \(1,\)",
+            r"'examples' must be at least 2 \(got 1\)",
         ),
         ({"samples": 0}, r"'samples' must be a whole number of at least 2 \(got 0\)"),
         ({"samples": 10.0}, r"'samples' must be a whole number of at least 2 \(got 10.0\)"),
         ({"samples": 1}, r"'samples' must be a whole number of at least 2 \(got 1\)"),
         ({"interval": "bca"}, r"'interval' must be one of t, percentile \(got 'bca'\)"),
         ({"a": np.ones((2, 4)), "paired": True}, r"'paired' runs must be as many of each \(got 2 and 1\)"),
-        ({"groups": [1, 1, 2]}, r"'groups' must be 4 whole numbers or texts, one an example \(got int64"),
-        ({"groups": [0.5, 1.0, 2.0, 3.0]}, r"'groups' must be 4 whole numbers or texts.*\(got float64"),
-        ({"groups": [7] * 4}, r"'groups' must be at least 2 different ones \(got .*7.* for all examples\)"),
+        ({"groups": [1, 1, 2]}, r"'groups' must be of shape \[4\] \(got \[3\]\)"),
+        ({"groups": [0.5, 1.0, 2.0, 3.0]}, r"'groups' must be whole numbers or strings \(got float64\)"),
+        ({"groups": [7] * 4}, r"'different groups' must be at least 2 \(got 1\)"),
         ({"samples": True}, r"'samples' must be a whole number of at least 2 \(got True\)"),
     ],
 )
@@ -290,11 +290,11 @@ def test_groups_are_drawn_and_swapped_as_a_whole(metric):
     drawn, swapped = [], []
     for chosen in itertools.product(range(4), repeat=4):
         rows = np.concatenate([places[group] for group in chosen])
-        drawn.append(metric(a[rows], target[rows]) - metric(b[rows], target[rows]))
+        drawn.append(SLOW[metric](a[rows], target[rows]) - SLOW[metric](b[rows], target[rows]))
     for swap in itertools.product([False, True], repeat=4):
         rows = np.isin(groups, np.array([5, 2, 9, 7])[list(swap)])
         first, second = np.where(rows, b, a), np.where(rows, a, b)
-        swapped.append(metric(first, target) - metric(second, target))
+        swapped.append(SLOW[metric](first, target) - SLOW[metric](second, target))
     found = compare(metric, target, a, b, samples=5000, groups=groups)
     assert (found.n, found.units, found.df) == (12, 4, 3)
     assert found.standard_error == pytest.approx(np.std(drawn) * np.sqrt(4 / 3), rel=0.05)

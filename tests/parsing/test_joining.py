@@ -82,7 +82,7 @@ def test_join_sentences_fills_columns_that_one_lacks():
 def test_join_sentences_of_one_and_none():
     sentence = Sentence.chain(["a"])
     assert join_sentences([sentence]) is sentence
-    with pytest.raises(ValueError, match="'sentences' is empty"):
+    with pytest.raises(ValueError, match="'sentences' must be at least 1"):
         join_sentences([])
 
 

@@ -98,8 +98,8 @@ class Silent(EdgeConstructor):
 @pytest.mark.parametrize(
     ("factory", "error", "message"),
     [
-        (3, TypeError, r"'factory' must make a transform, or be one \(got 3\)"),
-        (lambda: 3, TypeError, "'factory' must make a transform .*which makes 3"),
+        (3, TypeError, r"'factory' must make a transform, or be one \(got 3,"),
+        (lambda: 3, TypeError, "'factory' must make a transform.*which makes 3"),
         (dict, ValueError, "'factory' must need no argument .*no signature"),
         (lambda step: Ahead(step), ValueError, "'factory' must need no argument .*'step'"),
         (EdgeConstructor, TypeError, "abstract"),
@@ -191,14 +191,6 @@ def test_a_transform_has_a_name_by_which_it_is_found():
     assert name_of("dra") == "dra"
     with pytest.raises(TypeError, match=r"'edges' must be a name or a transform \(got int\)"):
         name_of(3)
-
-
-def test_a_factory_that_ends_the_program_is_refused():
-    def leave():
-        raise SystemExit(0)
-
-    with pytest.raises(ValueError, match="'factory' ends the program"):
-        register_edges("leaving", leave)
 
 
 def test_instances_pass_through():

@@ -127,8 +127,6 @@ def test_any_text_is_a_text(text):
 def test_what_is_refused():
     with pytest.raises(ValueError, match=r"places 0\.\.1"):
         Row(("a", "b"), lanes=(Lane("l", ((0, 2),)),))
-    with pytest.raises(ValueError, match="command 'Q' with 2 numbers"):
-        Shape("arc", (("Q", (1.0, 2.0)),))
 
 
 def test_wide_letters_take_more_room():

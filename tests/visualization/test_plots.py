@@ -62,7 +62,7 @@ def test_attention_maps_are_target_by_source(words, tmp_path):
 
 
 def test_attention_refuses_wrong_sizes(words):
-    with pytest.raises(ValueError, match="'alpha' must hold a row an edge"):
+    with pytest.raises(ValueError, match=r"'alpha' must be of shape \[1, heads\] \(got \[3, 2\]\)"):
         plot_attention(torch.ones(3, 2), words, edge_index=torch.tensor([[1], [0]]))
     with pytest.raises(ValueError, match="'labels' has 10 entries for 3 nodes"):
         plot_attention(torch.ones(3, 3), words)
