@@ -520,15 +520,6 @@ def test_truncation_word_by_word(tokens, selection_rows, context, response, max_
     assert len(words) + cut + cut_response == num_words(*context, response)
 
 
-def test_no_more_is_cut_than_must_be(tokens):
-    context, response = [Sentence.chain(["a", "a"]), Sentence.chain(["a", "a"])], Sentence.chain(["a", "a"])
-    cut = [example(tokens, context, response, max_length=length) for length in range(4, 12)]
-    # With the last word of an utterance goes its [EOU].
-    lost = [[4, 1], [4, 0], [4, 0], [3, 0], [2, 0], [2, 0], [1, 0], [0, 0]]
-    assert [data.cut_words[0].tolist() for data in cut] == lost
-    assert [data.num_nodes for data in cut] == [4, 5, 5, 7, 8, 8, 10, 11]
-
-
 def test_empty_turns_keep_their_end_where_it_fits(tokens):
     data = example(tokens, [Sentence.chain(["a"]), None], None, max_length=4)
     assert data.input_ids.tolist() == [2, 4, 3, 3]

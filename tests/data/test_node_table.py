@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
-from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import (
@@ -110,66 +109,6 @@ def test_against_the_slow_table(sentences, data, root, arcs, positions, with_seg
     assert out.validate()
 
 
-def test_the_papers_sentence(example):
-    data = to_data([example])
-    relations = RelationVocab()
-    assert data.num_nodes == 10
-    assert data.node_type.tolist() == [NodeType.ROOT] + [NodeType.WORD] * 9
-    assert data.governor_index.tolist() == [0, 3, 3, 0, 5, 3, 8, 8, 5, 3]
-    assert data.deprel.tolist() == [relations.SELF, *(relations[label] for label in example.deprel)]
-    assert data.depth.tolist() == [0, 2, 2, 1, 3, 2, 4, 4, 3, 2]
-    assert data.word.tolist() == [-1, *range(9)]
-    assert data.position.tolist() == list(range(10))
-    assert data.arc_index.tolist() == [[3, 3, 0, 5, 3, 8, 8, 5, 3], list(range(1, 10))]
-    assert "input_ids" not in data
-    assert "edge_index" not in data
-    assert "y" not in data
-
-
-def test_without_root_a_root_word_is_its_own_governor(example):
-    data = to_data([example], root=False)
-    assert data.governor_index.tolist() == [2, 2, 2, 4, 2, 7, 7, 4, 2]
-    assert data.depth.tolist() == [2, 2, 1, 3, 2, 4, 4, 3, 2]
-    assert data.deprel[2] == RelationVocab()["root"]
-    assert data.arc_index.shape == (2, 8)
-
-
-def test_a_pair(example):
-    other = Sentence(["You", "do", "?"], [2, 0, 2], ["nsubj", "root", "punct"])
-    vocab = Vocab(["I", "You"])
-    data = to_data([example, other], vocab=vocab, segment=[0, 1], positions="example", y=torch.tensor([2]))
-    assert data.utterance.tolist() == data.segment.tolist() == [0] * 10 + [1] * 4
-    assert data.governor_index[10:].tolist() == [10, 12, 10, 12]
-    assert data.word[10:].tolist() == [-1, 0, 1, 2]
-    assert data.position.tolist() == list(range(14))
-    assert data.input_ids[10:].tolist() == [1, vocab["You"], 0, 0]
-    assert data.y.tolist() == [2]
-
-
-def test_enhanced_arcs_with_an_empty_node():
-    def empty(number, form, deps):
-        return (number, form, "_", "_", "_", "_", "_", "_", deps, "_")
-
-    sentence = Sentence(
-        ["A", "eats", "B"],
-        [2, 0, 2],
-        ["nsubj", "root", "obj"],
-        deps=[[("2", "nsubj"), ("2.1", "nsubj")], [("0", "root")], [("2", "obj")]],
-        empty=[empty("2.1", "eats", "2:conj|0:root"), empty("3.1", "x", "_")],
-    )
-    relations = RelationVocab()
-    data = to_data([sentence], vocab=Vocab(["eats"]), arcs="enhanced")
-    named = [(a, b, relations.label(c)) for a, b, c in arcs_of(data)]
-    assert named == [
-        (2, 1, "nsubj"), (4, 1, "nsubj"), (0, 2, "root"), (2, 3, "obj"), (2, 4, "conj"), (0, 4, "root")
-    ]  # fmt: skip
-    assert data.word.tolist() == [-1, 0, 1, 2, -1, -1]
-    assert data.depth.tolist() == [0, 2, 1, 2, -1, -1]
-    assert data.governor_index.tolist() == [0, 2, 0, 2, 4, 5]
-    assert data.input_ids.tolist() == [1, 0, 5, 0, 5, 0]
-    assert to_data([sentence]).num_nodes == 4
-
-
 def test_learned_relations_and_fallbacks(example):
     relations = RelationVocab(["hotel:x"])
     sentence = Sentence(["a", "b", "c"], [0, 1, 1], ["root", "hotel:x", "none:such"])
@@ -199,16 +138,6 @@ def test_batch_gives_the_examples_back(sentences, data, root, arcs):
         assert torch.equal(batch[key], torch.cat([g[key] for g in graphs]))
 
 
-def test_loader(example):
-    other = Sentence.chain(["a", "b"])
-    graphs = [to_data([s], y=torch.tensor([i])) for i, s in enumerate([example, other, example])]
-    first, second = DataLoader(graphs, batch_size=2)
-    assert first.num_graphs == 2
-    assert first.governor_index[10:].tolist() == [10, 10, 11]
-    assert first.arc_index[:, 9:].tolist() == [[10, 11], [11, 12]]
-    assert same(second[0], graphs[2])
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -221,14 +150,6 @@ def test_loader(example):
 def test_bad_arguments(example, change, message):
     with pytest.raises(ValueError, match=message):
         to_data(**{"sentences": [example, example], **change})
-
-
-@pytest.mark.parametrize("root", [True, False])
-def test_one_word(root):
-    data = to_data([Sentence(["Yes"], [0], ["root"])], root=root)
-    assert data.num_nodes == 1 + root
-    assert data.arc_index.tolist() == ([[0], [1]] if root else [[], []])
-    assert data.arc_index.dtype == torch.long
 
 
 @settings(max_examples=12)
@@ -344,15 +265,6 @@ def test_root_and_empty_nodes_have_none() -> None:
 def test_no_words(tokens) -> None:
     data = of_pieces(tokens, [], text=False)
     assert mark_words(data, []).mark.tolist() == [0] * data.num_nodes
-
-
-def test_batches_keep_the_marks_of_their_examples(tokens) -> None:
-    one, two = of_pieces(tokens, ["a", "b"]), of_pieces(tokens, ["c"])
-    marks = [mark_words(one, [0, 1]).mark, mark_words(two, [2]).mark]
-    batch = Batch.from_data_list([one, two])
-    assert torch.equal(batch.mark, torch.cat(marks))
-    for data, mark in zip(batch.to_data_list(), marks):
-        assert torch.equal(data.mark, mark)
 
 
 def test_relation_nodes_have_none(tokens) -> None:

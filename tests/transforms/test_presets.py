@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
@@ -138,14 +136,6 @@ def test_what_special_nodes_of_sia_see(data):
     assert rows["none"] == {i: {i} for i in special}
 
 
-def test_sia_contract(example):
-    data = resolve("sia", max_sum=4)(to_data([example, example], root=False))
-    assert data.num_nodes == 18
-    got = attended(data)
-    assert (2, 11) in got  # "like" of one utterance and of the other
-    assert (5, 14) not in got  # "a" and "a": too deep
-
-
 @pytest.mark.parametrize("direction", ["both", "to_word"])
 @settings(max_examples=30)
 @given(data=examples(special=True, root=False))
@@ -165,87 +155,6 @@ def test_dam_equation_1(direction, data):
         a |= direction == "both" and relation[i] and (j, i) in connected
         a |= relation[i] and i == j
         assert a == ((i, j) in attends), (i, j)
-
-
-LONG = Sentence(  # several governors, a cycle, two arcs between the same words
-    ["rooms", "and", "hotels", "that", "open"],
-    [0, 3, 1, 5, 1],
-    ["root", "cc", "conj", "nsubj", "acl:relcl"],
-    deps=[
-        [("0", "root"), ("5", "nsubj")],
-        [("3", "cc")],
-        [("1", "conj:and"), ("5", "nsubj"), ("5", "obj")],
-        [("1", "ref")],
-        [("1", "acl:relcl")],
-    ],
-)
-SHORT = Sentence(["yes", "please"], [2, 0], ["discourse", "root"])
-SHORT = replace(SHORT, deps=[[("2", "discourse")], [("0", "root")]])
-ONE = Sentence(["no"], [0], ["root"], deps=[[("0", "root")]])
-
-
-def text_of(sentences: list[Sentence]) -> tuple[Data, list[str], list[tuple[int, int]]]:
-    """[CLS] a [SEP] or [CLS] a [SEP] b [SEP] with as many pieces a word as it has vowels, at least one; also
-    the symbols, and the arcs of column DEPS between first pieces, put together by hand.
-    """
-    symbols, arcs, rows = ["[CLS]"], [], [(NodeType.CLS, 0, -1)]
-    labels, relations = [], RelationVocab()
-    for utterance, sentence in enumerate(sentences):
-        first = []
-        for word, form in enumerate(sentence.form):
-            first.append(len(symbols))
-            count = max(1, sum(letter in "aeiou" for letter in form))
-            symbols += [f"{form}{utterance}"] * count
-            rows += [(NodeType.WORD, utterance, word)] * count
-        for word, deps in enumerate(sentence.deps):
-            arcs += [(first[int(head) - 1], first[word]) for head, _ in deps if head != "0"]
-            labels += [relations[label] for head, label in deps if head != "0"]
-        symbols.append("[SEP]")
-        rows.append((NodeType.SEP, utterance, -1))
-    kind, utterance, word = torch.tensor([[int(x) for x in row] for row in rows]).T
-    index = torch.arange(len(rows))
-    columns = {"node_type": kind, "utterance": utterance, "word": word, "segment": utterance}
-    columns |= {"position": index, "governor_index": index, "deprel": torch.ones_like(index)}
-    columns |= {"depth": torch.where(word >= 0, 1, -1), "input_ids": index}
-    pairs = torch.tensor(arcs, dtype=torch.long).view(-1, 2).T
-    return Data(num_nodes=len(rows), arc_index=pairs, arc_type=torch.tensor(labels), **columns), symbols, arcs
-
-
-def equation_1(symbols: list[str], arcs: list[tuple[int, int]], literal: bool) -> list[list[bool]]:
-    """The mask of the paper's section 3.3 over [CLS] and pieces (T), then the labels (L), row by row."""
-    n = len(symbols) + len(arcs)
-    in_t = [i < len(symbols) for i in range(n)]
-    e = {(word, len(symbols) + label) for label, arc in enumerate(arcs) for word in arc}
-    mask = [[False] * n for _ in range(n)]
-    for i, j in product(range(n), repeat=2):
-        if (
-            (i == 0 or j == 0)
-            or (in_t[i] and in_t[j])
-            or (in_t[i] and not in_t[j] and (i, j) in e)
-            or (not in_t[i] and not in_t[j] and i == j)
-            or (not literal and not in_t[i] and in_t[j] and (j, i) in e)
-        ):
-            mask[i][j] = True
-    return mask
-
-
-@pytest.mark.parametrize("literal", [False, True])
-def test_dam_mask_of_a_sentence_and_of_a_pair(literal):
-    for sentences in ([LONG], [SHORT], [ONE], [LONG, SHORT], [ONE, LONG], [ONE, ONE]):
-        data, symbols, arcs = text_of(sentences)
-        got = resolve("dam", **({"direction": "to_word"} if literal else {}))(data)
-        n = len(symbols) + len(arcs)
-        assert got.num_nodes == n
-        assert got.deprel[len(symbols) :].tolist() == data.arc_type.tolist()
-        attends = {(t, s) for s, t in attended(got)}
-        mask = equation_1(symbols, arcs, literal)
-        for i, j in product(range(n), repeat=2):
-            assert mask[i][j] == ((i, j) in attends), (i, j)
-        # Some of the entries by name: "rooms" has two pieces, the first of which has the links.
-        if sentences == [LONG]:
-            assert symbols[1:3] == ["rooms0", "rooms0"]
-            assert sum(mask[1][len(symbols) :]) == 4
-            assert not any(mask[2][len(symbols) :])
 
 
 @settings(max_examples=30)
