@@ -74,12 +74,7 @@ def _text(value: Any) -> str:
 
 
 def read_token_lists(parsed: Any, *, multiroot: bool) -> Found:
-    """The sentences of some ``TokenList``, or the one of one.
-
-    Raises:
-        TypeError: If there is anything else.
-        ConlluError: If a sentence is not valid.
-    """
+    """The sentences of some ``TokenList``, or the one of one."""
     single = is_token_list(parsed)
     found = [parsed] if single else list(parsed) if _may_hold_some(parsed) else [parsed]
     columns: list[dict[str, Any]] = []
@@ -133,12 +128,7 @@ _DICT_TAKES = (
 
 
 def read_dicts(parsed: Any, *, multiroot: bool) -> Found:
-    """The sentence of a mapping or of a list of words, or several in a list.
-
-    Raises:
-        TypeError: If it is nothing of this kind.
-        ValueError: If a column or a value is missing or wrong.
-    """
+    """The sentence of a mapping or of a list of words, or several in a list."""
     single = isinstance(parsed, Mapping) or is_words(parsed)
     sentences = [parsed] if single else parsed
     several = isinstance(sentences, Sequence) and not isinstance(sentences, str | bytes)
@@ -240,12 +230,7 @@ def _comments(sentence: Mapping[str, Any]) -> list[str]:
 
 
 def read_spacy(parsed: Any) -> Found:
-    """The sentences of a ``Doc``, or the one of a ``Span``.
-
-    Raises:
-        TypeError: If it is neither.
-        ValueError: If it is not parsed, or the ``Span`` is not one tree.
-    """
+    """The sentences of a ``Doc``, or the one of a ``Span``."""
     _check_kind(is_spacy(parsed), "from_spacy takes a Doc or a Span of spaCy", parsed)
     single = is_from(parsed, "spacy.tokens", "Span")
     doc = parsed.doc if single else parsed
@@ -337,12 +322,7 @@ def _column(values: list[str]) -> list[str] | None:
 
 
 def read_stanza(parsed: Any, *, multiroot: bool) -> Found:
-    """The sentences of a ``Document``, or the one of a ``Sentence``.
-
-    Raises:
-        TypeError: If it is neither.
-        ValueError: If it is not parsed, or no tree.
-    """
+    """The sentences of a ``Document``, or the one of a ``Sentence``."""
     _check_kind(is_stanza(parsed), "from_stanza takes a Document or a Sentence of stanza", parsed)
     single = is_from(parsed, "stanza", "Sentence")
     columns: list[dict[str, Any]] = []
@@ -362,12 +342,7 @@ def is_stanza(parsed: object) -> bool:
 
 
 def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
-    """The tree, or with ``arcs="enhanced"`` the enhanced graph.
-
-    Raises:
-        ImportError: If networkx is not installed.
-        ValueError: If ``arcs`` is unknown, or there is no enhanced graph.
-    """
+    """The tree, or with ``arcs="enhanced"`` the enhanced graph."""
     check_choice("arcs", arcs, ("basic", "enhanced"))
     if arcs == "enhanced" and sentence.deps is None:
         raise ValueError("the sentence has no enhanced graph: 'deps' is None")
@@ -412,11 +387,7 @@ def _imported(module: str, needed: str, extra: str) -> Any:
 
 
 def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
-    """The ``Doc`` of one sentence.
-
-    Raises:
-        ImportError: If spaCy is not installed.
-    """
+    """The ``Doc`` of one sentence."""
     tokens = _imported("spacy.tokens", "to_spacy needs spaCy", "spacy")
     columns = {
         "lemmas": sentence.lemma,

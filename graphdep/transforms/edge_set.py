@@ -266,11 +266,7 @@ class EdgeConstructor(EdgeTransform):
         """The set of edges between ``nodes``."""
 
     def edge_set(self, nodes: Nodes) -> EdgeSet:
-        """What :meth:`build` gives, which may be code of your own.
-
-        Raises:
-            TypeError: If it is no :class:`EdgeSet`.
-        """
+        """What :meth:`build` gives, which may be code of your own."""
         edges = self.build(nodes)
         if not isinstance(edges, EdgeSet):
             raise TypeError(
@@ -422,9 +418,6 @@ def euler_tour(nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:
     jumping: :math:`O(n \log n)` work in :math:`\log n` rounds, whatever the depth.
 
     Returns ``enter``, ``leave`` and the nodes in the order of entering.
-
-    Raises:
-        ValueError: If governors form a cycle.
     """
     size = nodes.num_nodes
     after = _tour_list(nodes.parent)

@@ -509,44 +509,10 @@ class RelationNodes(BaseTransform):
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("arc_node_index", "x"))
         nodes = Nodes(data)
-        dependent = nodes["arc_index"][1]
-        example = nodes.example[dependent]
-        order = example.argsort(stable=True)
-        rank = torch.empty_like(order)
-        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
-        rank[order] = torch.arange(order.numel(), device=order.device) - start[example[order]]
-        columns = self._columns(nodes, dependent, rank)
-        return insert_nodes(nodes, example, rank, columns, index_key="arc_node_index")
-
-    def _columns(self, nodes: Nodes, dependent: Tensor, rank: Tensor) -> dict[str, Tensor]:
-        minus, label = torch.full_like(dependent, -1), nodes["arc_type"]
-        columns = {
-            "node_type": torch.full_like(dependent, NodeType.RELATION),
-            "deprel": label,
-            "depth": minus,
-            "word": minus,
-            "clique": minus,
-            "mark": torch.zeros_like(dependent),
-            "input_ids": label,
-            "utterance": nodes["utterance"][dependent],
-        }
-        if "segment" in nodes.data:
-            columns["segment"] = nodes["segment"][dependent]
-        if "position" in nodes.data:
-            columns["position"] = self._positions(nodes, dependent, rank)
-        return columns
-
-    def _positions(self, nodes: Nodes, dependent: Tensor, rank: Tensor) -> Tensor:
-        position = nodes["position"]
-        if self.position == "zero":
-            return torch.zeros_like(dependent)
-        if self.position == "none":
-            return torch.full_like(dependent, -1)
-        if self.position == "dependent":
-            return position[dependent]
-        last = position.new_zeros(nodes.ptr.numel() - 1)
-        last = last.scatter_reduce(0, nodes.example, position, "amax")
-        return last[nodes.example[dependent]] + 1 + rank
+        label, dependent = nodes["arc_type"], nodes["arc_index"][1]
+        return insert_nodes(
+            nodes, NodeType.RELATION, label, dependent, self.position, index_key="arc_node_index"
+        )
 
     def __repr__(self) -> str:
         return constructor_repr(self)

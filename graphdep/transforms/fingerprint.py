@@ -53,11 +53,7 @@ def same_edges(mine: str, other: str) -> bool:
 
 
 def printed(edges: BaseTransform) -> str:
-    """The transform's ``repr`` in one line, without addresses in memory.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """The transform's ``repr`` in one line, without addresses in memory."""
     try:
         text = repr(edges)
     except AttributeError as error:  # that of our bases prints each argument

@@ -239,11 +239,7 @@ class Nodes:
 
     @cached_property
     def mark(self) -> Tensor:
-        """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``.
-
-        Raises:
-            ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
-        """
+        """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``."""
         require(self.data, "mark", "call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
         check_shape("mark", mark, self.num_nodes)
@@ -390,21 +386,34 @@ def ends_of(nodes: Nodes, members: Tensor) -> Tensor:
 
 
 def insert_nodes(
-    nodes: Nodes, example: Tensor, rank: Tensor, columns: dict[str, Tensor], index_key: str
+    nodes: Nodes, kind: NodeType, label: Tensor, owner: Tensor, position: str, index_key: str
 ) -> Data:
-    """Returns a copy of the data with nodes added at the end of their examples.
+    """Returns a copy of the data with nodes of one type, their own governors, at the end of their examples.
 
     Args:
         nodes: The nodes there are.
-        example: The example of each new node: ``[new]``.
-        rank: Its place among the new nodes of that example: ``[new]``.
-        columns: Values of the new nodes, ``[new]`` each; those for keys that the data lacks are ignored.
+        kind: The type of the new ones.
+        label: Their labels, :obj:`deprel` and :obj:`input_ids`: ``[new]``.
+        owner: The node that each belongs to, whose utterance and segment it has: ``[new]``.
+        position: ``"sequence"`` (behind the largest of the example), ``"zero"``, ``"none"`` (-1), or another
+            word for that of the owner.
         index_key: The key to write the numbers of the new nodes to.
     """
-    data, shift = nodes.data, cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
+    data, example = nodes.data, nodes.example[owner]
+    shift = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
+    order = example.argsort(stable=True)
+    rank = torch.empty_like(order)
+    rank[order] = torch.arange(order.numel(), device=order.device) - shift[example[order]]
     ptr = nodes.ptr + shift
     old = nodes.index + shift[nodes.example]
     new = nodes.ptr[example + 1] + shift[example] + rank
+    minus, zero = torch.full_like(owner, -1), torch.zeros_like(owner)
+    columns = {"node_type": torch.full_like(owner, kind), "deprel": label, "input_ids": label, "mark": zero}
+    columns |= dict.fromkeys(("depth", "word", "clique"), minus)
+    columns |= {key: nodes[key][owner] for key in ("utterance", "segment") if key in data}
+    if "position" in data:
+        places = {"zero": zero, "none": minus, "sequence": _last_position(nodes)[example] + 1 + rank}
+        columns["position"] = places.get(position, nodes["position"][owner])
     table = {key: column for key, column in columns.items() if key in data} | {"governor_index": new}
     rows = {}
     for key, column in table.items():
@@ -419,6 +428,12 @@ def insert_nodes(
         if "index" in key and key not in rows and not key.endswith(("_batch", "_ptr")):
             out = write(out, {key: old[data[key]]}, _ends(nodes, key), ptr)
     return _set_num_nodes(out, ptr)
+
+
+def _last_position(nodes: Nodes) -> Tensor:
+    """The largest position of each example."""
+    last = nodes["position"].new_zeros(nodes.ptr.numel() - 1)
+    return last.scatter_reduce(0, nodes.example, nodes["position"], "amax")
 
 
 def _ends(nodes: Nodes, key: str) -> Tensor:

@@ -147,42 +147,11 @@ class PhraseNodes(BaseTransform):
             return data
         refuse_keys(data, self, ("arc_node_index", "x"))
         nodes = Nodes(data)
-        first = Phrases(nodes).first
-        example = nodes.example[first]
-        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
-        rank = torch.arange(first.numel(), device=first.device) - start[example]
-        columns = self._columns(nodes, first, rank)
-        return insert_nodes(nodes, example, rank, columns, index_key="phrase_node_index")
-
-    def _columns(self, nodes: Nodes, first: Tensor, rank: Tensor) -> dict[str, Tensor]:
-        minus, label = torch.full_like(first, -1), nodes["phrase_type"]
-        if not self.labels:
-            label = torch.full_like(label, PhraseVocab.UNK)
-        columns = {
-            "node_type": torch.full_like(first, NodeType.PHRASE),
-            "deprel": label,
-            "depth": minus,
-            "word": minus,
-            "clique": minus,
-            "mark": torch.zeros_like(first),
-            "input_ids": label,
-            "utterance": nodes["utterance"][first],
-        }
-        if "segment" in nodes.data:
-            columns["segment"] = nodes["segment"][first]
-        if "position" in nodes.data:
-            columns["position"] = self._positions(nodes, first, rank)
-        return columns
-
-    def _positions(self, nodes: Nodes, first: Tensor, rank: Tensor) -> Tensor:
-        position = nodes["position"]
-        if self.position in ("zero", "none"):
-            return torch.full_like(first, 0 if self.position == "zero" else -1)
-        if self.position == "first":
-            return position[first]
-        last = position.new_zeros(nodes.ptr.numel() - 1)
-        last = last.scatter_reduce(0, nodes.example, position, "amax")
-        return last[nodes.example[first]] + 1 + rank
+        first, label = Phrases(nodes).first, nodes["phrase_type"]
+        label = label if self.labels else torch.full_like(label, PhraseVocab.UNK)
+        return insert_nodes(
+            nodes, NodeType.PHRASE, label, first, self.position, index_key="phrase_node_index"
+        )
 
     def __repr__(self) -> str:
         return constructor_repr(self)

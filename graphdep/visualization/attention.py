@@ -93,12 +93,7 @@ def attention_of(
 def example_of(
     task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
 ) -> tuple[Data, list[Sentence]]:
-    """The example that a model reads, without edges, and its trees.
-
-    Raises:
-        TypeError: If something is no text.
-        ValueError: If the texts are not as many as the model takes, or too long for it.
-    """
+    """The example that a model reads, without edges, and its trees."""
     texts = [texts] if isinstance(texts, str) else texts
     check_texts("texts", texts, "text")
     config = state.config
@@ -110,20 +105,12 @@ def example_of(
 
 
 def named_layers(task: LearningTask, model: str, batch: Data) -> list[tuple[str, Tensor, Tensor]]:
-    """Name, pairs and weights of each layer over the words of an example with edges.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """Name, pairs and weights of each layer over the words of an example with edges."""
     return _named(_layers_over_words(task, model, batch))
 
 
 def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]:
-    """The layers of the encoder whose nodes are those of the data.
-
-    Raises:
-        ValueError: If there are none.
-    """
+    """The layers of the encoder whose nodes are those of the data."""
     encoder: Any = task.model.encoder
     over_words = [module for module in encoder.modules() if isinstance(module, TextEncoder)]
     known = {layer for module in over_words for layer in module.modules() if isinstance(layer, ATTENTION)}

@@ -219,9 +219,6 @@ def masks_of(masks: Mapping[str, Any], edge_index: Tensor) -> list[Weights]:
 
     Shapes:
         - masks: :math:`(|\mathcal{E}|)`
-
-    Raises:
-        ValueError: If an explanation has no mask of edges, or a mask has another number of entries.
     """
     found: list[Weights] = []
     for name, given in masks.items():

@@ -139,11 +139,7 @@ def attention_weights(model: nn.Module, data: Data) -> list[tuple[Tensor, Tensor
 
 @torch.no_grad()
 def attention_layers(model: nn.Module, data: Data) -> list[Layer]:
-    """As :func:`attention_weights`, each with its conv or with the pretrained encoder that the layer is of.
-
-    Raises:
-        ValueError: As :func:`attention_weights`.
-    """
+    """As :func:`attention_weights`, each with its conv or the pretrained encoder that the layer is of."""
     modules = [module for module in model.modules() if isinstance(module, ATTENTION)]
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention layer")
