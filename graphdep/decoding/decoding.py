@@ -143,6 +143,8 @@ class DecodeConfig:
         for name in _WHOLE:
             check_whole(name, getattr(self, name))
         check_flag("allow_unk", self.allow_unk)
+        for name in ("length_penalty", "top_p", "temperature"):
+            self._check_number(name)
         self._check_length_penalty()
         check_above("top_p", self.top_p, 0)
         check_share("top_p", self.top_p)
@@ -155,6 +157,11 @@ class DecodeConfig:
             )
         if self.strategy == "beam":
             check_between("num_return", self.num_return, 1, self.beams)
+
+    def _check_number(self, name: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"{name!r} must be a number (got {value!r})")
 
     def _check_length_penalty(self) -> None:
         check_least("length_penalty", self.length_penalty, 0)

@@ -388,7 +388,9 @@ def compare(
     samples = int(check_count("samples", samples, 2))
     check_limit("samples", samples)
     check_choice("interval", interval, INTERVALS)
-    paired = _paired(paired, len(runs_a), len(runs_b))
+    if paired:
+        check_shape("b", runs_b, *runs_a.shape)
+    paired = len(runs_a) == len(runs_b) if paired is None else bool(paired)
     resamples = Resamples(metric, target, runs_a, runs_b, _units(groups, target), samples)
     scores_a, scores_b = (np.array([metric(run, target) for run in runs]) for runs in (runs_a, runs_b))
     _check_scores(metric, "of a run", np.concatenate([scores_a, scores_b]))
@@ -482,12 +484,6 @@ def _unseen(units: int, df: float) -> float:
 def _over(runs_a: int, runs_b: int) -> str:
     seeds = {(False, False): "", (True, False): "seeds of a and ", (False, True): "seeds of b and "}
     return seeds.get((runs_a > 1, runs_b > 1), "seeds and ") + "examples"
-
-
-def _paired(paired: bool | None, runs_a: int, runs_b: int) -> bool:
-    if paired and runs_a != runs_b:
-        raise ValueError(f"'paired' runs must be as many of each (got {runs_a} and {runs_b})")
-    return runs_a == runs_b if paired is None else bool(paired)
 
 
 def _units(groups: ArrayLike | None, target: np.ndarray) -> np.ndarray | None:

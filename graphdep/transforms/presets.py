@@ -510,7 +510,10 @@ def _factory(factory: Any) -> Factory:
             inspect.signature(factory).bind()
         except (TypeError, ValueError) as error:  # the latter of types without a signature
             raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
-    made = factory if is_made else factory()
+    try:
+        made = factory if is_made else factory()
+    except SystemExit as error:
+        raise ValueError(f"'factory' ends the program ({factory!r}: {error!r})") from None
     if not isinstance(made, BaseTransform):
         raise TypeError(f"'factory' must make a transform, or be one (got {factory!r}, which makes {made!r})")
     printed(made)

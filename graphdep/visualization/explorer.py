@@ -472,8 +472,9 @@ def draw(
         Explorer('She sings', 2 sides, 3 nodes)
     """
     named = _named(edges)
-    if against is not None and not named:
-        raise ValueError("'against' compares 'edges', and there are none")
+    other = {} if against in (None, "random") else _named(against)
+    if against is not None and (not named or (other and len(named) + len(other) != 2)):
+        raise ValueError(f"'against' compares one set of 'edges' with another (got {len(named)})")
     if isinstance(parsed, Data):
         _check_data(parsed)
         data, texts = parsed, _checked_words(words)
@@ -492,11 +493,8 @@ def draw(
         made = RandomTree()(RandomBrackets()(data) if "phrase_index" in data else data)
         sides = [first, Side.of("a random tree", made, texts, named, relations=relations)]
     else:
-        other = _named(against)
         pairs = [*named.items(), *other.items()]
         sides = [Side.of(name, data, texts, {name: made}, relations=relations) for name, made in pairs]
-        if len(sides) != 2:
-            raise ValueError(f"'against' compares one set of edges with another (got {len(named)})")
     return Explorer(sides, title=title)
 
 

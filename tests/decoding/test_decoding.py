@@ -250,6 +250,7 @@ WRONG = {
     "'top_k' must be at least 0 (got -2)": {"top_k": -2},
     "'top_p' must be above 0 (got 0.0)": {"top_p": 0.0},
     "'top_p' must be between 0 and 1 (got 1.5)": {"top_p": 1.5},
+    "'top_p' must be a number (got True)": {"top_p": True},
     "'allow_unk' must be True or False (got 1)": {"allow_unk": 1},
     "'temperature' must be between 1e-06 and 1.7976931348623157e+308 (got 0)": {"temperature": 0},
     "'temperature' must be between 1e-06 and 1.7976931348623157e+308 (got 1e-07)": {"temperature": 1e-7},

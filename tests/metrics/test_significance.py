@@ -203,7 +203,7 @@ def test_a_metric_of_ones_own():
         ({"samples": 10.0}, r"'samples' must be a whole number of at least 2 \(got 10.0\)"),
         ({"samples": 1}, r"'samples' must be a whole number of at least 2 \(got 1\)"),
         ({"interval": "bca"}, r"'interval' must be one of t, percentile \(got 'bca'\)"),
-        ({"a": np.ones((2, 4)), "paired": True}, r"'paired' runs must be as many of each \(got 2 and 1\)"),
+        ({"a": np.ones((2, 4)), "paired": True}, r"'b' must be of shape \[2, 4\] \(got \[1, 4\]\)"),
         ({"groups": [1, 1, 2]}, r"'groups' must be of shape \[4\] \(got \[3\]\)"),
         ({"groups": [0.5, 1.0, 2.0, 3.0]}, r"'groups' must be whole numbers or strings \(got float64\)"),
         ({"groups": [7] * 4}, r"'different groups' must be at least 2 \(got 1\)"),

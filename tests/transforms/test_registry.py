@@ -197,3 +197,11 @@ def test_instances_pass_through():
     edges = SelfLoops()
     assert resolve(edges) is edges
     assert isinstance(resolve(Compose([RandomTree(), edges])), Compose)
+
+
+def test_a_factory_that_ends_the_program_is_refused():
+    def leave():
+        raise SystemExit(0)
+
+    with pytest.raises(ValueError, match="'factory' ends the program"):
+        register_edges("leaving", leave)
