@@ -18,8 +18,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_least, check_length, plural
-from graphdep.sentence.sentence import SIDES, Sentence, as_sentences, cut_tree, known_constituents
-from graphdep.sentence.tree import Constituent, Row
+from graphdep.sentence.sentence import SIDES, Sentence, as_sentences, cut_tree
+from graphdep.sentence.tree import Constituent, Row, known_constituents
 from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import ROOT, ROOT_ID, PhraseVocab, Tokens, Vocab, tag_id

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphdep.io.files import LineError
-from graphdep.sentence.tree import LABEL, Constituent, parts
+from graphdep.sentence.tree import LABEL, Constituent, known_constituents, parts
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -70,8 +70,6 @@ def comment_ptb(sentence: Sentence) -> str:
 
 
 def _format(sentence: Sentence) -> str:
-    from graphdep.sentence.sentence import known_constituents
-
     constituents = known_constituents(sentence, " to write")
     tags = sentence.xpos or ["_"] * len(sentence)
     inside, top = parts(constituents, len(sentence))

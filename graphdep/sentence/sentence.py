@@ -21,6 +21,7 @@ from graphdep.sentence.tree import (
     check_constituents,
     check_tree,
     cut_constituents,
+    known_constituents,
     moved_copy,
     parse_deps,
     parts,
@@ -640,13 +641,6 @@ def constituent_heads(sentence: Sentence) -> list[int]:
     """
     depth = sentence.depth
     return [min(range(start, end), key=depth.__getitem__) for _, start, end in known_constituents(sentence)]
-
-
-def known_constituents(sentence: Sentence, advice: str = "") -> list[Constituent]:
-    """The constituents of a sentence; raises :class:`ValueError` if nobody knows them."""
-    if sentence.constituents is None:
-        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents{advice}")
-    return sentence.constituents
 
 
 def part_heads(

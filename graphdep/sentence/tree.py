@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphdep.sentence import Sentence
 
 # A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
 Row = tuple[str, ...]
@@ -130,6 +133,13 @@ def _bad_constituent(number: int, constituent: Constituent, words: int) -> str |
     if not 0 <= start < end <= words:
         return f"constituent {label!r} ({start}, {end}) is empty or out of range 0..{words}"
     return None
+
+
+def known_constituents(sentence: Sentence, advice: str = "") -> list[Constituent]:
+    """The constituents of a sentence; raises :class:`ValueError` if nobody knows them."""
+    if sentence.constituents is None:
+        raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents{advice}")
+    return sentence.constituents
 
 
 def parts(constituents: Sequence[Constituent], words: int) -> tuple[list[list[int]], list[int]]:
