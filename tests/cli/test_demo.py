@@ -45,17 +45,7 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     assert done.stdout.index(f"3. Agreement, 1 seeds: {agreement}") < done.stdout.index(f"1 seeds: {pairs}")
     seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stdout)
     assert 0 <= float(seen[1]) <= 1
-
-
-def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
-    summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
-    demo.show(summary, tmp_path / "agreement", Console())
-    assert "- FAILED transformer seed 0: " in capsys.readouterr().out
-
-
-def test_json_is_one_object(run, quick):
-    done = run("demo", "--seeds", "1", "--max-epochs", "1", "--json")
+    done = run("demo", "--seeds", "1", "--max-epochs", "1", "--json")  # of the same runs
     assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)
     assert [row["model"] for row in summary["rows"]] == list(demo.MODELS)
@@ -64,6 +54,13 @@ def test_json_is_one_object(run, quick):
     assert all(
         row["metrics"].keys() >= {"val_accuracy", "test_accuracy"} for row in summary["agreement"]["rows"]
     )
+
+
+def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
+    summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
+    demo.show(summary, tmp_path / "agreement", Console())
+    assert "- FAILED transformer seed 0: " in capsys.readouterr().out
 
 
 def test_corpus_is_generated_outside_a_clone(tmp_path, monkeypatch):

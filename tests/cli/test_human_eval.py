@@ -109,21 +109,3 @@ def test_sheets_are_not_overwritten(sheets):
     done = sheets()
     assert done.exit_code == 2
     assert "'output' has out/key.json already" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("command", "texts"),
-    [
-        (["human-eval"], ["sheet", "score", "blinded"]),
-        (
-            ["human-eval", "sheet"],
-            ["--system", "NAME=FILE", "--raters", "rate.html", "graphdep human-eval sheet"],
-        ),
-        (["human-eval", "score"], ["--key", "--allow-missing", "Fleiss' kappa"]),
-    ],
-)
-def test_help_says_what_there_is(run, command, texts):
-    done = run(*command, "--help")
-    assert done.exit_code == 0
-    for text in texts:
-        assert text in done.stdout
