@@ -722,11 +722,7 @@ def export(
         graphdep export --checkpoint runs/... --output model
         graphdep export --checkpoint runs/... --output model --push ann/roles-dt
     """
-    if output.exists() and not output.is_dir():
-        raise ValueError(f"'output' must be a folder (got {str(output)!r})")
     checkpoint = find_checkpoint(checkpoint)
-    if output.resolve() == (checkpoint if checkpoint.is_dir() else checkpoint.parent).resolve():
-        raise ValueError(f"'output' must be another folder than that of the run (got {str(output)!r})")
     say_loading()
     from graphdep.training.checkpoint import load_task
     from graphdep.training.hub import result_beside, write_model_folder

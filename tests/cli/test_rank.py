@@ -171,8 +171,8 @@ def test_the_files_of_the_model_alone_are_uploaded(run, trained, tmp_path, monke
 def test_what_cannot_be(run, trained, tmp_path):
     (tmp_path / "file").write_text("")
     for options, message in (
-        (["--output", tmp_path / "file"], "'output' must be a folder"),
-        (["--output", trained], "'output' must be another folder than that of the run"),
+        (["--output", tmp_path / "file"], "file: File exists"),
+        (["--output", trained], "is the folder of a run, whose best.ckpt is its model"),
     ):
         done = run("export", "--checkpoint", trained, *options)
         assert done.exit_code == 2

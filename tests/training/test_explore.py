@@ -287,8 +287,13 @@ def test_responses_and_rankings(tmp_path):
     assert page.data.sides[0].measures["rollout"][-1] == [0.0] * 2
 
 
-def test_a_mask_of_an_explainer_is_a_layer(tmp_path):
-    checkpoint = trained("dt", "sst", tiny_corpora.write_tiny_sst(tmp_path), tmp_path)
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("opinions")
+    return trained("dt", "sst", tiny_corpora.write_tiny_sst(folder), folder)
+
+
+def test_a_mask_of_an_explainer_is_a_layer(checkpoint):
     plain = explore(checkpoint, "ann likes bob", parser="chain")
     mask = torch.rand(plain.sides[0].edges["dt"].edge_index.size(1))
     page = explore(checkpoint, "ann likes bob", parser="chain", masks={"mine": mask})
@@ -307,8 +312,7 @@ def test_edges_of_the_same_name_leave_the_models_own(tmp_path):
     assert other.data.edge_type.tolist() != own.data.edge_type.tolist()
 
 
-def test_a_name_for_each_side(tmp_path):
-    checkpoint = trained("dt", "sst", tiny_corpora.write_tiny_sst(tmp_path), tmp_path)
+def test_a_name_for_each_side(checkpoint):
     for names in (["mine"], ["mine", "yours", "theirs"]):
         with pytest.raises(ValueError, match=f"'names' has {len(names)} entries for 2 sides"):
             explore(checkpoint, "ann likes bob", parser="chain", against="random", names=names)
