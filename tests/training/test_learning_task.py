@@ -189,9 +189,3 @@ def test_it_has_no_length_by_which_an_epoch_could_be_cut():
 def test_limits(limits, name):
     with pytest.raises(ValueError, match=f"'{name}' must be at least 1"):
         TokenBatchSampler(range(3), torch.ones(3), *limits)
-
-
-def test_repr():
-    assert repr(TokenBatchSampler(range(3), torch.ones(3), 4, 2)) == (
-        "TokenBatchSampler(3 examples, max_tokens=4, max_examples=2)"
-    )
