@@ -81,13 +81,15 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
 
 def is_taken(folder: Path) -> bool:
     """Whether a process holds the lock of a folder."""
-    if not (folder / _LOCK).is_file():
+    if not (folder / _LOCK).exists():  # asking would make it
         return False
     try:
         with FileLock(folder / _LOCK, timeout=0):
             return False
     except Timeout:
         return True
+    except OSError:  # a link, or a folder of somebody else
+        return False
 
 
 CURVES = "curves.png"
