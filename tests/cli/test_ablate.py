@@ -32,12 +32,15 @@ def row_of(summary, name):
     return next(row for row in summary["rows"] if row["name"] == name)
 
 
-def test_a_bound_is_a_column_of_verdicts(run, tiny, tmp_path):
-    done = run("ablate", "--models", "transformer,dt", "--seeds", "1", *tiny, "--bound", 0.5, "--json")
+def test_a_bound_is_a_column_of_verdicts_and_mse_stands_beside_the_paper(run, tiny, tmp_path, published_data):
+    models = ["--task", "sick-r", "--models", "dt-lr,dt@chain", "--seeds", "1"]
+    done = run("ablate", *models, *tiny, "--bound", 0.5, "--json")
     summary = json.loads(done.stdout)
-    verdict = row_of(summary, "dt")["against"]["verdict"]
-    assert (summary["bound"], row_of(summary, "dt")["against"]["bound"]) == (0.5, 0.5)
-    table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
+    verdict = row_of(summary, "dt@chain")["against"]["verdict"]
+    assert (summary["bound"], row_of(summary, "dt@chain")["against"]["bound"]) == (0.5, 0.5)
+    table = (tmp_path / "runs" / "ablation_sick-r" / "table.md").read_text()
+    assert "test_mse" in table
+    assert "0.2545" in table
     assert "| smallest visible | verdict |" in table
     assert f"| {verdict} |" in table
     assert "and not over seeds, of which each row has one" in table
@@ -103,14 +106,6 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     assert f"- {last} of 4 runs were best in the last epoch they could have" in table
     done = run("ablate", *models, "--reference", "lstm")
     assert "'reference' must be one of dt, transformer (got 'lstm')" in done.stderr
-
-
-def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path, published_data):
-    done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt@chain", "--seeds", "1", *tiny)
-    assert done.exit_code == 0, done.stderr
-    table = (tmp_path / "runs" / "ablation_sick-r" / "table.md").read_text()
-    assert "test_mse" in table
-    assert "0.2545" in table
 
 
 def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, published_data, monkeypatch):
