@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import random
 import re
 
@@ -163,21 +164,22 @@ def prepared(setting, data):
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=repr)
-def test_each_setting(setting, example):
+def test_each_setting(setting):
     """It prints as its constructor, treats batches as their examples, and leaves its input alone."""
     again = eval(repr(setting), vars(graphdep.transforms).copy())
     assert (repr(again), type(again)) == (repr(setting), type(setting))
-    assert_batch_law(setting, [prepared(setting, data) for data in examples_of_all_sizes()])
-    for root in (False, True):
-        data = prepared(setting, to_data([Sentence.chain(["x"])], root=root))
-        assert_batch_law(setting, [data])
-        assert_batch_law(setting, [data, data])
-    batch = Batch.from_data_list([prepared(setting, to_data([example])) for _ in range(2)])
+    datas = [prepared(setting, data) for data in examples_of_all_sizes()]
+    assert_batch_law(setting, datas)
+    one, two = (prepared(setting, to_data([Sentence.chain(["x"])], root=root)) for root in (False, True))
+    for few in ([one], [one, two]):
+        assert_batch_law(setting, few)
+    batch = Batch.from_data_list(datas)
     before = copy.deepcopy(batch)
     setting.forward(batch)
     assert_same_batch(batch, before)
 
 
+@functools.cache
 def examples_of_all_sizes():
     rng, flags = random.Random(0), {"pieces": True, "special": True, "empty": True}
     parsed = [[random_sentence(rng, words) for words in size] for size in ([3, 5], [1], [8, 2, 4])]
