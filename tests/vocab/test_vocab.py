@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import unicodedata
 import zlib
 from collections import Counter
 
@@ -9,10 +11,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep import RelationVocab, Vocab
-from graphdep.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
+from graphdep import Vocab
+from graphdep.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID, PhraseVocab, RelationVocab, VocabTokens
+from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.vocab import detokenize
 
 SPECIALS = ["[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"]
+
+
 LEARNED = ["prep_in", "nmod:weird"]
 
 
@@ -58,12 +64,10 @@ def test_special_words_of_a_corpus_stay_special():
     assert Vocab.build([["[ROOT]", "a"]]).words == [*SPECIALS, "a"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"), [(["a", "b", "a"], "'a' 2 times"), (["[UNK]"], r"'\[UNK\]' 2 times")]
-)
-def test_words_twice(words, message):
-    with pytest.raises(ValueError, match=f"'words' holds {message}"):
-        Vocab(words)
+def test_words_twice():
+    for words, message in [(["a", "b", "a"], "'a' 2 times"), (["[UNK]"], r"'\[UNK\]' 2 times")]:
+        with pytest.raises(ValueError, match=f"'words' holds {message}"):
+            Vocab(words)
 
 
 def test_fixed_block_never_changes():
@@ -94,10 +98,10 @@ def test_labels_and_ids_are_one_to_one():
     assert not relations.fallbacks
 
 
-@pytest.mark.parametrize("number", [-1, 801])
-def test_a_label_outside(number):
-    with pytest.raises(ValueError, match=rf"'relation' must be between 0 and 800 .*got {number}"):
-        RelationVocab().label(number)
+def test_a_label_outside():
+    for number in [-1, 801]:
+        with pytest.raises(ValueError, match=rf"'relation' must be between 0 and 800 .*got {number}"):
+            RelationVocab().label(number)
 
 
 def test_inverse_is_an_involution():
@@ -117,15 +121,10 @@ def test_inverse_is_an_involution():
     assert RelationVocab.inverse(torch.empty(0, dtype=torch.long)).shape == (0,)
 
 
-@pytest.mark.parametrize(("a", "b"), [(-1, 0), (0, -1), (9, 0), (4, 5)])
-def test_a_path_outside(a, b):
-    with pytest.raises(ValueError, match=rf"path \({a}, {b}\) is outside 0 <= a \+ b <= 8"):
-        RelationVocab.path(a, b)
-
-
-def test_paths_are_one_to_one():
-    codes = [RelationVocab.path(a, s - a) for s in range(9) for a in range(s + 1)]
-    assert len(set(codes)) == len(codes) == 45
+def test_a_path_outside():
+    for a, b in [(-1, 0), (0, -1), (9, 0), (4, 5)]:
+        with pytest.raises(ValueError, match=rf"path \({a}, {b}\) is outside 0 <= a \+ b <= 8"):
+            RelationVocab.path(a, b)
 
 
 def test_fallback_to_the_base_then_to_dep_is_counted():
@@ -168,16 +167,18 @@ def test_learned_labels_are_those_seen_often_enough():
 BAD_LABELS = ["", ":", " ", "obl:a\tb", "obl:a\n", "obl:\x00", "obl:\x85", "obl:\u2028", "obl:\ud83d"]
 
 
-@pytest.mark.parametrize("label", BAD_LABELS)
-def test_labels_that_no_vocabulary_may_have_are_not_learned(tmp_path, label):
-    relations = RelationVocab.learn([label, "obl:by", label, "obl:by", "obl:به\u200cجز"], min_count=1)
-    assert relations.learned == ["obl:by", "obl:به\u200cجز"]
-    relations.save(tmp_path / "relations.json")
-    assert RelationVocab.load(tmp_path / "relations.json") == relations
-    assert relations[label] == relations["obl" if label.startswith("obl") else "dep"]
-    assert relations.fallbacks == {label: 1}
-    with pytest.raises(ValueError, match=r"'learned' has a label without a name or with a character that"):
-        RelationVocab(["obl:by", label])
+def test_labels_that_no_vocabulary_may_have_are_not_learned(tmp_path):
+    for label in BAD_LABELS:
+        relations = RelationVocab.learn([label, "obl:by", label, "obl:by", "obl:به\u200cجز"], min_count=1)
+        assert relations.learned == ["obl:by", "obl:به\u200cجز"]
+        relations.save(tmp_path / "relations.json")
+        assert RelationVocab.load(tmp_path / "relations.json") == relations
+        assert relations[label] == relations["obl" if label.startswith("obl") else "dep"]
+        assert relations.fallbacks == {label: 1}
+        with pytest.raises(
+            ValueError, match=r"'learned' has a label without a name or with a character that"
+        ):
+            RelationVocab(["obl:by", label])
 
 
 @given(
@@ -197,23 +198,21 @@ def test_learning_does_not_depend_on_the_order(labels, min_count, random):
         assert relations.label(inverse) == label + "^-1"
 
 
-@pytest.mark.parametrize("learned", [["x", "x"], ["nsubj"]])
-def test_learned_labels_must_be_new(learned):
-    with pytest.raises(ValueError, match=f"'learned' repeats '{learned[0]}'"):
-        RelationVocab(learned)
+def test_learned_labels_must_be_new():
+    for learned in [["x", "x"], ["nsubj"]]:
+        with pytest.raises(ValueError, match=f"'learned' repeats '{learned[0]}'"):
+            RelationVocab(learned)
 
 
-@pytest.mark.parametrize(
-    "vocab", [Vocab(["b", "走", '"'], lower=True), RelationVocab(LEARNED), Vocab(), RelationVocab()]
-)
-def test_save_and_load(tmp_path, vocab):
-    path = tmp_path / "new" / "vocab.json"
-    vocab.save(path)
-    loaded = type(vocab).load(path)
-    assert loaded == vocab
-    assert str(loaded) == str(vocab)
-    assert type(vocab).from_state_dict(vocab.state_dict()) == vocab
-    assert json.loads(path.read_text(encoding="utf-8")) == vocab.state_dict()
+def test_save_and_load(tmp_path):
+    for vocab in [Vocab(["b", "走", '"'], lower=True), RelationVocab(LEARNED), Vocab(), RelationVocab()]:
+        path = tmp_path / "new" / "vocab.json"
+        vocab.save(path)
+        loaded = type(vocab).load(path)
+        assert loaded == vocab
+        assert str(loaded) == str(vocab)
+        assert type(vocab).from_state_dict(vocab.state_dict()) == vocab
+        assert json.loads(path.read_text(encoding="utf-8")) == vocab.state_dict()
 
 
 def test_equality():
@@ -223,9 +222,8 @@ def test_equality():
     assert Vocab() != RelationVocab()
 
 
-@pytest.mark.parametrize(
-    ("cls", "raw", "message"),
-    [
+def test_a_damaged_file(tmp_path):
+    for cls, raw, message in [
         (Vocab, b"", "Expecting value"),
         (Vocab, b'{"words": ["a"', "Expecting"),
         (Vocab, b"\xff\xfe", "codec can't decode"),
@@ -243,39 +241,29 @@ def test_equality():
             "saved with 700 fixed relations, this version has 801",
         ),
         (RelationVocab, b'{"fixed": 801, "learned": [1]}', "'learned' must be a list of strings"),
-    ],
-)
-def test_a_damaged_file(tmp_path, cls, raw, message):
-    path = tmp_path / "vocab.json"
-    path.write_bytes(raw)
-    with pytest.raises(ValueError, match=rf"{path}: not a vocabulary file .*{message}|{path}: {message}"):
-        cls.load(path)
+    ]:
+        path = tmp_path / "vocab.json"
+        path.write_bytes(raw)
+        with pytest.raises(ValueError, match=rf"{path}: not a vocabulary file .*{message}|{path}: {message}"):
+            cls.load(path)
 
 
-def test_a_missing_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        Vocab.load(tmp_path / "none.json")
-
-
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
+def test_a_state_that_is_none():
+    for state, message in [
         ({"words": "abc", "lower": False}, "no list under 'words'"),
         ({"words": ["a", 1], "lower": False}, r"'words' must be a list of strings .* \(got 1\)"),
         ({"words": ["a", "b\ud83d"], "lower": False}, r"half a character \(got 'b\\ud83d'\)"),
         ({"words": ["a"], "lower": "no"}, "no bool under 'lower'"),
-    ],
-)
-def test_a_state_that_is_none(state, message):
-    with pytest.raises(ValueError, match=message):
-        Vocab.from_state_dict(state)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Vocab.from_state_dict(state)
 
 
-@pytest.mark.parametrize("learned", ["abc", ["a", 1], None])
-def test_a_state_of_relations_that_is_none(learned):
-    state = {**RelationVocab().state_dict(), "learned": learned}
-    with pytest.raises(ValueError, match="no list under 'learned'|'learned' must be a list of strings"):
-        RelationVocab.from_state_dict(state)
+def test_a_state_of_relations_that_is_none():
+    for learned in ["abc", ["a", 1], None]:
+        state = {**RelationVocab().state_dict(), "learned": learned}
+        with pytest.raises(ValueError, match="no list under 'learned'|'learned' must be a list of strings"):
+            RelationVocab.from_state_dict(state)
 
 
 def test_words_of_a_text_are_never_special():
@@ -285,3 +273,115 @@ def test_words_of_a_text_are_never_special():
     lower = Vocab.build([["[EOU]", "a"]], lower=True)
     assert lower.words[5:] == ["[eou]", "a"]
     assert [lower.id_of(word) for word in ("[EOU]", "[eou]", "A", "[ROOT]")] == [5, 5, 6, 0]
+
+
+def test_phrases_have_the_same_ids_for_all():
+    phrases = PhraseVocab()
+    assert (phrases["X"], phrases["ADJP"], phrases["S"], phrases["NP"]) == (1, 2, 20, 13)
+    assert len(phrases) == 39
+    assert len(phrases) < len(RelationVocab())  # phrase nodes take the table of relation nodes
+    assert [phrases.label(phrases[label]) for label in ("NP", "WHPP", "ROOT")] == ["NP", "WHPP", "ROOT"]
+    assert phrases.label(0) == "[NONE]"
+
+
+def test_labels_fall_back_and_are_counted():
+    phrases = PhraseVocab(["NP-SBJ"])
+    assert phrases.label(phrases["NP-SBJ"]) == "NP-SBJ"
+    assert [phrases.label(phrases[label]) for label in ("@NP", "NP=1", "VP|x", "S+VP")] == [
+        "NP",
+        "NP",
+        "VP",
+        "S",
+    ]
+    assert not phrases.fallbacks
+    assert phrases["[NONE]"] == phrases["1"] == phrases[""] == PhraseVocab.UNK
+    assert phrases.fallbacks == {"[NONE]": 1, "1": 1, "": 1}
+    assert "NP" in phrases
+    assert "@NP" not in phrases
+    assert repr(phrases) == "PhraseVocab(40 labels, 1 further)"
+
+
+def test_wrong_phrases():
+    with pytest.raises(ValueError, match="'further' repeats 'NP'"):
+        PhraseVocab(["NP"])
+    with pytest.raises(ValueError, match=r"'phrase' must be in 0\.\.38 \(got 39\)"):
+        PhraseVocab().label(39)
+
+
+TEXTS = {
+    "do n't you think it 's ( really ) good ?": "don't you think it's (really) good?",
+    "Mr. Smith 's dog , ca n't he ?": "Mr. Smith's dog, can't he?",
+    '" hello , " she said . " No ! "': '"hello," she said. "No!"',
+    "`` hello , '' she said .": '"hello," she said.',
+    "I 'm gon na go , I 'll wait ; you ca n't": "I'm gonna go, I'll wait; you can't",
+    "$ 5 for 10 % of it : -LRB- yes -RRB- !": "$5 for 10% of it: (yes)!",
+    "I don ’ t know . It ’ s ok": "I don’t know. It’s ok",
+    "you ' re right , the students ' books are": "you're right, the students' books are",
+    "at five o'clock ...": "at five o'clock...",
+    "": "",
+}
+
+
+def test_detokenize():
+    for words, text in TEXTS.items():
+        assert detokenize(words.split(), truecase=False) == text
+
+
+def test_detokenize_gives_words_their_case():
+    for words, text in [
+        ("i 'm here . are you ?", "I'm here. Are you?"),
+        ("well , i do n't know , i think", "Well, I don't know, I think"),
+        ('" hi ! " i said', '"Hi!" I said'),
+        ("yes ! ( no . )", "Yes! (No.)"),
+        ("[UNK] is here . he is", "[UNK] is here. He is"),
+        ("did it ? so it is , i.e. done", "Did it? So it is, i.e. done"),
+        ("This has case . i do not", "This has case. i do not"),
+        ("5 o'clock", "5 o'clock"),
+        ("你 好 。", "你 好 。"),
+    ]:
+        assert detokenize(words.split()) == text
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1), max_size=8))
+def test_detokenize_loses_no_letter(words):
+    def letters(text: str) -> list[str]:
+        return [character for character in text if character.isalnum()]
+
+    plain = [word for word in words if "LB-" not in word and "RB-" not in word]
+    assert letters(detokenize(plain, truecase=False)) == letters("".join(plain))
+
+
+@given(st.lists(st.text(), max_size=6))
+def test_only_what_can_be_shown_comes_out(words):
+    text = detokenize(words)
+    assert not any(unicodedata.category(character) == "Cc" for character in text)
+
+
+def test_white_space_in_a_word_is_one_space():
+    assert detokenize(["a" + " " * 50_000 + "b", " ", "", "\u2003."], truecase=False) == "a b."
+
+
+ODD_WORDS = ["low", "[SEP]", "[EOU]", "LOW", "[CLS]", "[ROOT]", "newer"]
+
+
+def test_one_id_a_word():
+    tokens = VocabTokens(Vocab(["low", "new"], lower=True))
+    assert (tokens.cls_id, tokens.sep_id, tokens.eou_id) == (2, 3, 4)
+    assert tokens.encode(ODD_WORDS) == [[5], [0], [0], [5], [0], [0], [0]]
+    assert tokens.encode([]) == []
+    assert repr(tokens) == "VocabTokens(Vocab(7 words, lower=True))"
+
+
+def test_tokens_of_pieces():
+    pytest.importorskip("tokenizers")
+    vocab = PieceVocab.train([["low", "new"]] * 3, 300)
+    ids = VocabTokens(vocab).encode(ODD_WORDS)
+    assert ids == [vocab.encode(word) for word in ODD_WORDS]
+    assert all(word_ids and min(word_ids) > 4 for word_ids in ids)
+
+
+def test_the_fingerprint_is_that_of_the_vocabulary():
+    prints = [VocabTokens(v).fingerprint for v in (Vocab(["a"]), Vocab(["b"]), Vocab(["a"], lower=True))]
+    assert len(set(prints)) == 3
+    assert VocabTokens(Vocab(["a"])).fingerprint == prints[0]
+    assert pickle.loads(pickle.dumps(VocabTokens(Vocab(["a"])))).fingerprint == prints[0]
