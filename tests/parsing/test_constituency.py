@@ -1,19 +1,21 @@
-"""Constituents through the one door of all parsers."""
-
 from __future__ import annotations
 
 import dataclasses
 import logging
-import pickle
+import re
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from stanza.models.common.doc import Document
 from stanza.models.constituency.tree_reader import read_trees
 
 from graphdep import Sentence
-from graphdep.io import format_ptb, write_conllu, write_ptb
+from graphdep.io import format_ptb, read_ptb, write_conllu, write_ptb
 from graphdep.parsing import (
     BundledParser,
     CachedParser,
@@ -22,10 +24,144 @@ from graphdep.parsing import (
     resolve_parser,
 )
 from graphdep.parsing.bundled import BUNDLED
+from graphdep.parsing.constituency import (
+    SpanParser,
+    add_constituents,
+    best_spans,
+    like_lengths,
+    span_ends,
+    span_starts,
+)
 from graphdep.parsing.parser import AroundParser, ChainParser, Parsed
 from graphdep.parsing.stanza import StanzaEngine, stanza_constituents
 
+MODEL = BUNDLED / "en_ewt_constituency.pt"
+
+
+# Sentences of our own with the trees of the program that the model was trained with.
+EXPECTED = Path(__file__).parents[1] / "files" / "constituents.mrg"
+
+
+@pytest.fixture(scope="module")
+def spans():
+    return SpanParser.load(MODEL)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return read_ptb(EXPECTED)
+
+
+def tagged(sentence):
+    return [*zip(sentence.form, sentence.xpos)]
+
+
+def test_trees_are_those_of_the_program_that_trained_it(spans, expected):
+    found = spans.parse([tagged(sentence) for sentence in expected])
+    assert found == [sentence.constituents for sentence in expected]
+    assert [format_ptb(sentence) for sentence in expected] == EXPECTED.read_text().splitlines()
+
+
+@pytest.mark.parametrize("batch_words", [1, 30, 10_000])
+def test_a_tree_does_not_depend_on_its_batch(spans, expected, batch_words):
+    found = spans.parse([tagged(sentence) for sentence in reversed(expected)], batch_words=batch_words)
+    assert found == [sentence.constituents for sentence in reversed(expected)]
+
+
+def test_what_is_not_known_is_parsed(spans):
+    [found] = spans.parse([[("我", "?"), ("\u00a0" * 30, "_"), ("x" * 500, "NN")]])
+    assert found[0][1:] == (0, 3)
+    assert spans.parse([]) == []
+
+
+@pytest.mark.parametrize("bad", [[], [("a", "NN"), ("", "NN")]])
+def test_nothing_is_refused(spans, bad):
+    with pytest.raises(ValueError, match=re.escape("'sentences[1]' is empty, or has an empty word")):
+        spans.parse([[("a", "NN")], bad])
+
+
+class Evil:
+    def __reduce__(self):
+        return (print, ("run",))
+
+
+def test_what_is_no_model_is_refused(tmp_path, capsys):
+    path = tmp_path / "x.pt"
+    for content, message in (
+        (b"nonsense", "does not load"),
+        (Evil(), "more than weights and plain values, which could run code of its own"),
+        ({"state": {}}, "ValueError: no model of spans"),
+    ):
+        path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+        with pytest.raises(ParserUnavailableError, match=message) as error:
+            SpanParser.load(path)
+        assert str(path) in str(error.value)
+    assert "run\n" not in capsys.readouterr().out
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ParserUnavailableError, match=r"none\.pt does not load \(FileNotFoundError"):
+        SpanParser.load(tmp_path / "none.pt")
+
+
+def test_too_long_ones_are_flat_and_said():
+    parser = SpanParser.load(BUNDLED / "en_ewt_constituency.pt")
+    short = dataclasses.replace(Sentence.chain(["She", "sings"]), xpos=["PRP", "VBZ"])
+    long = Sentence.chain(["she"] * 4)
+    one, other, none = add_constituents([Parsed([short, long]), Parsed([short]), Parsed([])], parser, 3)
+    assert one.failure == "4 words, more than max_words=3"
+    assert one.sentences[1].constituents == [("X", 0, 4)]
+    assert one.sentences[1].comments == ["# flat_tree = 4 words, more than max_words=3"]
+    assert one.sentences[0].constituents == [("S", 0, 2), ("NP", 0, 1), ("VP", 1, 2)]
+    assert other == Parsed([one.sentences[0]])
+    assert none == Parsed([])
+    assert add_constituents([Parsed([short], "a reason")], parser, 3)[0].failure == "a reason"
+
+
+def best_naive(score, start: int, end: int) -> tuple[float, list[tuple[int, int]]]:
+    """By trying all trees."""
+    if end - start == 1:
+        return score[start, end], [(start, end)]
+    halves = ((best_naive(score, start, k), best_naive(score, k, end)) for k in range(start + 1, end))
+    total, spans = max((left[0] + right[0], left[1] + right[1]) for left, right in halves)
+    return total + score[start, end], [(start, end), *spans]
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(0, 2**31))
+def test_against_all_trees(lengths, seed):
+    longest = max(lengths)
+    begin = span_starts(longest)
+    scores = torch.randn(len(lengths), begin[-1], generator=torch.Generator().manual_seed(seed))
+    for row, length, spans in zip(scores, lengths, best_spans(scores, torch.tensor(lengths))):
+        score = {
+            (start, start + width): float(row[begin[width - 1] + start])
+            for width in range(1, length + 1)
+            for start in range(length - width + 1)
+        }
+        total, expected = best_naive(score, 0, length)
+        assert sorted(spans) == sorted(expected)
+        assert len(spans) == 2 * length - 1
+        assert abs(sum(score[span] for span in spans) - total) < 1e-4
+
+
+def test_spans_lie_side_by_side_by_width():
+    starts, ends = span_ends(3)
+    assert [*zip(starts.tolist(), ends.tolist())] == [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]
+    assert span_starts(3) == [0, 3, 5, 6]
+
+
+@given(st.lists(st.integers(1, 40)), st.integers(1, 100))
+def test_all_are_there_once_and_batches_are_bounded(lengths, max_words):
+    batches = [*like_lengths(lengths, max_words)]
+    assert sorted(number for batch in batches for number in batch) == [*range(len(lengths))]
+    assert [lengths[number] for batch in batches for number in batch] == sorted(lengths)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(8, *(lengths[n] for n in batch)) <= max_words
+
+
 WORDS = ["The", "dog", "slept", "."]
+
+
 PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 3)]
 
 
@@ -89,13 +225,6 @@ def test_one_cache_whose_key_has_the_model(parser, tmp_path, monkeypatch):
         BundledParser(folder, constituents=True)
 
 
-def test_a_copy_leaves_the_models_behind(parser):
-    parser.parse_words([WORDS])
-    copied = pickle.loads(pickle.dumps(parser))
-    assert "_spans" not in vars(copied)
-    assert copied.fingerprint == parser.fingerprint
-
-
 def test_brackets_of_a_file(tmp_path):
     one = dataclasses.replace(
         Sentence.chain(["He", "did", "n't"]), xpos=["A", "B", "C"], constituents=[("S", 0, 3)]
@@ -156,8 +285,6 @@ def test_who_has_none_says_so():
 
 
 # stanza's own models are not at hand: its trees are.
-
-
 def test_trees_of_stanza():
     [tree] = read_trees("(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept)) (. .)))")
     assert stanza_constituents(tree) == PHRASES
@@ -205,11 +332,6 @@ def test_stanza_is_asked_for_them(monkeypatch):
     with pytest.raises(ParserUnavailableError, match="enough"):
         resolve_parser("stanza:de", constituents=True).parse(["hallo"])
     assert seen["processors"] == "tokenize,pos,lemma,depparse,constituency"
-
-
-def test_written_as_brackets(parser):
-    [sentence] = parser.parse_words([WORDS])
-    assert format_ptb(sentence) == "(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept)) (. .)))"
 
 
 def test_functions_are_kept_or_not(tmp_path):

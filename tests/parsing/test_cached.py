@@ -134,19 +134,19 @@ def test_two_processes_at_once(path):
     assert parser.asked == []
 
 
-@pytest.mark.parametrize("data", [b"", b"garbage", None, 7])
-def test_an_unreadable_row_is_parsed_again(path, data, caplog):
-    CachedParser(Counting(), path).parse(["one", "two"])
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE parses SET sentences = ?", [b"x" if data is None else data])
-    database.close()
-    parser = Counting()
-    assert CachedParser(parser, path).parse(["one"])[0][0] == FULL
-    assert parser.asked == ["one"]
-    assert "unreadable row" in caplog.text
-    again = Counting()
-    CachedParser(again, path).parse(["one"])
-    assert again.asked == []
+def test_an_unreadable_row_is_parsed_again(path, caplog):
+    for data in [b"", b"garbage", None, 7]:
+        CachedParser(Counting(), path).parse(["one", "two"])
+        with sqlite3.connect(path) as database:
+            database.execute("UPDATE parses SET sentences = ?", [b"x" if data is None else data])
+        database.close()
+        parser = Counting()
+        assert CachedParser(parser, path).parse(["one"])[0][0] == FULL
+        assert parser.asked == ["one"]
+        assert "unreadable row" in caplog.text
+        again = Counting()
+        CachedParser(again, path).parse(["one"])
+        assert again.asked == []
 
 
 def test_words_of_another_sentence_are_not_taken(path):

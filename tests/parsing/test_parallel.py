@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 import sys
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import sleep
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphdep.parsing import (
-    BundledParser,
     ParallelParser,
     ParserUnavailableError,
     resolve_parser,
@@ -17,7 +21,8 @@ from graphdep.parsing import (
 from graphdep.parsing import parallel as module
 from graphdep.parsing import parser as items
 from graphdep.parsing.cached import ParseCache
-from graphdep.parsing.parser import ChainParser
+from graphdep.parsing.parallel import in_order
+from graphdep.parsing.parser import ChainParser, Parsed
 
 
 @pytest.fixture
@@ -44,22 +49,14 @@ class Unmoved(ChainParser):
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_two_give_what_one_gives_and_the_cache_has_it(tmp_path):
-    texts = [f"The dog number {i} saw a cat. It ran away." for i in range(7)]
-    parser = resolve_parser("bundled", cache=tmp_path / "parses.sqlite", workers=2, use_gpu=False)
-    one = BundledParser(use_gpu=False)
-    assert parser.parse(texts) == one.parse(texts)
-    assert parser.fingerprint == one.fingerprint
-    assert parser.language == "en"
-    assert not parser.gives_graphs
-    assert "pipeline" not in vars(parser.parser.parser._engine)  # nothing was parsed here
-    assert len(ParseCache(tmp_path / "parses.sqlite").load(one.fingerprint, texts)) == 7
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_words_and_equal_inputs():
-    words = [["a", str(i % 5)] for i in range(12)]
-    assert ParallelParser(ChainParser(), 2).parse_words(words) == ChainParser().parse_words(words)
+def test_two_give_what_one_gives_and_the_cache_has_it(tmp_path, monkeypatch):
+    words = [("a", str(i % 5)) for i in range(12)]
+    parser, one = resolve_parser("chain", cache=tmp_path / "parses.sqlite", workers=2), ChainParser()
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainParser, "parse_items", lambda *_: pytest.fail("parsed here"))
+        found = parser.parse_words(words)
+    assert found == one.parse_words(words)
+    assert len(ParseCache(tmp_path / "parses.sqlite").load(one.fingerprint, words[:5])) == 5
 
 
 def test_one_chunk_starts_no_process():
@@ -123,3 +120,70 @@ def test_who_is_interrupted_does_not_wait_for_chunks(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         ParallelParser(Slow(), 2).parse([f"text {i}" for i in range(9)])
     assert time.monotonic() - began < 100
+
+
+class Counting:
+    """A stream that counts what has been taken of it."""
+
+    def __init__(self, parts):
+        self.parts, self.taken = parts, 0
+
+    def __iter__(self):
+        for part in self.parts:
+            self.taken += 1
+            yield part
+
+
+def done_at_once(chunk):
+    future = Future()
+    future.set_result([Parsed([], item) for item in chunk])
+    return future
+
+
+@given(st.lists(st.lists(st.text(max_size=2), max_size=3), max_size=20), st.integers(1, 5))
+def test_all_are_given_in_order_and_empty_ones_are_not_handed_out(parts, ahead):
+    asked = []
+
+    def submit(chunk):
+        asked.append(chunk)
+        return done_at_once(chunk)
+
+    found = list(in_order(parts, submit, lambda: ahead))
+    assert found == [(chunk, [Parsed([], item) for item in chunk]) for chunk in parts]
+    assert asked == [chunk for chunk in parts if chunk]
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 7])
+def test_no_more_are_taken_than_may_be_under_way_whichever_is_done_first(ahead):
+    parts = Counting([[str(number)] for number in range(40)])
+    times = random.Random(0)
+
+    def work(chunk):
+        sleep(times.random() / 200)
+        return [Parsed([], chunk[0])]
+
+    with ThreadPoolExecutor(4) as pool:
+        results = in_order(parts, lambda chunk: pool.submit(work, chunk), lambda: ahead)
+        for number, (chunk, parsed) in enumerate(results):
+            assert chunk == [str(number)] == [parsed[0].failure]
+            assert parts.taken - number <= ahead
+
+
+def test_one_that_is_done_is_given_before_more_are_taken():
+    parts = Counting([["a"], ["b"], ["c"]])
+    assert next(in_order(parts, done_at_once, lambda: 9))[0] == ["a"]
+    assert parts.taken == 1
+
+
+def test_an_error_comes_when_its_turn_comes():
+    def submit(chunk):
+        future = done_at_once(chunk)
+        if chunk == ["b"]:
+            future = Future()
+            future.set_exception(RuntimeError("killed"))
+        return future
+
+    results = in_order([["a"], ["b"], ["c"]], submit, lambda: 3)
+    assert next(results)[0] == ["a"]
+    with pytest.raises(RuntimeError, match="killed"):
+        next(results)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import gzip
 import logging
 import pickle
@@ -24,12 +23,6 @@ from graphdep.parsing.bundled import BUNDLED, _pipeline
 @pytest.fixture(scope="module")
 def parser():
     return BundledParser(use_gpu=False)
-
-
-@pytest.fixture(autouse=True)
-def nothing_loaded():
-    """Each of these tests loads its own models."""
-    _pipeline.cache_clear()
 
 
 def test_parsers_share_the_models_while_the_files_are_the_same(tmp_path):
@@ -65,19 +58,11 @@ def test_it_needs_no_network(monkeypatch):
         raise OSError("no network in this test")
 
     monkeypatch.setattr(socket, "socket", refuse)
+    _pipeline.cache_clear()
     (sentence,) = BundledParser(use_gpu=False).parse(["I want a room."])[0]
     assert sentence.form == ["I", "want", "a", "room", "."]
     assert sentence.head == [2, 0, 4, 2, 2]
     assert sentence.deprel == ["nsubj", "root", "det", "obj", "punct"]
-
-
-def test_random_numbers_are_the_same_with_and_without_a_parse():
-    """A script that sets its seed before its dataset gets the same model from raw and from cached files."""
-    before = torch.get_rng_state()
-    parser = BundledParser(use_gpu=False)
-    parser.parse(["I want a room."])
-    parser.tokenize(["You do?"])
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_all_columns_are_kept(parser):
@@ -131,7 +116,7 @@ def test_odd_texts_do_not_raise(parser):
     assert all(sentences for sentences in result[2:])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=40), max_size=4))
 def test_any_text_parses(parser, texts):
     result = parser.parse(texts)
@@ -140,11 +125,6 @@ def test_any_text_parses(parser, texts):
         assert bool(sentences) == bool(text.strip())
         for sentence in sentences:
             assert all(form.strip() for form in sentence.form)
-
-
-def test_one_by_one_is_the_same_as_together(parser):
-    texts = ["I want a room.", "The dog that I saw barked! Did it?", "No.", "It was bought by Mary's aunt."]
-    assert parser.parse(texts) == [parser.parse([text])[0] for text in texts]
 
 
 def test_longer_sentences_get_a_chain():
@@ -186,6 +166,10 @@ def test_the_fingerprint_names_what_changes_the_output(parser, tmp_path):
         file.write(b"x")
     assert BundledParser(tmp_path).fingerprint != parser.fingerprint
     assert repr(BundledParser(max_words=50)) != repr(parser)
+    parser.parse(["A dog barks."])  # copies carry no models
+    other = pickle.loads(pickle.dumps(parser))
+    assert "pipeline" in vars(parser._engine)
+    assert "pipeline" not in vars(other._engine)
 
 
 def test_missing_and_broken_models_are_named(tmp_path):
@@ -226,18 +210,22 @@ def test_a_hostile_model_is_refused_and_nobody_advises_to_read_it(tmp_path, capf
 
 def altered(folder, kind, change):
     """A folder with the package's own files, one of them changed."""
+    folder.mkdir()
     for file in BUNDLED.glob("*.pt"):
-        shutil.copy(file, folder)
-    path = folder / f"en_ewt_{kind}.pt"
-    state = torch.load(path, weights_only=True)
-    change(state)
-    torch.save(state, path)
+        if kind in file.name:
+            state = torch.load(file, weights_only=True)
+            change(state)
+            torch.save(state, folder / file.name)
+        else:
+            (folder / file.name).symlink_to(file)
     return BundledParser(folder, use_gpu=False)
 
 
-@pytest.mark.parametrize("kind", ["tokenizer", "mwt", "tagger", "lemmatizer", "parser"])
-@pytest.mark.parametrize("key", ["bert_model", "use_peft", "charlm_forward_file", "wordvec_pretrain_file"])
-def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch, kind, key):
+def named(key):
+    return lambda state: state["config"].update({key: "somebody/evil"})
+
+
+def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
     transformers = pytest.importorskip("transformers")
 
     def fail(*args, **kwargs):
@@ -246,22 +234,22 @@ def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch, k
     for auto in ("AutoModel", "AutoTokenizer", "AutoConfig"):
         monkeypatch.setattr(getattr(transformers, auto), "from_pretrained", fail)
     monkeypatch.setattr("stanza.Pipeline", fail)
-    parser = altered(tmp_path, kind, lambda state: state["config"].update({key: "somebody/evil"}))
-    with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names .*'{key}': 'somebody/evil'"):
-        parser.parse(["A dog barks."])
-
-
-@pytest.mark.parametrize(
-    ("kind", "change"),
-    [
-        ("lemmatizer", lambda state: state.update(contextual=[{"args": {"bert_model": "somebody/evil"}}])),
-        ("tagger", lambda state: state.update(bert_lora={"a": 1})),
-        ("parser", lambda state: state["model"].update(args=[{"bert_model": "somebody/evil"}])),
-    ],
-)
-def test_names_elsewhere_in_a_file_are_found(tmp_path, kind, change):
-    with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names something to load"):
-        altered(tmp_path, kind, change).parse(["A dog barks."])
+    evil = {"bert_model": "somebody/evil"}
+    for number, (kind, change, message) in enumerate(
+        [
+            ("tokenizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
+            ("mwt", named("use_peft"), ".*'use_peft': 'somebody/evil'"),
+            ("tagger", named("charlm_forward_file"), ".*'charlm_forward_file': 'somebody/evil'"),
+            ("lemmatizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
+            ("parser", named("wordvec_pretrain_file"), ".*'wordvec_pretrain_file': 'somebody/evil'"),
+            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), "something to load"),
+            ("tagger", lambda state: state.update(bert_lora={"a": 1}), "something to load"),
+            ("parser", lambda state: state["model"].update(args=[evil]), "something to load"),
+        ]
+    ):
+        parser = altered(tmp_path / str(number), kind, change)
+        with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names {message}"):
+            parser.parse(["A dog barks."])
 
 
 def test_a_pickled_dictionary_is_refused(tmp_path):
@@ -273,7 +261,7 @@ def test_a_pickled_dictionary_is_refused(tmp_path):
             return mark.mkdir, ()
 
     pickled = gzip.compress(pickle.dumps(Payload()))
-    parser = altered(tmp_path, "lemmatizer", lambda state: state.update(dicts_version=2, dicts=pickled))
+    parser = altered(tmp_path / "x", "lemmatizer", lambda state: state.update(dicts_version=2, dicts=pickled))
     with pytest.raises(ParserUnavailableError, match="en_ewt_lemmatizer.pt has 'dicts_version' 2"):
         parser.parse(["A dog barks."])
     assert not mark.exists()
@@ -281,7 +269,7 @@ def test_a_pickled_dictionary_is_refused(tmp_path):
 
 def test_a_file_starts_no_processes(tmp_path, monkeypatch):
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", lambda process: pytest.fail("started"))
-    parser = altered(tmp_path, "tokenizer", lambda state: state["config"].update(num_workers=2))
+    parser = altered(tmp_path / "x", "tokenizer", lambda state: state["config"].update(num_workers=2))
     assert parser.parse(["A dog barks."])[0][0].form == ["A", "dog", "barks", "."]
 
 
@@ -313,17 +301,6 @@ def test_a_language_without_multiword_tokens(monkeypatch, tmp_path):
     assert BundledParser(tmp_path)._engine.pipeline
     assert (seen["language"], seen["processors"]) == ("zh", "tokenize,pos,lemma,depparse")
     assert "mwt_model_path" not in seen
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda parser: pickle.loads(pickle.dumps(parser))])
-def test_copies_of_a_parser_that_has_parsed_carry_no_models(copied):
-    parser = BundledParser(use_gpu=False)
-    expected = parser.parse(["A dog barks."])
-    other = copied(parser)
-    assert "pipeline" in vars(parser._engine)
-    assert "pipeline" not in vars(other._engine)
-    assert other.parse(["A dog barks."]) == expected
-    assert other._engine.pipeline is parser._engine.pipeline  # as any parser of these files
 
 
 def test_options_are_checked():
