@@ -16,7 +16,7 @@ from graphdep.datasets.labels.agreement import bracket_tree, read_agreement
 from graphdep.datasets.labels.cogs import original, variable_free
 from graphdep.datasets.labels.propbank import read_skeletons, read_up
 from graphdep.datasets.labels.words import LabelledWords, bio_of, read_word_columns
-from graphdep.datasets.selection.corpora import read_log, read_train_csv
+from graphdep.datasets.selection.corpora import read_log, read_test_csv, read_train_csv
 from graphdep.datasets.selection.dataset import read_rows
 from graphdep.datasets.sentences import (
     MRPC_COLUMNS,
@@ -94,22 +94,44 @@ def csv_rows(path):
 
 
 SICK = "\t".join(SICK_COLUMNS) + "\n"
+
+
 PAIR = "1\tA dog runs\tA cat runs\t3.5\tNEUTRAL\n"
+
+
 MRPC = "\t".join(MRPC_COLUMNS) + "\n"
+
+
 PARAPHRASE = "1\t11\t12\tA dog runs\tA dog ran\n"
+
+
 TASK8 = '7\t"The <e1>dog</e1> bit the <e2>man</e2>."\nOther\nComment: none\n\n'
+
+
 PUBLISHED = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
+
+
 EMOTION = "Dialog_ID,Type,Actor,Text\n"
+
+
 RTE, ENTAILS = "index\tsentence1\tsentence2\tlabel\n", "0\tA dog ran\tA dog runs\tentailment\n"
+
+
 SKELETON = (
     "d 0 0 [WORD] A (S* - - (A*\nd 0 1 [WORD] gave - - *)\n".replace("gave", "B *")
     + "d 0 2 [WORD] V *) give give.01 (V*)\n"
 )
+
+
 UP = "1\tAnn\t_\t_\t_\t_\t2\tnsubj\t_\t_\t_\tARG0\n2\twants\t_\t_\t_\t_\t0\troot\t_\t_\twant.01\tV\n"
+
+
 UP_LISTED = (
     "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC UP:PRED UP:ARGHEADS UP:ARGSPANS\n"
     + UP.replace("ARG0\n", "_\t_\n").replace("\tV\n", "\tARG0:1\t_\n")
 )
+
+
 ASPECTS = (
     "<sentences><sentence id='1'><text>A dish.</text><aspectTerms>\n"
     '<aspectTerm term="dish" polarity="neutral" from="2" to="6"/>\n'
@@ -377,20 +399,17 @@ def test_what_is_not_utf8(tmp_path, read):
         list(read(path))
 
 
-@pytest.mark.parametrize(
-    "spans",
-    [
+def test_spans_that_labels_cannot_say():
+    for spans in [
         [(0, 2, "X"), (1, 3, "Y")],
         [(0, 2, "X"), (0, 2, "X")],
         [(2, 2, "X")],
         [(-1, 1, "X")],
         [(2, 4, "X")],
         [(0, 1, "")],
-    ],
-)
-def test_spans_that_labels_cannot_say(spans):
-    with pytest.raises(ValueError, match=re.escape(f"none in two (got {spans[-1]})")):
-        bio_of(spans, 3)
+    ]:
+        with pytest.raises(ValueError, match=re.escape(f"none in two (got {spans[-1]})")):
+            bio_of(spans, 3)
 
 
 MAKERS = [
@@ -405,9 +424,8 @@ def test_a_tree_of_other_words(make):
         make(words=["a", "dog"], tree=Sentence.chain(["a", "cat"]), place="file:7")
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "message"),
-    [
+def test_damaged_forms_and_trees():
+    for read, text, message in [
         (variable_free, "like ( agent = cook", "',' is missing at the end of the form"),
         (variable_free, "like ( agent cook )", "'=' is missing before 'cook', token 4 of the form"),
         (variable_free, "like ( = cook )", "a role is missing before '=', token 3 of the form"),
@@ -423,8 +441,74 @@ def test_a_tree_of_other_words(make):
         (bracket_tree, "[ the cook ] sang", "2 parts outside of all brackets instead of one sentence"),
         (bracket_tree, "[ [ the cook ] [ ] ]", "no head rule for nothing in brackets (got '[ ]')"),
         (bracket_tree, "[ [ the cook ] [ the pilot ] ]", "no head rule for np and np in brackets"),
-    ],
-)
-def test_damaged_forms_and_trees(read, text, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(f'gen.tsv:2: {message}')}"):
-        read(Path("gen.tsv"), 2, text)
+    ]:
+        with pytest.raises(ValueError, match=f"^{re.escape(f'gen.tsv:2: {message}')}"):
+            read(Path("gen.tsv"), 2, text)
+
+
+LONG_TEXTS_SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+
+
+LONG_TEXTS_MRPC = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
+
+
+TEST = f"Context,Ground Truth Utterance,{','.join(f'Distractor_{number}' for number in range(9))}\n"
+
+
+def read_irc(path: Path):
+    path.with_name(path.name.replace(".ascii.", ".annotation.")).write_text("0 1 -\n")
+    return read_log(path)
+
+
+READERS = {
+    "sick": ("a.txt", LONG_TEXTS_SICK + "1\ta\t{}\t3\tNEUTRAL\n", 2, "sentence_B", read_sick),
+    "sst": ("a.tsv", "a\t1\n{}\t0\n", 2, "sentence", lambda path: read_sst(path, "sentence")),
+    "mrpc": ("a.txt", LONG_TEXTS_MRPC + "1\t1\t2\t{}\tb\n", 2, "#1 String", read_mrpc),
+    "glue": (
+        *("train.tsv", "index\tsentence1\tsentence2\tlabel\n0\ta\t{}\tentailment\n", 2, "sentence2"),
+        lambda path: read_part([path], "rte", "train"),
+    ),
+    "dailydialog": ("a.txt", "a __eou__ b __eou__\na __eou__ {} __eou__\n", 2, "turn 2", read_daily_dialog),
+    "published": (
+        *(
+            "a.csv",
+            "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\nhit:0_conv:1,1,sad,p,1,{},5|5|5_5|5|5,\n",
+            2,
+            "utterance",
+        ),
+        read_published,
+    ),
+    "emotion": (
+        *("sad.csv", EMOTION + "d,utterance,x,{}\n", 2, "Text"),
+        lambda path: _add_emotion(path, {}),
+    ),
+    "rows": ("train.txt", "1\ta\tb\n0\ta\t{}\tc\n", 2, "utterance 2", lambda path: list(read_rows(path))),
+    "ubuntu train": (
+        *("train.csv", "Context,Utterance,Label\na __eot__ {},b,1\n", 2, "Context"),
+        lambda path: list(read_train_csv(path)),
+    ),
+    "ubuntu test": (
+        *("test.csv", TEST + "a,{}" + ",c" * 9 + "\n", 2, "Ground Truth Utterance"),
+        lambda path: list(read_test_csv(path)),
+    ),
+    "irc": ("a.ascii.txt", "[10:00] <ann> hello\n[10:01] <bob> {}\n", 2, "message", read_irc),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_long_text_has_its_file_and_line(tmp_path, name):
+    file, content, line, what, read = READERS[name]
+    path = tmp_path / file
+    path.write_text(content.format(("word " * 9_900).strip()))
+    read(path)
+    path.write_text(content.format(("word " * 10_001).strip()))
+    with pytest.raises(ValueError, match=re.escape(f"{path}:{line}: '{what}' must be ") + ".* 10000 words"):
+        read(path)
+
+
+def test_a_long_text_of_a_sample_has_its_entry(tmp_path):
+    path = tmp_path / "sample10k-train.json"
+    row = {"text_a": "a", "text_b": "word " * 10_001, "label": "entailment"}
+    path.write_text(json.dumps({"3": row}))
+    with pytest.raises(ValueError, match=r"entry '3': 'text_b' must be a text of 1 to 10000 words"):
+        read_part([path], "rte", "train")
