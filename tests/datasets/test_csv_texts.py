@@ -115,20 +115,12 @@ def test_regression(load, tmp_path):
     assert train.y.dtype == torch.float
     assert (train.labels, train.num_classes) == ((), 1)
     write(path, [("a", "1.5"), ("b", "much")])
-    with pytest.raises(
-        ValueError,
-        match=r"csv:3: 'label' must be a number .* \(got 'much'\)",
-    ):
+    with pytest.raises(ValueError, match=r"csv:3: 'label' must be a number .* \(got 'much'\)"):
         load(goal="regression", val=path)
     with pytest.raises(
         ValueError, match=re.escape("'labels' are for goal='classification' (got ['a', 'b'])")
     ):
         load(goal="regression", labels=["a", "b"])
-
-
-def test_a_seed_that_is_another_draw_for_each_split(load):
-    with pytest.raises(ValueError, match=r"'seed' must be a whole number \(got None\)"):
-        load(seed=None)
 
 
 def test_limit_acts_before_parsing_and_not_on_the_classes(load, parser):
@@ -162,17 +154,6 @@ def test_labels_of_two_kinds_and_one_class(load, tmp_path):
         load(train=write(tmp_path / "train.csv", [("a", "x"), ("b", "x")]))
 
 
-def test_rows_that_cannot_be_read(load, tmp_path):
-    path = write(tmp_path / "train.csv", [*ROWS[:3], ("  ", "good")])
-    with pytest.raises(ValueError, match=re.escape(f"{path}:5: 'text' must be a text with at least")):
-        load(val=path)
-    with pytest.raises(ValueError, match=r"train.csv:1: no column 'txt'; the columns are text, label"):
-        load(text_columns=["txt"])
-    write(path, ROWS[:1])
-    with pytest.raises(ValueError, match=r"train.csv:2: fewer than two different rows: 'val'"):
-        load(labels=["bad", "good"])
-
-
 def test_wrong_options(load):
     for options, message in [
         (
@@ -183,6 +164,7 @@ def test_wrong_options(load):
         ({"label_column": "text"}, r"'label_column' must be no column of texts \(got 'text'\)"),
         ({"goal": "ranking"}, r"'goal' must be one of classification, regression \(got 'ranking'\)"),
         ({"val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1 \(got 1.0\)"),
+        ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"raw_from": "x"}, "'raw_from' is for corpora"),
         ({"val": "x.xlsx"}, r"'val' must end in .csv, .tsv, .jsonl, .parquet \(got 'x.xlsx'\)"),
     ]:

@@ -71,6 +71,15 @@ def read_links(path):
         raise ValueError(str(error).replace("a.annotation.txt", path.name)) from None
 
 
+def read_messages(path):
+    path.with_name("a.annotation.txt").write_text("0 1 -\n")
+    path.rename(path.with_name("a.ascii.txt"))
+    try:
+        return read_log(path.with_name("a.ascii.txt"))
+    except ValueError as error:
+        raise ValueError(str(error).replace("a.ascii.txt", path.name)) from None
+
+
 def agreement(path):
     return read_agreement(path, "tense", brackets=False)
 
@@ -93,6 +102,7 @@ def csv_rows(path):
     return read_text_rows(path, ["text", "label"])
 
 
+LONG = "word " * 10_001
 SICK = "\t".join(SICK_COLUMNS) + "\n"
 
 
@@ -240,13 +250,20 @@ DAMAGED = {
         "1\ta\tb\n2\ta\tb\n": "2: 'label' must be one of 0, 1 (got '2')",
         "\n": "1: 'label' must be one of 0, 1 (got '')",
         "1\ta b\n": "1: 2 tab-separated columns instead of a label, utterances and a response",
+        f"1\ta\tb\n0\ta\t{LONG}\tc\n": "2: 'utterance 2' must be a text of at most 10000 words",
     },
     read_train_csv: {
         "Context,Utterance\na,b\n": "1: no column 'Label'; the columns are Context, Utterance",
         "Context,Utterance,Label\na,b,1\na,b\n": "3: 2 columns instead of 3 (got 'a,b')",
         'Context,Utterance,Label\n"a\nb",c,2\n': "2: 'Label' must be one of 1, 1.0, 0, 0.0 (got '2')",
         'Context,Utterance,Label\n"a,b,1\n': "2: bad quotes (unexpected end of data",
+        f"Context,Utterance,Label\na __eot__ {LONG},b,1\n": "2: 'Context' must be turns of at most",
     },
+    read_test_csv: {
+        f"Context,Ground Truth Utterance,{','.join(f'Distractor_{n}' for n in range(9))}\na,{LONG}"
+        + ",c" * 9: "2: 'Ground Truth Utterance' must be turns of at most 10000 words",
+    },
+    read_messages: {f"[10:00] <ann> hello\n[10:01] <bob> {LONG}\n": "2: 'message' must be turns of at most"},
     read_links: {
         "1 2": "1: not 'number number -' of lines from 0 to 1 (got '1 2')",
         "1 2 -": "1: not 'number number -' of lines from 0 to 1 (got '1 2 -')",
@@ -379,24 +396,18 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("read", "content", "message"),
-    [(read, *row) for read, rows in DAMAGED.items() for row in rows.items()],
-    ids=lambda value: getattr(value, "__name__", None),
-)
-def test_damaged_files(tmp_path, read, content, message):
-    path: Path = tmp_path / "raw.txt"
-    path.write_text(content, encoding="utf-8", newline="")
-    with pytest.raises(ValueError, match=f"^{re.escape(f'{path}:{message}')}"):
-        list(read(path))
-
-
-@pytest.mark.parametrize("read", [read for read in DAMAGED if read is not read_aspect_terms])
-def test_what_is_not_utf8(tmp_path, read):
-    path: Path = tmp_path / "raw.txt"
-    path.write_bytes(b"a\xff\n")
-    with pytest.raises(ValueError, match=r"raw\.txt:1: not UTF-8 at byte 1 \(got 'ff"):
-        list(read(path))
+@pytest.mark.parametrize("read", DAMAGED)
+def test_damaged_files(tmp_path, read):
+    for number, (content, message) in enumerate(DAMAGED[read].items()):
+        path = tmp_path / str(number) / "raw.txt"
+        path.parent.mkdir()
+        path.write_text(content, encoding="utf-8", newline="")
+        with pytest.raises(ValueError, match=f"^{re.escape(f'{path}:{message}')}"):
+            list(read(path))
+    if read is not read_aspect_terms:
+        (tmp_path / "raw.txt").write_bytes(b"a\xff\n")
+        with pytest.raises(ValueError, match=r"raw\.txt:1: not UTF-8 at byte 1 \(got 'ff"):
+            list(read(tmp_path / "raw.txt"))
 
 
 def test_spans_that_labels_cannot_say():
@@ -444,71 +455,3 @@ def test_damaged_forms_and_trees():
     ]:
         with pytest.raises(ValueError, match=f"^{re.escape(f'gen.tsv:2: {message}')}"):
             read(Path("gen.tsv"), 2, text)
-
-
-LONG_TEXTS_SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
-
-
-LONG_TEXTS_MRPC = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
-
-
-TEST = f"Context,Ground Truth Utterance,{','.join(f'Distractor_{number}' for number in range(9))}\n"
-
-
-def read_irc(path: Path):
-    path.with_name(path.name.replace(".ascii.", ".annotation.")).write_text("0 1 -\n")
-    return read_log(path)
-
-
-READERS = {
-    "sick": ("a.txt", LONG_TEXTS_SICK + "1\ta\t{}\t3\tNEUTRAL\n", 2, "sentence_B", read_sick),
-    "sst": ("a.tsv", "a\t1\n{}\t0\n", 2, "sentence", lambda path: read_sst(path, "sentence")),
-    "mrpc": ("a.txt", LONG_TEXTS_MRPC + "1\t1\t2\t{}\tb\n", 2, "#1 String", read_mrpc),
-    "glue": (
-        *("train.tsv", "index\tsentence1\tsentence2\tlabel\n0\ta\t{}\tentailment\n", 2, "sentence2"),
-        lambda path: read_part([path], "rte", "train"),
-    ),
-    "dailydialog": ("a.txt", "a __eou__ b __eou__\na __eou__ {} __eou__\n", 2, "turn 2", read_daily_dialog),
-    "published": (
-        *(
-            "a.csv",
-            "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\nhit:0_conv:1,1,sad,p,1,{},5|5|5_5|5|5,\n",
-            2,
-            "utterance",
-        ),
-        read_published,
-    ),
-    "emotion": (
-        *("sad.csv", EMOTION + "d,utterance,x,{}\n", 2, "Text"),
-        lambda path: _add_emotion(path, {}),
-    ),
-    "rows": ("train.txt", "1\ta\tb\n0\ta\t{}\tc\n", 2, "utterance 2", lambda path: list(read_rows(path))),
-    "ubuntu train": (
-        *("train.csv", "Context,Utterance,Label\na __eot__ {},b,1\n", 2, "Context"),
-        lambda path: list(read_train_csv(path)),
-    ),
-    "ubuntu test": (
-        *("test.csv", TEST + "a,{}" + ",c" * 9 + "\n", 2, "Ground Truth Utterance"),
-        lambda path: list(read_test_csv(path)),
-    ),
-    "irc": ("a.ascii.txt", "[10:00] <ann> hello\n[10:01] <bob> {}\n", 2, "message", read_irc),
-}
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_long_text_has_its_file_and_line(tmp_path, name):
-    file, content, line, what, read = READERS[name]
-    path = tmp_path / file
-    path.write_text(content.format(("word " * 9_900).strip()))
-    read(path)
-    path.write_text(content.format(("word " * 10_001).strip()))
-    with pytest.raises(ValueError, match=re.escape(f"{path}:{line}: '{what}' must be ") + ".* 10000 words"):
-        read(path)
-
-
-def test_a_long_text_of_a_sample_has_its_entry(tmp_path):
-    path = tmp_path / "sample10k-train.json"
-    row = {"text_a": "a", "text_b": "word " * 10_001, "label": "entailment"}
-    path.write_text(json.dumps({"3": row}))
-    with pytest.raises(ValueError, match=r"entry '3': 'text_b' must be a text of 1 to 10000 words"):
-        read_part([path], "rte", "train")

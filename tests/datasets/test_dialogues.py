@@ -474,19 +474,6 @@ def test_an_id_in_two_splits(tmp_path):
             read_split(raw, split)
 
 
-def test_layouts_are_kept_apart(tmp_path, parser):
-    first, second = published(tmp_path / "first"), by_emotion(tmp_path / "second")
-    root = tmp_path / "corpus"
-    for raw in (first, second):
-        EmpatheticDialogues(root, parser=parser, raw_from=raw)
-    with pytest.raises(ValueError, match=r"has both layouts: .*\(one of published, by-emotion\)"):
-        EmpatheticDialogues(root, parser=parser)
-    loaded = [
-        EmpatheticDialogues(root, parser=parser, layout=layout) for layout in ("published", "by-emotion")
-    ]
-    assert [dataset.raw_response(0) for dataset in loaded] == ["Oh no !", "Good"]
-
-
 def test_a_ninth_column_is_not_of_train(tmp_path):
     path = published(tmp_path) / "test.csv"
     with pytest.raises(ValueError, match=r"test\.csv:4: 9 columns instead of 8"):

@@ -41,44 +41,46 @@ def slow_rows(path: Path, name: str, header: list[str] | None = None) -> list[tu
     return [(tuple(row[text] for text in corpus.texts), row.get(corpus.label)) for row in rows]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_official_layouts(tiny, name):
-    corpus = CORPORA[name]
-    folder = Path(tiny["root"], "raw", corpus.folder)
-    for part, size in (("train", 24), ("dev", 10), ("test", 12)):
-        (path,) = part_files(folder, name, part)
-        header = ["source", "label", "mark", "sentence"] if name == "cola" and part != "test" else None
-        rows = read_part([path], name, part)
-        assert len(rows) == size
-        for row, (texts, label) in zip(rows, slow_rows(path, name, header), strict=True):
-            assert row.texts == texts
-            if part == "test":
-                assert row.label is None
-            elif corpus.labels:
-                assert corpus.labels[row.label] == label
-            else:
-                assert row.label == float(label)
+def test_official_layouts(tiny):
+    for name in NAMES:
+        corpus = CORPORA[name]
+        folder = Path(tiny["root"], "raw", corpus.folder)
+        for part, size in (("train", 24), ("dev", 10), ("test", 12)):
+            (path,) = part_files(folder, name, part)
+            header = ["source", "label", "mark", "sentence"] if name == "cola" and part != "test" else None
+            rows = read_part([path], name, part)
+            assert len(rows) == size
+            for row, (texts, label) in zip(rows, slow_rows(path, name, header), strict=True):
+                assert row.texts == texts
+                if part == "test":
+                    assert row.label is None
+                elif corpus.labels:
+                    assert corpus.labels[row.label] == label
+                else:
+                    assert row.label == float(label)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_splits(tiny, name):
-    sets = {split: GLUE(split=split, name=name, **tiny) for split in ("train", "val", "test")}
-    assert [len(sets[split]) for split in ("train", "val", "test")] == [22, 2, 10]
-    train = sets["train"]
-    assert train.vocab == sets["test"].vocab
-    assert train.num_classes == {"mnli": 3, "stsb": 1}.get(name, 2)
-    assert train[0].y.dtype == (torch.float if name == "stsb" else torch.long)
-    pair = len(CORPORA[name].texts) == 2
-    assert train[0].segment.tolist() == ([0] * 4 + [1] * 4 if pair else [0] * 4)
-    for data in train:
-        data.validate()
-    assert next(iter(DataLoader(train, batch_size=22))).y.shape == (22,)
-    # The same files, split the way of the papers.
-    dev = {split: GLUE(split=split, name=name, val_from="dev", **tiny) for split in ("train", "val", "test")}
-    assert [len(dev[split]) for split in ("train", "val", "test")] == [24, 10, 12]
-    assert dev["val"].y.tolist() == sets["test"].y.tolist()
-    assert sorted([*train.y.tolist(), *sets["val"].y.tolist()]) == sorted(dev["train"].y.tolist())
-    assert "y" not in dev["test"][0]
+def test_splits(tiny):
+    for name in NAMES:
+        sets = {split: GLUE(split=split, name=name, **tiny) for split in ("train", "val", "test")}
+        assert [len(sets[split]) for split in ("train", "val", "test")] == [22, 2, 10]
+        train = sets["train"]
+        assert train.vocab == sets["test"].vocab
+        assert train.num_classes == {"mnli": 3, "stsb": 1}.get(name, 2)
+        assert train[0].y.dtype == (torch.float if name == "stsb" else torch.long)
+        pair = len(CORPORA[name].texts) == 2
+        assert train[0].segment.tolist() == ([0] * 4 + [1] * 4 if pair else [0] * 4)
+        for data in train:
+            data.validate()
+        assert next(iter(DataLoader(train, batch_size=22))).y.shape == (22,)
+        # The same files, split the way of the papers.
+        dev = {
+            split: GLUE(split=split, name=name, val_from="dev", **tiny) for split in ("train", "val", "test")
+        }
+        assert [len(dev[split]) for split in ("train", "val", "test")] == [24, 10, 12]
+        assert dev["val"].y.tolist() == sets["test"].y.tolist()
+        assert sorted([*train.y.tolist(), *sets["val"].y.tolist()]) == sorted(dev["train"].y.tolist())
+        assert "y" not in dev["test"][0]
 
 
 def test_the_drawn_tenth_is_of_the_training_file_and_always_the_same(tiny, tmp_path, parser):
@@ -252,9 +254,6 @@ def test_samples(tmp_path, parser):
             GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=tmp_path)
 
 
-STS = "index\tsentence1\tsentence2\tscore"
-
-
 QQP = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate"
 
 
@@ -284,11 +283,7 @@ INDEXED = ["index\tsentence1\tsentence2", "0\ta\tb", "1\ta\tb", "2\ta\tb"]
 
 def test_rows_of_a_test_file_are_where_their_index_says(tmp_path):
     for name, lines, message in [
-        (
-            "qqp",
-            [*QQP_TEST[:2], '1\t"How?', *QQP_TEST[3:]],
-            r":3: 2 columns instead of 3 \(got",
-        ),
+        ("qqp", [*QQP_TEST[:2], '1\t"How?', *QQP_TEST[3:]], r":3: 2 columns instead of 3 \(got"),
         ("qqp", [*QQP_TEST[:2], *QQP_TEST[3:]], r":3: id must be 1 \(got '2'\)"),
         ("qqp", ["question1\tquestion2", "Why?\tHow?"], ":1: no column 'id'"),
         ("rte", [INDEXED[0], *INDEXED[2:]], r":2: index must be 0 \(got '1'\)"),

@@ -53,12 +53,14 @@ def test_what_is_written_is_what_is_committed(written):
     assert (written / "raw" / SICK_FILES["val"]).stat().st_ino == before
 
 
-@pytest.mark.parametrize(
-    ("corpus", "size"), [(SICK, 360), (SST, 120), (MRPC, 120), (DailyDialog, 218), (Ubuntu, 40)]
-)
+@pytest.mark.parametrize(("corpus", "size"), [(SICK, 402), (SST, 120), (MRPC, 120), (DailyDialog, 218)])
 def test_all_words_are_known(written, corpus, size):
-    about = corpus(written, "test", parser="chain", log=False).describe()
-    assert (about.get("pairs", about["examples"]), about["unknown_words"]) == (size, 0)
+    test = corpus(written, "test", parser="chain", log=False)
+    assert (len(test), test.describe()["unknown_words"]) == (size, 0)
+
+
+def test_sizes_of_pools(written):
+    assert [len(Ubuntu(written, split, "chain", log=False)) for split in Ubuntu.splits] == [16, 40, 40]
 
 
 def test_all_words_of_agreement_are_known(written):

@@ -50,10 +50,7 @@ MAKERS = {
 KINDS = (CorpusOptions, SavedOptions, *MAKERS)
 
 
-NEEDED = {
-    "GLUE": {"name": "cola"},
-    "CSVTexts": {"train": "x.csv", "text_columns": "a", "label_column": "b"},
-}
+NEEDED = {"GLUE": {"name": "cola"}, "CSVTexts": {"train": "x.csv", "text_columns": "a", "label_column": "b"}}
 
 
 @pytest.mark.parametrize("name", CORPORA)

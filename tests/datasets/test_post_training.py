@@ -73,12 +73,12 @@ def windows(k: int) -> list[tuple[int, list[int], int]]:
 
 
 def test_windows_and_labels():
-    for k in [1, 2, 3, 5, 9]:
+    for k in [1, 3, 9]:
         samples = dataset(short_context=k)
         expected = windows(k)
         assert len(samples) == len(expected)
         seen = Counter()
-        for epoch in range(40):
+        for epoch in range(16):
             for number, (d, context, following) in enumerate(expected):
                 data = samples[Key(epoch, number)]
                 got, response = places(data)
@@ -100,7 +100,7 @@ def test_windows_and_labels():
 def test_responses_are_drawn_evenly():
     samples = dataset(shares=(0.5, 0.5, 0.0), short_context=2)
     others, same = Counter(), Counter()
-    for epoch in range(1500):
+    for epoch in range(700):
         data = samples[Key(epoch, 1)]  # context 1, 2 of the first dialogue
         response = places(data)[1]
         (same if data.y.item() else others)[response] += 1
@@ -175,11 +175,10 @@ def test_a_sample_depends_on_seed_epoch_and_number_alone():
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker:UserWarning")  # on a single core
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_draws_the_same_with_and_without_workers(workers):
+def test_a_loader_draws_the_same_with_and_without_workers():
     samples = dataset()
     sampler = PostTrainingSampler(len(samples), seed=1)
-    loader = DataLoader(samples, batch_size=4, sampler=sampler, num_workers=workers)
+    loader = DataLoader(samples, batch_size=4, sampler=sampler, num_workers=2)
     for epoch in (0, 3):
         sampler.set_epoch(epoch)
         keys = list(sampler)
@@ -230,18 +229,6 @@ def test_trees_of_a_parser_or_given_ones():
     assert chains[0].depth[words][:3].tolist() == [1, 2, 3]
     edges = resolve("sia")(samples[0])
     assert edges.edge_index.size(1) > edges.num_nodes
-
-
-def test_a_transform_is_applied():
-    samples = dataset(transform=resolve("dra"))
-    assert "edge_index" in samples[0]
-
-
-def test_shape_of_a_single_sample():
-    data = dataset()[0]
-    assert data.y.dtype == torch.long
-    assert data.mlm_target.shape == data.input_ids.shape
-    assert str(dataset()) == f"PostTrainingDataset({len(windows(3))})"
 
 
 def test_what_is_left_out_is_counted():
@@ -523,15 +510,6 @@ def test_each_window_of_branching_chains_is_there_once(tmp_path, parser):
                 shares=(0.0, 0.0, 1.0),
             )
             assert len(samples) == len(expected)
-
-
-def test_what_two_dialogues_share_is_cut(tmp_path, parser):
-    text = "1\ta\tb\tc\td\te\n1\ta\tb\tc\td\tf\n1\ta\tx\n"
-    dataset = rows(tmp_path, text, parser)
-    for k, second in ((1, "df"), (3, "bcdf"), (9, "abcdf")):
-        assert sorted(map("".join, positive_dialogues(dataset, short_context=k))) == sorted(
-            ["abcde", second, "ax"]
-        )
 
 
 def test_turns_become_the_dialogues_they_are_from(tmp_path):

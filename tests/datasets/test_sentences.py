@@ -102,21 +102,6 @@ def test_sick_counts_failures_of_the_parser(tmp_path, parser, write_sick, caplog
     assert SICK(tmp_path / "sick", "train", parser=parser).parser_failures == 0
 
 
-def test_sick_describe(tmp_path, parser, write_sick):
-    dataset = SICK(tmp_path / "sick", "train", parser=parser, raw_from=write_sick())
-    assert dataset.describe() == {
-        "corpus": "SICK",
-        "split": "train",
-        "examples": 3,
-        "words": 30,
-        "vocabulary": 17,
-        "unknown_words": 0.0,
-        "parser": "chain/1",
-        "parser_failures": 0,
-        "unknown_relations": 0,
-    }
-
-
 def test_sick_without_root_nodes(tmp_path, parser, write_sick):
     data = SICK(tmp_path / "sick", "val", parser=parser, raw_from=write_sick(), root_node=False)[0]
     assert (data.node_type == NodeType.WORD).all()
@@ -267,14 +252,6 @@ def test_mrpc_keeps_the_layouts_apart(tmp_path, parser, msrp, glue):
     assert MRPC(tmp_path / "glue", parser=parser, raw_from=glue).layout == "glue"
     assert len(MRPC(tmp_path / "glue", "test", parser=parser, raw_from=msrp)) == 4
     assert MRPC(tmp_path / "glue", parser=parser).layout == "glue"
-
-
-def test_mrpc_copies_no_files_of_another_corpus(tmp_path, parser):
-    for name in ("train.tsv", "dev.tsv", "test.tsv"):
-        (tmp_path / name).write_text("sentence\tlabel\na fine film\t1\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"train\.tsv:1: no column 'Quality'"):
-        MRPC(tmp_path / "mrpc", parser=parser, raw_from=tmp_path)
-    assert not list((tmp_path / "mrpc").glob("raw/*"))
 
 
 def test_mrpc_with_an_empty_split(tmp_path, parser, msrp):

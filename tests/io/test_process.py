@@ -44,7 +44,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(
     ("how", "starts"),
-    [("kill", START), ("terminate", OTHER.replace("{late}", "0")), ("kill", OTHER.replace("{late}", "2"))],
+    [("kill", START), ("terminate", OTHER.replace("{late}", "0.5"))],
 )
 def test_a_process_ends_with_the_one_that_started_it(tmp_path, how, starts):
     script = tmp_path / "start.py"

@@ -13,11 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.parsing import (
-    ParallelParser,
-    ParserUnavailableError,
-    resolve_parser,
-)
+from graphdep.parsing import ParallelParser, ParserUnavailableError, resolve_parser
 from graphdep.parsing import parallel as module
 from graphdep.parsing import parser as items
 from graphdep.parsing.cached import ParseCache

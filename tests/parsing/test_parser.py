@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
-from graphdep.parsing import (
-    BundledParser,
-    CachedParser,
-    Parser,
-    ParserUnavailableError,
-    resolve_parser,
-)
+from graphdep.parsing import BundledParser, CachedParser, Parser, ParserUnavailableError, resolve_parser
 from graphdep.parsing import parser as items
 from graphdep.parsing.parser import (
     AroundParser,

@@ -52,7 +52,7 @@ COPIED = {
     "tokens": tokens("went", "over", "under"),
     "basicDependencies": COPIED_BASIC,
     "enhancedPlusPlusDependencies": [
-        *arcs(("ROOT", 0, 1), ("obl:over", 1, 2), ("conj:and", 1, 1), ("obl:under", 1, 3)),
+        *arcs(("ROOT", 0, 1), ("obl:over", 1, 2), ("conj:and", 1, 1), ("obl:under", 1, 3))
     ],
 }
 

@@ -60,13 +60,9 @@ def test_lower_looks_words_up_in_lower_case():
     assert Vocab(["room"])["Room"] == 0
 
 
-def test_special_words_of_a_corpus_stay_special():
-    assert Vocab.build([["[ROOT]", "a"]]).words == [*SPECIALS, "a"]
-
-
 def test_words_twice():
-    for words, message in [(["a", "b", "a"], "'a' 2 times"), (["[UNK]"], r"'\[UNK\]' 2 times")]:
-        with pytest.raises(ValueError, match=f"'words' holds {message}"):
+    for words, message in [(["a", "b", "a"], "'a'.* .2 times"), (["[UNK]"], r"'\[UNK\]'.* .2 times")]:
+        with pytest.raises(ValueError, match=f"'words' repeats {message}"):
             Vocab(words)
 
 
@@ -233,7 +229,7 @@ def test_a_damaged_file(tmp_path):
         (Vocab, b'{"words": {"a": 1}, "lower": false}', "no list under 'words'"),
         (Vocab, b'{"words": ["a", 3], "lower": false}', "'words' must be a list of strings"),
         (Vocab, b'{"words": [["a"]], "lower": false}', "'words' must be a list of strings"),
-        (Vocab, b'{"words": ["a", "a"], "lower": false}', "'words' holds 'a' 2 times"),
+        (Vocab, b'{"words": ["a", "a"], "lower": false}', "'words' repeats 'a'"),
         (RelationVocab, b'{"words": ["a"], "lower": false}', "no int under 'fixed'"),
         (
             RelationVocab,
@@ -304,7 +300,7 @@ def test_labels_fall_back_and_are_counted():
 def test_wrong_phrases():
     with pytest.raises(ValueError, match="'further' repeats 'NP'"):
         PhraseVocab(["NP"])
-    with pytest.raises(ValueError, match=r"'phrase' must be in 0\.\.38 \(got 39\)"):
+    with pytest.raises(ValueError, match=r"'phrase' must be between 0 and 38 \(got 39\)"):
         PhraseVocab().label(39)
 
 

@@ -38,13 +38,6 @@ def calls(monkeypatch) -> list[int]:
     return given
 
 
-def test_basic_arcs_are_those_of_the_trees(tmp_path, parser, write_sick, calls):
-    dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(), root_node=False)
-    assert dataset[2].arc_index.tolist() == [[0, 1, 2, 3, 5, 6], [1, 2, 3, 4, 6, 7]]
-    assert dataset.relations == FIXED
-    assert calls == []
-
-
 def test_enhanced_arcs_and_their_labels(tmp_path, parser, write_sick):
     options = {"parser": parser, "root_node": False, "arcs": "enhanced++"}
     dataset = SICK(tmp_path / "sick", raw_from=write_sick(), **options)

@@ -18,16 +18,8 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import NodeType, RelationVocab, Vocab
-from graphdep.data import EncodedUtterance, text_data
 from graphdep.datasets import SICK, UDTreebank
-from graphdep.datasets.base.parsed import (
-    _MAGIC,
-    describe,
-    digest,
-    load_examples,
-    warn_of_chains,
-)
-from graphdep.io import read_conllu
+from graphdep.datasets.base.parsed import _MAGIC, describe, digest, load_examples, warn_of_chains
 
 ROWS = [("1", "A dog sees a bird", "A man sleeps", "1", "NEUTRAL")]
 
@@ -249,17 +241,6 @@ def test_pieces_of_a_pair(tmp_path, parser, new_tokens, write_sick):
         assert torch.equal(data[name], words[2][name])
 
 
-def test_pieces_of_one_text(tmp_path, new_tokens):
-    dataset = UDTreebank(tmp_path / "ud", raw_from=MINI, tokens=new_tokens())
-    tree = read_conllu(MINI / "en_mini-ud-train.conllu")[1]
-    expected = text_data(
-        EncodedUtterance.of(tree, new_tokens(), RelationVocab()), tokens=new_tokens(), max_length=200
-    )
-    assert dataset[1].to_dict().keys() == expected.to_dict().keys()
-    for key, value in expected.to_dict().items():
-        assert torch.equal(torch.as_tensor(dataset[1][key]), torch.as_tensor(value)), key
-
-
 def test_pieces_of_a_batch(tmp_path, parser, new_tokens, write_sick):
     options = {"tokens": new_tokens(), "max_length": 20}
     dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(), **options)
@@ -339,19 +320,6 @@ def test_cut_words_are_reported(tmp_path, parser, new_tokens, write_sick, caplog
     assert equal(pickle.loads(pickle.dumps(dataset)), dataset)
     assert equal(dataset.copy(), dataset)
     assert pickle.loads(pickle.dumps(dataset)).describe() == dataset.describe()
-
-
-def test_digest_of_the_examples(tmp_path, parser, new_tokens, write_sick):
-    def digest(**options) -> str:
-        sha = hashlib.sha256()
-        SICK(tmp_path / "sick", parser=parser, raw_from=raw, **options).update_digest(sha)
-        return sha.hexdigest()
-
-    raw = write_sick()
-    tokens = new_tokens()
-    digests = [digest(), digest(tokens=tokens), digest(tokens=tokens, max_length=20)]
-    assert len({*digests}) == 3
-    assert [digest(), digest(tokens=tokens), digest(tokens=tokens, max_length=20)] == digests
 
 
 def rows_of(*pairs: tuple[str, str]) -> list[tuple[str, ...]]:

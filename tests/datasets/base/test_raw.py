@@ -54,10 +54,7 @@ def test_a_file_that_would_be_copied_and_not_read(
     for _ in range(2):
         with pytest.raises(ValueError, match=f"{message}: use another 'root' or delete {raw / before}"):
             second(
-                *(tmp_path / "root", split, parser),
-                raw_from=other,
-                pool_size=None,
-                force_reload=force_reload,
+                *(tmp_path / "root", split, parser), raw_from=other, pool_size=None, force_reload=force_reload
             )
         assert sorted(raw.iterdir()) == there
 
@@ -67,24 +64,6 @@ def test_a_file_that_comes_before_the_one_that_is_there_is_read(tmp_path, parser
     for folder, word in ((one, "one"), (other, "other")):
         dataset = Douban(tmp_path / "root", "train", parser, raw_from=folder, pool_size=None)
         assert dataset.response(0) == ["yes", word]
-
-
-def test_the_folder_itself(tmp_path, parser):
-    raw = put(put(tmp_path / "raw", "train.txt", "one"), "train.sample", "two")
-    dataset = Douban(tmp_path, "train", parser, raw_from=raw, pool_size=None)
-    assert dataset.response(0) == ["yes", "one"]
-
-
-def test_a_second_treebank_is_not_copied(tmp_path):
-    sentence = "1\ta\ta\t_\t_\t_\t0\troot\t_\t_\n\n"
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"{name}-ud-train.conllu").write_text(sentence)
-    UDTreebank(tmp_path / "root", "train", raw_from=tmp_path / "one")
-    raw = tmp_path / "root" / "raw"
-    with pytest.raises(ValueError, match=f"{raw} holds several corpora"):
-        UDTreebank(tmp_path / "root", "train", raw_from=tmp_path / "other")
-    assert [path.name for path in raw.iterdir()] == ["one-ud-train.conllu"]
 
 
 def test_what_another_process_is_writing_is_no_file_of_the_corpus(tmp_path):

@@ -9,9 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.parsed import DrawnVal
-from graphdep.datasets.base.rows import _MAX_NUMBER, check_columns, read_text_rows
-from graphdep.datasets.labels.words import LabelledWords
+from graphdep.datasets.base.rows import _MAX_NUMBER, read_text_rows
 
 COLUMNS = ["text", "label"]
 
@@ -95,28 +93,5 @@ def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
     assert [tuple(row.values.values()) for row in read_text_rows(path, COLUMNS)] == rows
 
 
-def test_columns_are_checked_by_the_first_row(tmp_path):
-    for name, content in {
-        "x.csv": "text,label\nfine,1\nno second cell\n",
-        "x.jsonl": '{"text": 1, "label": 2}\nno\n',
-    }.items():
-        path = write(tmp_path, name, content)
-        check_columns(path, COLUMNS)
-        with pytest.raises(
-            ValueError, match=re.escape(f"{path}:1: no column 'stars'; the columns are text, label")
-        ):
-            check_columns(path, ["text", "stars"])
-
-
 def test_the_largest_number_is_that_of_32_bits():
     assert torch.finfo(torch.float32).max == _MAX_NUMBER
-
-
-def test_one_sentence_is_not_split():
-    for count, message in [
-        (1, "a.jsonl:1: fewer than two different sentences in 1 row: 'val' cannot be drawn, give"),
-        (9, "a.jsonl:1: fewer than two different sentences in 9 rows: 'val'"),
-    ]:
-        rows = [LabelledWords(["It", "rains"], ["A", "B"], place=f"a.jsonl:{n}") for n in range(1, count + 1)]
-        with pytest.raises(ValueError, match=message):
-            DrawnVal().part(rows, "val")

@@ -5,7 +5,6 @@ import pickle
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.loader import DataLoader
@@ -160,14 +159,6 @@ def test_missing_files(tmp_path, files):
         COGS(tmp_path / "c", parser="chain", form="original", raw_from=files)
     with pytest.raises(FileNotFoundError, match=r"^dev\.tsv or varfree-train\.tsv is not in"):
         COGS(tmp_path / "d", "val", parser="chain", labels=("O", "agent"), vocab=Vocab())
-
-
-def test_the_tree_is_the_parsers(tmp_path, files):
-    chain, bundled = (
-        COGS(tmp_path / "c", "val", p, raw_from=files, **MODIFIED) for p in ("chain", "bundled")
-    )
-    assert torch.equal(chain.y, bundled.y)
-    assert not torch.equal(chain.path_id, bundled.path_id)
 
 
 PATH = Path("gen.tsv")

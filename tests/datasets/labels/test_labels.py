@@ -404,15 +404,7 @@ def test_a_key_of_misc_and_a_label_for_the_others(tmp_path, marked, read):
     assert vowels.y.tolist() == [int(word[0].lower() in "aeiou") for word in words]
 
 
-def test_wrong_keys(tmp_path, raw):
-    with pytest.raises(
-        ValueError, match="'key' 'misc:BeginSeg': no word of the training split has it; the keys"
-    ):
-        UDTags(tmp_path, raw_from=raw, key="misc:BeginSeg")
-    with pytest.raises(ValueError, match=r"\(did you mean 'feats:Number'\?\)"):
-        UDTags(tmp_path, raw_from=raw, key="feats:Numer")
-    with pytest.raises(ValueError, match=r"'key' must be one of .* \(got 'form'\)"):
-        UDTags(tmp_path, raw_from=raw, key="form")
+def test_a_split_without_the_key(tmp_path, raw):
     with pytest.raises(
         ValueError, match="no word of the split 'val' has a label \\(is scored by their feats:Voice"
     ):
@@ -428,9 +420,3 @@ def test_trees_of_a_parser(tmp_path, raw, read):
     assert chain[0].governor_index.tolist() == [0, *range(len(read("test")[0]))]
     assert gold[0].governor_index.tolist() != chain[0].governor_index.tolist()
     assert pickle.loads(pickle.dumps(chain)).labels == chain.labels
-
-
-def test_digests_tell_labels_apart(tmp_path, raw):
-    names = [UDTags(tmp_path, raw_from=raw, key=key).processed_file_names for key in ("upos", "deprel")]
-    assert names[0] != names[1]
-    assert UDTags(tmp_path, raw_from=raw).processed_file_names == names[0]

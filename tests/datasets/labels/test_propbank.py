@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 import logging
 import pickle
-import re
 import shutil
 from pathlib import Path
 
@@ -155,19 +154,6 @@ def test_files_that_are_there_twice(published, tmp_path):
     assert not (tmp_path / "root" / "raw").exists()
 
 
-def test_damaged_files_are_not_copied(published, tmp_path):
-    folder = tmp_path / "damaged"
-    shutil.copytree(published, folder)
-    (path,) = folder.rglob("tiny.test.xml.gold_skel")
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("(ARG1*)", "(ARG1*", 1), encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=re.escape(str(path)) + r":5: column 9 has a span ARG1 that does not end"
-    ):
-        PropBankEWT(tmp_path / "root", raw_from=folder)
-    assert not list((tmp_path / "root").rglob("*.gold_skel"))
-
-
 def test_sentences_that_do_not_match(published, tmp_path, caplog):
     folder = tmp_path / "other"
     shutil.copytree(published, folder)
@@ -196,17 +182,6 @@ def test_sentences_that_do_not_match(published, tmp_path, caplog):
     assert not caplog.records
 
 
-def test_few_of_many_are_logged(published, tmp_path, caplog):
-    folder = tmp_path / "other"
-    shutil.copytree(published, folder)
-    (path,) = folder.rglob("tiny.test.xml.gold_skel")
-    blocks = path.read_text(encoding="utf-8").split("\n\n")
-    path.write_text(blocks[0], encoding="utf-8")
-    test = PropBankEWT(tmp_path / "root", "test", raw_from=folder)
-    assert (len(test), len(test.unmatched)) == (1, 11)
-    assert "answers-tiny.test-0004 (3 words, no skeleton) and 8 others" in caplog.text
-
-
 class Backwards(Parser):
     fingerprint = "backwards"
 
@@ -227,13 +202,6 @@ def test_heads_are_those_of_gold_trees_whatever_the_parser(root):
     assert parsed.y.equal(gold.y)
     assert not torch.equal(parsed.path_id, gold.path_id)
     assert parsed.describe()["parser"] == "backwards"
-
-
-def test_a_training_split_without_skeletons(tmp_path):
-    settings = write_tiny_propbank(tmp_path / "made")
-    (tmp_path / "made" / "raw" / "propbank" / "tiny.train.xml.gold_skel").unlink()
-    with pytest.raises(ValueError, match=r"the split 'train' has no examples in .*en_ewt-ud-train.conllu"):
-        PropBankEWT(settings["root"], "test")
 
 
 @pytest.fixture
@@ -352,17 +320,6 @@ def test_spans_of_a_column(tmp_path_factory, parts):
     rows = [f"doc 0 {i} [WORD] X * - {'be.01' if i == 0 else '-'} {cell}" for i, cell in enumerate(cells)]
     (sentence,) = read_skeletons(write_skeletons(tmp_path_factory.getbasetemp(), "\n".join(rows)))
     assert sentence.predicates[0].spans == tuple(spans)
-
-
-def test_sentences_out_of_order(tmp_path):
-    for number in ["0", "1"]:
-        path = write_skeletons(
-            tmp_path, TEXT.replace("doc 0", "doc 1") + "\n" + TEXT.replace("doc 0", f"doc {number}")
-        )
-        with pytest.raises(
-            ValueError, match=rf":7: the sentence's number must be above 1.* \(got '{number}'\)"
-        ):
-            read_skeletons(path)
 
 
 def arcs_to_the_root(head, word):

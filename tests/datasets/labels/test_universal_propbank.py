@@ -113,15 +113,6 @@ def vocab_of(published, folder):
     return UniversalPropBank(folder / "other", raw_from=published).vocab
 
 
-def test_too_few_sentences(tmp_path, without_train):
-    text = (without_train / "en_tiny-up-dev.conllu").read_text(encoding="utf-8")
-    (tmp_path / "en-up-dev.conllu").write_text(text.split("\n\n")[0] + "\n", encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=r"en-up-dev\.conllu: fewer than two different sentences with predicates: 'val'"
-    ):
-        UniversalPropBank(tmp_path / "root", raw_from=tmp_path, train_from="dev")
-
-
 def test_several_languages(tmp_path, published):
     folder = tmp_path / "raw"
     shutil.copytree(published, folder)

@@ -67,7 +67,7 @@ def test_negatives_are_responses_of_other_dialogues(tmp_path, parser):
     put_dialogues(tmp_path)
     number_of = {turn: number for number, turns in enumerate(DIALOGUES) for turn in turns[1:]}
     drawn = set()
-    for seed in range(12):
+    for seed in range(7):
         for right, *wrong in pools(DailyDialogSelection(tmp_path, parser=parser, seed=seed, negatives=2)):
             assert all(number_of[text] != number_of[right] for text in wrong)
             assert len({"".join(text.casefold().split()) for text in (right, *wrong)}) == 3
@@ -107,7 +107,7 @@ def test_what_is_left_tells_nothing_about_train(tmp_path, parser):
         tmp_path, "validation", [["hi.", "Hello!", "Bye.", "See you ."], ["And ?", "What ?"], *many]
     )
     drawn = set()
-    for seed in range(12):
+    for seed in range(7):
         options = {"overlap": "drop", "negatives": 3, "seed": seed, "vocab": Vocab()}
         left = DailyDialogSelection(tmp_path, "val", parser, **options)
         right = {pool[0] for pool in pools(left)}
@@ -145,15 +145,6 @@ def test_splits(tmp_path, parser, corpus, names):
         assert dataset.response(size - 1) == ["谢谢", str(size - 1)]
         assert dataset.describe()["pools"] == 1
     assert sorted(path.name for path in (tmp_path / "corpus" / "raw").iterdir()) == sorted(names)
-
-
-@pytest.mark.parametrize("corpus", [Douban, ECommerce])
-def test_pools_of_test_have_ten_candidates(tmp_path, parser, corpus):
-    raw = put_rows(tmp_path / "raw", NAMES[corpus][0])
-    path = raw / "test.txt"
-    path.write_text(path.read_text(encoding="utf-8") + "1\t好\t好\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"test\.txt:11: the context has 1 candidates"):
-        corpus(tmp_path, "test", parser)
 
 
 @pytest.mark.parametrize("labels", ["0000000000", "1111111111", "1100000000"])
@@ -291,15 +282,6 @@ def test_pools_of_val_and_test_have_ten_candidates(tmp_path, parser):
         assert Ubuntu(tmp_path, split, parser, pool_size=None).groups().tolist() == [0] * 9
 
 
-def test_both_versions(tmp_path, parser):
-    put_v1(tmp_path / "raw" / "ubuntu-v1")
-    put_v2(tmp_path / "raw" / "ubuntu-v2")
-    with pytest.raises(ValueError, match=r"has both layouts: say which with 'layout' \(one of v1, v2\)"):
-        Ubuntu(tmp_path, parser=parser)
-    assert len(Ubuntu(tmp_path, parser=parser, layout="v1")) == 4
-    assert len(Ubuntu(tmp_path, parser=parser, layout="v2")) == 1
-
-
 LOG = [
     "=== bob joined #ubuntu",
     "[10:00] <ann> how do i mount a disk ?",
@@ -375,7 +357,7 @@ def test_negatives(tmp_path, parser, negatives_from):
     log = read_log(tmp_path / "raw" / "train" / "2020.ascii.txt")
     texts = {" ".join(text.split()): number for number, text in log.texts.items()}
     drawn = set()
-    for seed in range(12):
+    for seed in range(7):
         dataset = UbuntuIRC(tmp_path, parser=parser, seed=seed, negatives=2, negatives_from=negatives_from)
         assert dataset.labels().tolist() == [1, 0, 0] * 10
         for pool in range(7):

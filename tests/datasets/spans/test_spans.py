@@ -16,7 +16,6 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.datasets import OwnSpans
-from graphdep.datasets.base.rows import option_names
 from graphdep.datasets.spans.base import SpanDataset, mark_spans
 from graphdep.datasets.spans.rows import (
     MAX_ARCS,
@@ -401,10 +400,7 @@ def test_bad_rows(tmp_path, parser, train):
         ),
         ({"words": None, "text": "Rain  it", "spans": [[4, 5]]}, "span 1 has no word .got ' '."),
         ({"words": None, "text": " ", "spans": [[0, 1]]}, "'text' must be a text of 1 to 10000 words"),
-        (
-            {"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE_OF_RAIN},
-            "'words' or .* with 'words'",
-        ),
+        ({"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE_OF_RAIN}, "'words' or .* with 'words'"),
     ]:
         path = write(tmp_path / "test.jsonl", [ROW, ROW | row])
         with pytest.raises(ValueError, match=f"test.jsonl:2: {message}"):
@@ -419,22 +415,12 @@ def test_bad_tags_and_files(tmp_path, parser, train):
     path.write_text("text,label\n<e1>Ra</e1>in,a\n", encoding="utf-8")
     with pytest.raises(ValueError, match="train.csv:2: a span begins or ends inside of a word"):
         own(tmp_path, parser, train=path, val=train)
-    with pytest.raises(ValueError, match=r"'train' must end in .csv, .tsv, .jsonl, .parquet"):
-        own(tmp_path, parser, train="x.txt")
     with pytest.raises(FileNotFoundError, match="no file .*none.jsonl, which is 'test'"):
         own(tmp_path, parser, "test", train=train, test=tmp_path / "none.jsonl")
-    with pytest.raises(ValueError, match="'raw_from' is for corpora"):
-        own(tmp_path, parser, train=train, raw_from=tmp_path)
-    with pytest.raises(ValueError, match="'label_column' must be no column of texts"):
-        own(tmp_path, parser, train=train, label_column="text")
     with pytest.raises(
         ValueError, match="train.jsonl:1: fewer than two different sentences in 2 rows: 'val'"
     ):
         own(tmp_path, parser, train=write(tmp_path / "train.jsonl", [ROW, ROW]))
-
-
-def test_options_are_known():
-    assert {"train", "val", "text_column", "labels", "limit"} <= set(option_names(OwnSpans))
 
 
 some_texts = st.text("ab'\u2019nts1., -_\u0301\u4e2d\n", min_size=1, max_size=20)
