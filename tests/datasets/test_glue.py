@@ -11,10 +11,8 @@ import pytest
 import torch
 from torch_geometric.loader import DataLoader
 
-from graphdep import Vocab
 from graphdep.datasets import GLUE, CoLA
 from graphdep.datasets.glue import CORPORA, MAX_BROKEN, NO_WORD, part_files, read_part
-from graphdep.vocab import VocabTokens
 from tests.kit.tiny_corpora import write_tiny_glue
 
 NAMES = [name for name in CORPORA if name != "ax"]
@@ -136,14 +134,6 @@ def test_ax_has_a_test_set_alone(tiny):
         GLUE(split="test", name="ax", **tiny)
     with pytest.raises(ValueError, match="'relations'"):
         GLUE(split="test", name="ax", vocab=vocab, arcs="enhanced", **tiny)
-
-
-def test_pieces(tiny):
-    tokens = VocabTokens(Vocab(["ann", "saw", "bob"]))
-    data = GLUE(split="test", name="rte", tokens=tokens, max_length=8, **tiny)[0]
-    assert data.num_nodes == 8  # [CLS] a [SEP] b [SEP], of which a word is cut
-    assert data.cut_words.sum() == 1
-    assert data.y.tolist() == [0]
 
 
 def test_sst2_keeps_the_words_of_the_corpus(tmp_path, parser):

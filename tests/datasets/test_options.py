@@ -53,37 +53,39 @@ KINDS = (CorpusOptions, SavedOptions, *MAKERS)
 NEEDED = {"GLUE": {"name": "cola"}, "CSVTexts": {"train": "x.csv", "text_columns": "a", "label_column": "b"}}
 
 
-@pytest.mark.parametrize("name", CORPORA)
-def test_type_checkers_know_what_is_accepted(name):
-    corpus = getattr(graphdep.datasets, name)
-    own = inspect.signature(corpus).parameters
-    (shared,) = get_args(get_type_hints(corpus.__init__)["options"])
-    assert shared is corpus.shared_options
-    assert {*option_names(corpus)} == {*own, *shared.__annotations__} - {"options"}
-    documented = inspect.getdoc(corpus)
-    assert not [name for name in own if not re.search(rf"^    (\w+, )*{name}[:,]", documented, re.M)]
+def test_type_checkers_know_what_is_accepted():
+    for name in CORPORA:
+        corpus = getattr(graphdep.datasets, name)
+        own = inspect.signature(corpus).parameters
+        (shared,) = get_args(get_type_hints(corpus.__init__)["options"])
+        assert shared is corpus.shared_options
+        assert {*option_names(corpus)} == {*own, *shared.__annotations__} - {"options"}
+        documented = inspect.getdoc(corpus)
+        assert not [name for name in own if not re.search(rf"^    (\w+, )*{name}[:,]", documented, re.M)]
 
 
-@pytest.mark.parametrize(("options", "makers"), MAKERS.items(), ids=lambda x: getattr(x, "__name__", ""))
-def test_shared_options_are_those_that_the_bases_take(options, makers):
-    taken = {
-        key: value for make in reversed(makers) for key, value in inspect.signature(make).parameters.items()
-    }
-    taken = {key: p for key, p in taken.items() if p.kind is p.KEYWORD_ONLY and key != "to_data_options"}
-    keys = {*get_type_hints(options)}
-    hidden = (
-        {"tokens", "max_length", "arcs", "engine", "root_node", "vocab_from", "vectors", "constituents"}
-        if options is DialogueOptions
-        else set()
-    )
-    assert keys == taken.keys() - hidden
-    assert not options.__required_keys__
-    for key in keys:
-        entries = [entry for entry in entries_of(options) if key in entry.partition(":")[0].split(", ")]
-        assert len(entries) == 1, key
-        default = taken[key].default
-        shown = f'``"{default}"``' if isinstance(default, str) else f":obj:`{default}`"
-        assert shown.replace("20000", "20_000") in entries[0] or key == "relations", key
+def test_shared_options_are_those_that_the_bases_take():
+    for options, makers in MAKERS.items():
+        taken = {
+            key: value
+            for make in reversed(makers)
+            for key, value in inspect.signature(make).parameters.items()
+        }
+        taken = {key: p for key, p in taken.items() if p.kind is p.KEYWORD_ONLY and key != "to_data_options"}
+        keys = {*get_type_hints(options)}
+        hidden = (
+            {"tokens", "max_length", "arcs", "engine", "root_node", "vocab_from", "vectors", "constituents"}
+            if options is DialogueOptions
+            else set()
+        )
+        assert keys == taken.keys() - hidden
+        assert not options.__required_keys__
+        for key in keys:
+            entries = [entry for entry in entries_of(options) if key in entry.partition(":")[0].split(", ")]
+            assert len(entries) == 1, key
+            default = taken[key].default
+            shown = f'``"{default}"``' if isinstance(default, str) else f":obj:`{default}`"
+            assert shown.replace("20000", "20_000") in entries[0] or key == "relations", key
 
 
 def entries_of(options):
@@ -96,15 +98,15 @@ def entries_of(options):
     return [" ".join(entry.split()) for doc in docs for entry in re.split(r"\n    (?=\w)", doc)[1:]]
 
 
-@pytest.mark.parametrize("name", CORPORA)
-def test_unknown_keywords_name_the_corpus_and_its_options(tmp_path, name):
-    corpus = getattr(graphdep.datasets, name)
-    with pytest.raises(TypeError) as error:
-        corpus(tmp_path / "x", **NEEDED.get(name, {}), layouts="glue")
-    begin = f"{name}.__init__() got an unexpected keyword argument 'layouts': it takes root, "
-    assert str(error.value).startswith(begin)
-    assert str(error.value).endswith(", ".join(option_names(corpus)))
-    assert not any(tmp_path.iterdir())
+def test_unknown_keywords_name_the_corpus_and_its_options(tmp_path):
+    for name in CORPORA:
+        corpus = getattr(graphdep.datasets, name)
+        with pytest.raises(TypeError) as error:
+            corpus(tmp_path / "x", **NEEDED.get(name, {}), layouts="glue")
+        begin = f"{name}.__init__() got an unexpected keyword argument 'layouts': it takes root, "
+        assert str(error.value).startswith(begin)
+        assert str(error.value).endswith(", ".join(option_names(corpus)))
+        assert not any(tmp_path.iterdir())
 
 
 def test_options_of_other_corpora_are_unknown(tmp_path):

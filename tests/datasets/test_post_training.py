@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Dataset
 from torch_geometric.loader import DataLoader
@@ -130,6 +130,7 @@ def test_the_layout_is_that_of_selection():
     assert samples[0].cut_words.tolist() == [[2, 0]]
 
 
+@settings(max_examples=30)
 @given(
     dialogues=st.lists(
         st.lists(st.lists(st.sampled_from(VOCAB.words[5:]), max_size=4).map(" ".join), max_size=6), max_size=5

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.loader import DataLoader
 
@@ -448,6 +448,7 @@ def bracketed(tree: tuple) -> str:
     return f"({grade} {inside if isinstance(inside, str) else ' '.join(map(bracketed, inside))})"
 
 
+@settings(max_examples=25)
 @given(st.lists(trees, min_size=1, max_size=4))
 def test_read_sst_trees_reads_what_was_written(tmp_path_factory, drawn):
     path = tmp_path_factory.getbasetemp() / "written.txt"
@@ -459,6 +460,7 @@ def test_read_sst_trees_reads_what_was_written(tmp_path_factory, drawn):
 some_words = st.lists(st.text(st.characters(categories=["L", "N", "P"]), min_size=1), min_size=1)
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(some_words, st.sampled_from([0, 1])), min_size=1), st.booleans())
 def test_read_sst_reads_what_was_written(tmp_path_factory, rows, glue_of_sst):
     path = tmp_path_factory.getbasetemp() / "written.tsv"

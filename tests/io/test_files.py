@@ -387,12 +387,6 @@ def test_what_has_half_a_character_cannot_be_written(text):
         text.encode("utf-8")
 
 
-def test_half_and_whole_characters():
-    assert has_half_character("a\ud83d")
-    assert has_half_character("\udfff")
-    assert not has_half_character("\U0001f600")
-
-
 def test_a_key_that_is_there_twice_is_no_object():
     assert json.loads('{"a": {"b": 1}}', object_pairs_hook=unique_keys) == {"a": {"b": 1}}
     with pytest.raises(ValueError, match="the key 'b' is there 2 times"):

@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep import ConlluError, Sentence
@@ -76,6 +76,7 @@ def test_the_file_comes_back_byte_by_byte(tmp_path):
     assert (tmp_path / "b.conllu").read_bytes() == FULL.encode()
 
 
+@settings(max_examples=25)
 @given(st.data())
 def test_reading_what_was_written_gives_the_sentence(tmp_path_factory, sentences, data):
     written = data.draw(st.lists(sentences(multiroot=True), min_size=1, max_size=3))
@@ -346,6 +347,7 @@ def bracketed(draw: st.DrawFn) -> Sentence:
     return dataclasses.replace(Sentence.chain(form), xpos=tags, constituents=draw(constituents_of(size)))
 
 
+@settings(max_examples=25)
 @given(st.lists(bracketed(), min_size=1, max_size=3))
 def test_what_is_written_is_read(sentences):
     lines = [format_ptb(sentence) for sentence in sentences]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import stanza
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep.parsing import BundledParser, stanza_shortcuts
@@ -149,6 +149,7 @@ def slow_best(scores: torch.Tensor, words: int) -> list[int]:
     return list(max(trees, key=lambda heads: sum(scores[i + 1, h].item() for i, h in enumerate(heads))))
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 10_000), st.floats(0, 5))
 def test_no_tree_scores_more(sizes, seed, root):
     """With a term that makes the root attractive, so that several words want it."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
@@ -51,6 +51,7 @@ def test_frequent_words_are_one_piece():
     assert repr(VOCAB) == f"PieceVocab({len(VOCAB)} pieces, lower=True)"
 
 
+@settings(max_examples=30)
 @given(st.lists(words))
 def test_words_come_back(sentence):
     vocab = PieceVocab.from_state_dict(VOCAB.state_dict() | {"lower": False})
@@ -267,6 +268,7 @@ def test_every_word_has_pieces_and_none_is_structure(family, words):
     assert pieces == [tokens.encode([word])[0] for word in words]
 
 
+@settings(max_examples=30)
 @pytest.mark.parametrize("family", FAMILIES)
 @given(words=st.lists(st.text("hotels!. aé我", min_size=1, max_size=8), min_size=1, max_size=6))
 def test_pieces_are_those_of_the_tokenizer(family, words):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep.datasets.base.rows import _MAX_NUMBER, read_text_rows
@@ -82,6 +82,7 @@ def test_numbers(tmp_path):
 cells = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(cells, cells), min_size=1), st.sampled_from(["csv", "jsonl"]))
 def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
     path = tmp_path_factory.getbasetemp() / f"written.{suffix}"

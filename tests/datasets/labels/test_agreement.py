@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.loader import DataLoader
 
@@ -258,6 +258,7 @@ SENTENCES = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(SENTENCES)
 def test_the_tree_is_the_one_that_was_built(built):
     tree = bracket_tree(PATH, 1, built.text)
@@ -268,6 +269,7 @@ def test_the_tree_is_the_one_that_was_built(built):
     assert tree.deprel[built.top] == "root"
 
 
+@settings(max_examples=40)
 @given(SENTENCES, st.data())
 def test_brackets_around_a_part_change_nothing_and_lost_ones_are_seen(built, data):
     tokens = built.text.split()

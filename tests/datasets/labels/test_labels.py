@@ -281,6 +281,8 @@ def test_a_key_of_misc_marks_a_word_of_a_tree(load, tmp_path):
     assert train.looks_up == "path"
     assert load(**own, mark_key="misc:Mood")[0].mark.tolist() == [0, 0, 0, 1]  # it needs no value
     assert "1 example has none, though others have" in train.describe()["note"]
+    with pytest.raises(ValueError, match=r"'misc:Merk': no word has it \(did you mean 'misc:Mark'"):
+        load(**own, mark_key="misc:Merk")
     twice = tmp_path / "twice.conllu"
     twice.write_text(MARKED.replace("Role=A0", "Role=A0|Mark=Yes"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"twice.conllu:2: 2 words have 'misc:Mark', .* \(got Ann, reads\)"):
@@ -288,27 +290,6 @@ def test_a_key_of_misc_marks_a_word_of_a_tree(load, tmp_path):
     for key in ("Mark", "misc", "upos:Mark"):
         with pytest.raises(ValueError, match=f"'mark_key' must be feats:KEY or misc:KEY \\(got '{key}'\\)"):
             load(**own, mark_key=key)
-
-
-def test_keys_that_are_nowhere_are_named_with_those_there_are(load, tmp_path):
-    for options, message in [
-        (
-            {"key": "misc:Rolle"},
-            r"trees.conllu: 'key' 'misc:Rolle': .* has it \(did you mean 'misc:Role'\?\); the keys of MISC "
-            r"are Role, Mark",
-        ),
-        ({"key": "feats:Role"}, r"trees.conllu: 'key' 'feats:Role': .* has it: its column FEATS has no key"),
-        ({}, r"that have it are 'X'; .*; other labels are key=KEY .*, such as misc:Role, misc:Mark"),
-        ({"key": "xpos"}, r"'xpos': no word .* has it; other labels are key=KEY .*, such as misc:Role"),
-        (
-            {"key": "misc:Role", "mark_key": "misc:Merk"},
-            r"'misc:Merk': no word has it \(did you mean 'misc:Mark'",
-        ),
-    ]:
-        path = tmp_path / "trees.conllu"
-        path.write_text(MARKED, encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            load(train=path, val=path, **options)
 
 
 def test_keys_that_are_nearly_right_are_refused(load, tmp_path):

@@ -246,14 +246,6 @@ def test_what_does_not_match_is_named(ewt):
     assert left_out.predicates == 2
 
 
-def test_a_document_without_skeletons(ewt):
-    (ewt / "propbank" / "tiny.dev.xml.gold_skel").unlink()
-    found, left_out = read_dev(ewt)
-    assert not found
-    assert len(left_out.names) == 9
-    assert left_out.predicates == 0
-
-
 def test_wrong_names(ewt):
     before = "answers-tiny.dev-0002"
     for name in ["answers-0001", "answers-tiny.dev-x", "answers-tiny.dev-0000", "a-b-", ""]:

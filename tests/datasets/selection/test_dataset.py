@@ -13,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch_geometric.data import Batch, Dataset, OnDiskDataset
+from torch_geometric.data import Dataset, OnDiskDataset
 from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab, Sentence, Vocab
@@ -32,7 +32,6 @@ from graphdep.datasets.selection.store import (
 )
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
-from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
 from tests.kit.trees import random_sentence
 
@@ -151,20 +150,6 @@ def test_an_example(tmp_path):
     )
 
 
-def test_batches_are_single_examples(tmp_path):
-    put(tmp_path)
-    dataset = load(tmp_path, transform=resolve("sia", max_sum=3))
-    order = [5, 0, 5, 7]
-    for data, number in zip(dataset.__getitems__(order), order):
-        assert same(data, dataset[number])
-    batches = list(DataLoader(dataset, batch_size=3))
-    assert [batch.num_graphs for batch in batches] == [3, 3, 2]
-    assert same(batches[0], Batch.from_data_list([dataset[i] for i in range(3)]))
-    assert batches[2].y.tolist() == [1, 1]
-    assert [data.group.item() for data in dataset.multi_get(slice(4, 7))] == [1, 2, 3]
-    assert [data.group.item() for data in dataset.multi_get(torch.tensor([7, 0]))] == [3, 0]
-
-
 def test_slices_of_a_dataset(tmp_path):
     put(tmp_path)
     dataset = load(tmp_path)
@@ -175,6 +160,9 @@ def test_slices_of_a_dataset(tmp_path):
     (batch,) = DataLoader(part, batch_size=3)
     assert batch.group.tolist() == [3, 0, 1]
     assert part.response(0) == ["a", "dog", "of", "mine"]
+    assert [data.group.item() for data in dataset.multi_get(slice(4, 7))] == [1, 2, 3]
+    assert [data.group.item() for data in dataset.multi_get(torch.tensor([7, 0]))] == [3, 0]
+    assert all(same(data, dataset[n]) for data, n in zip(dataset.__getitems__([5, 0, 5, 7]), [5, 0, 5, 7]))
     assert part.describe() == dataset.describe()
     again = copy.copy(part)
     assert again._parser is part._parser is dataset._parser

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep import Sentence
@@ -65,6 +65,7 @@ def stored(dataset: Ubuntu) -> list[object]:
     ]
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_what_is_packed_comes_back(data):
     size = data.draw(st.integers(0, 40))
