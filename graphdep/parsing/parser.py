@@ -493,8 +493,8 @@ class Parser(ABC):
 
     def _paired(self, items: Sequence[Item], parsed: Sequence[Parsed]) -> dict[Item, Parsed]:
         """The parse of each input; none may be taken for that of another."""
-        message = f"{self!r} gave {len(parsed)} parses of {len(items)} texts"
-        require(len(parsed) == len(items), message, RuntimeError)
+        if len(parsed) != len(items):
+            raise RuntimeError(f"{self!r} gave {len(parsed)} parses of {len(items)} texts")
         return dict(zip(items, parsed))
 
     def _bar(self, total: int) -> Progress:

@@ -151,12 +151,12 @@ def check_parser(
 
 def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:
     parser = _made(name_or_instance, options, constituents)
-    message = (
-        f"the parser {str(name_or_instance)!r} gives no constituents: take 'bundled', "
-        "'stanza:<language>', 'ptb:<file>', or a CoNLL-U file whose sentences all have a line "
-        "'# constituency = (ROOT ...)'; in Python, a parser made with constituents=True"
-    )
-    require(parser.gives_constituents or not constituents, message)
+    if constituents and not parser.gives_constituents:
+        raise ValueError(
+            f"the parser {str(name_or_instance)!r} gives no constituents: take 'bundled', "
+            "'stanza:<language>', 'ptb:<file>', or a CoNLL-U file whose sentences all have a line "
+            "'# constituency = (ROOT ...)'; in Python, a parser made with constituents=True"
+        )
     return parser
 
 
