@@ -16,6 +16,7 @@ from graphdep.parsing import cluster as cluster_parser
 from graphdep.parsing import parser as items
 from graphdep.parsing.cluster import shard_key
 from graphdep.parsing.parser import ChainParser
+from tests.kit.streams import Counted
 
 TEXTS = [f"the dog number {number} barks . it ran" for number in range(40)]
 
@@ -53,16 +54,6 @@ def _elsewhere(home):
     parser = Elsewhere()
     parser.home = home
     return parser
-
-
-class Counting:
-    def __init__(self, texts):
-        self.texts, self.taken = texts, 0
-
-    def __iter__(self):
-        for text in self.texts:
-            self.taken += 1
-            yield text
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +129,7 @@ def test_a_shard_that_kills_every_worker_is_an_error(cluster, tmp_path, monkeypa
 @pytest.mark.usefixtures("small_chunks")
 def test_few_shards_are_under_way(cluster):
     """Four for each of two threads, of three texts each, and the text that begins the next one."""
-    texts = Counting(TEXTS * 5)
+    texts = Counted(TEXTS * 5)
     made = ClusterParser(ChainParser(), cluster.scheduler_address)
     most = 0
     for number, _ in enumerate(made.iter_parse(texts), start=1):
@@ -173,7 +164,7 @@ def test_a_scheduler_that_goes_away(tmp_path):
     from distributed import LocalCluster
 
     with LocalCluster(1, processes=False, protocol="tcp", dashboard_address=":0") as own:
-        texts = Counting(TEXTS * 200)
+        texts = Counted(TEXTS * 200)
         results = ClusterParser(ChainParser(), own.scheduler_address).iter_parse(texts)
         next(results)
         own.close()

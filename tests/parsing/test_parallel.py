@@ -19,6 +19,7 @@ from graphdep.parsing import parser as items
 from graphdep.parsing.cached import ParseCache
 from graphdep.parsing.parallel import in_order
 from graphdep.parsing.parser import ChainParser, Parsed
+from tests.kit.streams import Counted
 
 
 @pytest.fixture
@@ -118,18 +119,6 @@ def test_who_is_interrupted_does_not_wait_for_chunks(monkeypatch):
     assert time.monotonic() - began < 100
 
 
-class Counting:
-    """A stream that counts what has been taken of it."""
-
-    def __init__(self, parts):
-        self.parts, self.taken = parts, 0
-
-    def __iter__(self):
-        for part in self.parts:
-            self.taken += 1
-            yield part
-
-
 def done_at_once(chunk):
     future = Future()
     future.set_result([Parsed([], item) for item in chunk])
@@ -151,7 +140,7 @@ def test_all_are_given_in_order_and_empty_ones_are_not_handed_out(parts, ahead):
 
 @pytest.mark.parametrize("ahead", [1, 2, 7])
 def test_no_more_are_taken_than_may_be_under_way_whichever_is_done_first(ahead):
-    parts = Counting([[str(number)] for number in range(40)])
+    parts = Counted([[str(number)] for number in range(40)])
     times = random.Random(0)
 
     def work(chunk):
@@ -166,7 +155,7 @@ def test_no_more_are_taken_than_may_be_under_way_whichever_is_done_first(ahead):
 
 
 def test_one_that_is_done_is_given_before_more_are_taken():
-    parts = Counting([["a"], ["b"], ["c"]])
+    parts = Counted([["a"], ["b"], ["c"]])
     assert next(in_order(parts, done_at_once, lambda: 9))[0] == ["a"]
     assert parts.taken == 1
 

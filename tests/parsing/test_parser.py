@@ -28,6 +28,7 @@ from graphdep.parsing.parser import (
     parse_joined,
 )
 from graphdep.sentence import join_sentences
+from tests.kit.streams import Counted
 
 
 class WordByWord(Parser):
@@ -121,18 +122,6 @@ def test_chunks_are_bounded_and_complete():
     assert [item for part in parts for item in part] == items
     assert [len(part) for part in parts] == [1, 1, 1, 256, 256, 88]
     assert [len(part) for part in chunks([("ab",) * 40_000, ("c",)])] == [1, 1]
-
-
-class Counted:
-    """A stream that counts what has been taken of it."""
-
-    def __init__(self, texts):
-        self.texts, self.taken = texts, 0
-
-    def __iter__(self):
-        for text in self.texts:
-            self.taken += 1
-            yield text
 
 
 @pytest.mark.parametrize(("workers", "most", "cached"), [(1, 3 + 1, False), (2, 3 * 4 * 2 + 1, True)])
