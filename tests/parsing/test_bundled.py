@@ -279,6 +279,10 @@ def test_another_folder_has_its_own_names_and_language(parser, tmp_path):
     other = BundledParser(tmp_path, use_gpu=False)
     assert (parser.language, other.language) == ("en", "zh-hans")
     assert other.parse(["He didn't go."]) == parser.parse(["He didn't go."])
+    # Of words that the models cut, those of English alone are joined.
+    assert not other._engine.join_cut_words
+    assert "whole-words" not in other.fingerprint
+    assert other.tokenize(["we sat in a café"]) == [[["we", "sat", "in", "a", "caf", "é"]]]
     (tmp_path / "zh-hans_x_y_mwt.pt").unlink()  # the tokenizer gives multi-word tokens
     with pytest.raises(ParserUnavailableError, match=r"missing: .*zh-hans_x_y_mwt\.pt"):
         BundledParser(tmp_path, use_gpu=False).parse(["He didn't go."])

@@ -388,7 +388,7 @@ def test_no_more_is_looked_at_than_a_thousand_texts_of_a_thousand_characters():
 
 
 def test_a_parser_of_english_warns(caplog, tmp_path):
-    parser = BundledParser(max_words=1)  # tags and parses nothing
+    parser = BundledParser(max_words=1, use_gpu=False)  # tags and parses nothing
     with caplog.at_level(logging.WARNING):
         parser.parse(["She sings in the park.", "Ann"])
         assert "look English" not in caplog.text
@@ -405,7 +405,7 @@ def test_a_parser_of_english_warns(caplog, tmp_path):
 def test_another_parser_does_not(caplog):
     with caplog.at_level(logging.WARNING):
         ChainParser().parse([FOREIGN["de"]])
-        german = BundledParser(max_words=1)
+        german = BundledParser(max_words=1, use_gpu=False)
         german.language = "de"
         german.parse([FOREIGN["de"]])
     assert "look English" not in caplog.text
