@@ -104,44 +104,22 @@ def csv_rows(path):
 
 LONG = "word " * 10_001
 SICK = "\t".join(SICK_COLUMNS) + "\n"
-
-
 PAIR = "1\tA dog runs\tA cat runs\t3.5\tNEUTRAL\n"
-
-
 MRPC = "\t".join(MRPC_COLUMNS) + "\n"
-
-
 PARAPHRASE = "1\t11\t12\tA dog runs\tA dog ran\n"
-
-
 TASK8 = '7\t"The <e1>dog</e1> bit the <e2>man</e2>."\nOther\nComment: none\n\n'
-
-
 PUBLISHED = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
-
-
 EMOTION = "Dialog_ID,Type,Actor,Text\n"
-
-
 RTE, ENTAILS = "index\tsentence1\tsentence2\tlabel\n", "0\tA dog ran\tA dog runs\tentailment\n"
-
-
 SKELETON = (
     "d 0 0 [WORD] A (S* - - (A*\nd 0 1 [WORD] gave - - *)\n".replace("gave", "B *")
     + "d 0 2 [WORD] V *) give give.01 (V*)\n"
 )
-
-
 UP = "1\tAnn\t_\t_\t_\t_\t2\tnsubj\t_\t_\t_\tARG0\n2\twants\t_\t_\t_\t_\t0\troot\t_\t_\twant.01\tV\n"
-
-
 UP_LISTED = (
     "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC UP:PRED UP:ARGHEADS UP:ARGSPANS\n"
     + UP.replace("ARG0\n", "_\t_\n").replace("\tV\n", "\tARG0:1\t_\n")
 )
-
-
 ASPECTS = (
     "<sentences><sentence id='1'><text>A dish.</text><aspectTerms>\n"
     '<aspectTerm term="dish" polarity="neutral" from="2" to="6"/>\n'

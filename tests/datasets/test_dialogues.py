@@ -25,11 +25,7 @@ DIALOGUES = [
     ["Only one"],
     ["Are you Fine", "Yes", "Good"],
 ]
-
-
 VAL = [["Are you FINE", "yes", "bad luck"], ["and  You", "Well"]]
-
-
 TEST = [["what is this", "a long long long long answer", "well"]]
 
 
@@ -293,11 +289,7 @@ def test_a_split_of_single_turns(tmp_path, parser, write):
 
 
 LINES = ["Hi . __eou__ Hello ! __eou__", "A __eou__ B \x7f __eou__ C __eou__ ", "One __eou__"]
-
-
 TURNS = [["Hi .", "Hello !"], ["A", "B", "C"], ["One"]]
-
-
 ACTS = ["1 2 ", "1 2 3", "1"]
 
 
@@ -359,16 +351,12 @@ def test_other_numbers_of_labels_are_a_warning(tmp_path, parser, caplog):
 
 
 HEADER = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags"
-
-
 ROWS = [
     'hit:0_conv:1,1,sentimental,A fire_comma_ long ago,1,I saw it_comma_ "too" .,5|5|5_2|2|5,',
     "hit:0_conv:1,2,sentimental,A fire_comma_ long ago,0,Oh no !,5|5|5_2|2|5,",
     "hit:0_conv:1,3,sentimental,A fire_comma_ long ago,1,Yes .,5|5|5_2|2|5,<TAG>",
     "hit:1_conv:2,1,afraid,A dog,2,A dog barked .,5|5|5_2|2|5,",
 ]
-
-
 EMPATHETIC_TURNS = [['I saw it, "too" .', "Oh no !", "Yes ."], ["A dog barked ."]]
 
 

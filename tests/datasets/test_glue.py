@@ -266,8 +266,6 @@ def test_qqp_has_empty_questions_and_lines_that_are_no_rows(tmp_path, parser, ca
 
 
 QQP_TEST = ["id\tquestion1\tquestion2", "0\tWhy?\tWhy so?", "1\tHow?\t", "2\tWho?\tWho so?"]
-
-
 INDEXED = ["index\tsentence1\tsentence2", "0\ta\tb", "1\ta\tb", "2\ta\tb"]
 
 

@@ -9,11 +9,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from graphdep.datasets import MRPC, SICK, SST, Agreement, DailyDialog, Ubuntu
+from graphdep.datasets import MRPC, SICK, SST, Agreement, DailyDialog
 from graphdep.datasets.dialogues import DAILY_DIALOG_NAMES, read_daily_dialog
 from graphdep.datasets.labels.agreement import read_agreement, verb_labels
 from graphdep.datasets.mini import mini_dialogues, mini_selection, mini_sst
-from graphdep.datasets.mini.mini import AGENTS, PATIENTS, SETS, VERBS, write_mini
+from graphdep.datasets.mini.mini import AGENTS, PATIENTS, VERBS, write_mini
 from graphdep.datasets.mini.mini_agreement import NOUNS, PAST, SIZES
 from graphdep.datasets.selection.dataset import TEXT_FILES, read_rows
 from graphdep.datasets.sentences import (
@@ -59,18 +59,9 @@ def test_all_words_are_known(written, corpus, size):
     assert (len(test), test.describe()["unknown_words"]) == (size, 0)
 
 
-def test_sizes_of_pools(written):
-    assert [len(Ubuntu(written, split, "chain", log=False)) for split in Ubuntu.splits] == [16, 40, 40]
-
-
 def test_all_words_of_agreement_are_known(written):
     about = Agreement(written / "agreement", "test", log=False).describe()
     assert (about["examples"], about["unknown_words"]) == (SIZES["gen"], 0)
-
-
-def test_mini_is_balanced(splits):
-    for split, sets in SETS.items():
-        assert Counter(pair.label for pair in splits[split]) == dict.fromkeys(SICK.labels, sets)
 
 
 def test_mini_words_say_nothing_about_the_label(splits):

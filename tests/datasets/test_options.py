@@ -26,17 +26,9 @@ from graphdep.datasets.selection.dataset import (
 )
 
 SHARED = tuple({*ParsedOptions.__annotations__} - {"raw_from", "root_node"})
-
-
 SENTENCES = ("CSVTexts", "CoLA", "GLUE", "MRPC", "SICK", "SST", "UDTreebank")
-
-
 SELECTIONS = ("DailyDialogSelection", "Douban", "ECommerce", "Ubuntu", "UbuntuIRC")
-
-
 CORPORA = (*SENTENCES, "DailyDialog", "EmpatheticDialogues", *SELECTIONS)
-
-
 # The constructors that spell the keys of each class of options.
 MAKERS = {
     ParsedOptions: (TextDataset, ParsedDataset),
@@ -45,11 +37,7 @@ MAKERS = {
     RowsOptions: (RowsSelection, SelectionDataset),
     DrawnOptions: (DrawnSelection, SelectionDataset),
 }
-
-
 KINDS = (CorpusOptions, SavedOptions, *MAKERS)
-
-
 NEEDED = {"GLUE": {"name": "cola"}, "CSVTexts": {"train": "x.csv", "text_columns": "a", "label_column": "b"}}
 
 

@@ -31,17 +31,9 @@ from tests.kit.tiny_corpora import write_tiny_dialogues
 
 # One word an utterance says where it is from: word "d.u" is utterance u of dialogue d.
 SIZES = (6, 2, 1, 4, 3, 5)
-
-
 DIALOGUES = [[f"d{d}u{u}" for u in range(size)] for d, size in enumerate(SIZES)]
-
-
 VOCAB = Vocab(word for dialogue in DIALOGUES for word in dialogue)
-
-
 MASK = len(VOCAB)
-
-
 MASKING = Masking(MASK, range(5, MASK))
 
 
@@ -477,7 +469,7 @@ def reply_tree(draw: random.Random, size: int) -> list[list[str]]:
     return chains
 
 
-def positive_dialogues_windows(chain: list[str], k: int) -> list[tuple[str, ...]]:
+def windows_of(chain: list[str], k: int) -> list[tuple[str, ...]]:
     turns = [turn for turn in chain if turn]
     if len(turns) <= k:
         return [tuple(turns)] if len(turns) > 1 else []
@@ -496,12 +488,10 @@ def test_each_window_of_branching_chains_is_there_once(tmp_path, parser):
             longest = {
                 one for one in turns if not any(one != two and two[: len(one)] == one for two in turns)
             }
-            expected = {window for chain in longest for window in positive_dialogues_windows(chain, k)}
-            drawn = [window for dialogue in dialogues for window in positive_dialogues_windows(dialogue, k)]
+            expected = {window for chain in longest for window in windows_of(chain, k)}
+            drawn = [window for dialogue in dialogues for window in windows_of(dialogue, k)]
             assert sorted(drawn) == sorted(expected)
-            assert len(drawn) < sum(
-                len(positive_dialogues_windows(chain, k)) for chain in longest
-            )  # they do branch
+            assert len(drawn) < sum(len(windows_of(chain, k)) for chain in longest)  # they do branch
             vocab = Vocab(f"m{number}" for number in range(60))
             samples = PostTrainingDataset(
                 dialogues,

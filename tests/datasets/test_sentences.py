@@ -33,8 +33,6 @@ from graphdep.io import format_conllu, read_conllu
 from graphdep.vocab import PhraseVocab, VocabTokens
 
 ROW = "1\tA dog runs\tA cat runs\t3.5\tNEUTRAL\n"
-
-
 TABLE = "\t".join(SICK_COLUMNS) + "\n" + ROW
 
 
@@ -142,8 +140,6 @@ def test_read_sick_reads_or_refuses(tmp_path_factory, edits):
 
 
 HEAD = "\t".join(MRPC_COLUMNS) + "\n"
-
-
 MRPC_ROW = "1\t11\t12\tA dog runs\tA dog ran\n"
 
 
@@ -544,8 +540,6 @@ def test_the_label_of_a_word_under_two_nodes(tmp_path):
 
 
 RAW = Path(__file__).parents[2] / "datasets" / "mini" / "ud" / "raw"
-
-
 relations = RelationVocab()
 
 

@@ -20,8 +20,6 @@ child.stdout.readline()
 print(child.pid, flush=True)
 sys.stdin.read()
 """
-
-
 START = """
 import multiprocessing, sys, time
 from graphdep.io.process import end_with_parent

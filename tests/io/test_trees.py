@@ -107,8 +107,6 @@ def test_an_empty_file(tmp_path):
 
 
 OK = line() + "\n"
-
-
 BAD = {  # name: text, line, value, message
     "nine columns": (OK + line("2")[:-2], 2, line("2")[:-2], "9 tab-separated columns instead of 10"),
     "spaces for tabs": (line().replace("\t", " "), 1, line().replace("\t", " "), "1 tab-separated columns"),
@@ -276,16 +274,10 @@ def test_fuzz_with_a_damaged_file(tmp_path_factory, data):
 _ID = st.sampled_from(
     ["0", "1", "2", "3", "4", "1-2", "2-3", "3-2", "0.1", "1.1", "1.2", "2.1", "-1", "1.0", "x", "_"]
 )
-
-
 _DEPS = st.sampled_from(["_", "0:root", "1:x", "2:y|1.1:z", "9:x", ":", "|", "1:", "1:x:y", "0.1:a"])
-
-
 _WORD = st.tuples(
     _ID, st.sampled_from(["w", "_", "", " ", "#"]), *[st.just("_")] * 4, _ID, st.just("r"), _DEPS
 )
-
-
 _LINE = _WORD.map(lambda row: "\t".join((*row, "_"))) | st.sampled_from(["", "# c", " ", "#", "\t"])
 
 
@@ -327,15 +319,9 @@ WSJ = """( (S
 )
 (TOP (UH Yes)) (S1 (NP=2 (NN it)))
 """
-
-
 # What is read as it was written: not the name of a bracket, nor white space.
 WORD = st.text(st.characters(exclude_categories=("Z", "Cc", "Cs"), codec="utf-8"), min_size=1, max_size=5)
-
-
 WORD = WORD.filter(lambda word: not re.search(r"-[LR][RSC]B-|-NONE-|\s", word))
-
-
 TAG = WORD.filter(lambda tag: not set(tag) & {"(", ")"})
 
 

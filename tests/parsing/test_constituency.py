@@ -30,8 +30,6 @@ from graphdep.parsing.parser import AroundParser, ChainParser, Parsed
 from graphdep.parsing.stanza import StanzaEngine, stanza_constituents
 
 MODEL = BUNDLED / "en_ewt_constituency.pt"
-
-
 # Sentences of our own with the trees of the program that the model was trained with.
 EXPECTED = Path(__file__).parents[1] / "files" / "constituents.mrg"
 
@@ -154,8 +152,6 @@ def test_all_are_there_once_and_batches_are_bounded(lengths, max_words):
 
 
 WORDS = ["The", "dog", "slept", "."]
-
-
 PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 3)]
 
 

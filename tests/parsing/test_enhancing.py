@@ -25,7 +25,6 @@ from tests.kit.trees import random_sentence
 
 needs_pybart = pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
 LEVELS, ENGINES = ("enhanced", "enhanced++"), ("rules", "pybart")
-
 # Words with tag, head and relation, and of some of them (with ' of a copy) the labels and governors.
 EVERYWHERE = {
     "prepositions and markers are on labels": [

@@ -329,8 +329,6 @@ FOREIGN = {
     "ar": "هذا كلب.",
     "hi": "यह कुत्ता है।",
 }
-
-
 ENGLISH = [
     "",
     "Yes.",
@@ -416,8 +414,6 @@ FIRST = """# text = It ran.
 2\tran\trun\tVERB\t_\t_\t0\troot\t0:root\tSpaceAfter=No
 3\t.\t.\tPUNCT\t_\t_\t2\tpunct\t2:punct\t_
 """
-
-
 SECOND = """# text = Don't and I do
 1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
 1\tDo\tdo\tVERB\t_\t_\t0\troot\t0:root\t_

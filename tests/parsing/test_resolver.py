@@ -124,11 +124,7 @@ def test_a_check_of_a_name_asks_for_what_enhances(no_pybart):
 
 
 A = Sentence(["Hi", "!"], [0, 1], ["root", "punct"], comments=["# text = Hi!"])
-
-
 B = Sentence(["Go", "on"], [0, 1], ["root", "compound:prt"])
-
-
 C = Sentence(["Go", "on"], [2, 0], ["dep", "root"], comments=["# text = Go on", "# second = yes"])
 
 

@@ -33,20 +33,14 @@ def tokens(*words, after=None):
 
 
 BASIC = arcs(("ROOT", 0, 2), ("nsubj", 2, 1), ("advmod", 2, 3))
-
-
 PLAIN = {
     "index": 0,
     "tokens": tokens("Dogs", "bark", "loudly", ".", after=[" ", " ", "", ""]),
     "basicDependencies": BASIC,  # no arc for the full stop, as some models have it
     "enhancedPlusPlusDependencies": [*BASIC, *arcs(("nsubj:xsubj", 3, 1))],
 }
-
-
 # "went" is copied for "over" and "under"; the JSON gives the copy the number of its original.
 COPIED_BASIC = arcs(("ROOT", 0, 1), ("obl", 1, 2), ("conj", 2, 3))
-
-
 COPIED = {
     "index": 0,
     "tokens": tokens("went", "over", "under"),

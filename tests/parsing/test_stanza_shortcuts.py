@@ -23,8 +23,6 @@ TEXTS = [
     "\u200b 我 \ud800 ... ( ( ) A, B and C",
     "is is is is is",
 ]
-
-
 WORDS = [["dog"], ["can't", "a b", "\t"], ["The", "the", "THE"], ["x" * 500, "is", "long"], ["to"] * 30]
 
 

@@ -22,14 +22,8 @@ pytest.importorskip("tokenizers")
 
 
 CORPUS = [["The", "lowest", "newest", "widest", "low", "new"]] * 5 + [["lower", "wider"]] * 3
-
-
 SPECIALS = ["[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"]
-
-
 VOCAB = PieceVocab.train(CORPUS, 300, min_freq=2, lower=True)
-
-
 # Of 49 bytes at most, so that none has more pieces than are kept.
 words = st.text(st.characters(exclude_categories=["Z", "Cc", "Cs"]), min_size=1, max_size=12).filter(
     lambda w: w.split() == [w]
@@ -184,8 +178,6 @@ pytest.importorskip("transformers")
 
 
 TOKENS_OF_BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[EOU]"]
-
-
 NAMES = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 
 
@@ -222,11 +214,7 @@ def roberta(pre_tokenizer=None):
 
 
 BERT, ROBERTA = bert(["hotel", "##s", "ho"]), roberta()
-
-
 TOKENS = {"bert": SubwordTokens(BERT), "roberta": SubwordTokens(ROBERTA)}
-
-
 FAMILIES = {"bert": BERT, "roberta": ROBERTA}
 
 

@@ -17,8 +17,6 @@ from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.vocab import detokenize
 
 SPECIALS = ["[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"]
-
-
 LEARNED = ["prep_in", "nmod:weird"]
 
 

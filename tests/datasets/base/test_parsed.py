@@ -22,8 +22,6 @@ from graphdep.datasets import SICK, UDTreebank
 from graphdep.datasets.base.parsed import _MAGIC, describe, digest, load_examples, warn_of_chains
 
 ROWS = [("1", "A dog sees a bird", "A man sleeps", "1", "NEUTRAL")]
-
-
 MINI = Path(__file__).parents[3] / "datasets" / "mini" / "ud" / "raw"
 
 

@@ -18,8 +18,6 @@ from graphdep.datasets.labels.agreement import (
 )
 
 MINI = Path(__file__).parents[3] / "datasets" / "mini" / "agreement" / "raw"
-
-
 TENSE = {
     "train": [
         ("[ [ [ the cooks ] [ met [ [ my pilot ] [ who read ] ] ] ] . ] PRESENT",
@@ -40,8 +38,6 @@ TENSE = {
     ],
     "test": [("[ [ [ the cook ] sang ] . ] PRESENT", "[ [ the cook ] sings ] .")],
 }  # fmt: skip
-
-
 QUESTION = {
     "train": [
         ("[ [ [ the cook ] [ does [ meet [ [ my pilots ] [ who [ don't sing ] ] ] ] ] ] . ] quest",
@@ -55,8 +51,6 @@ QUESTION = {
          "[ doesn't [ [ [ the cook ] [ who [ does sing ] ] ] read ] ] ?"),
     ],
 }  # fmt: skip
-
-
 FILES = {"tense": TENSE, "question": QUESTION}
 
 
@@ -227,11 +221,7 @@ def any_word(*some):
 
 
 NOUNS, VERBS = any_word("cook", "cooks", "pilots"), any_word("sang", "met", "saw")
-
-
 PLAIN = st.builds(lambda a, b: a.join(b, "det", head=1), any_word("the", "my", "Our"), NOUNS)
-
-
 PLACES = st.builds(lambda a, b: a.join(b, "case", head=1), any_word("near", "by"), PLAIN)
 
 
@@ -245,11 +235,7 @@ def extend(phrases):
 
 
 PHRASES = st.recursive(PLAIN, extend, max_leaves=8)
-
-
 VERB_PHRASES = VERBS | st.builds(lambda a, b: a.join(b, "obj", head=0), VERBS, PHRASES)
-
-
 SENTENCES = st.builds(
     lambda a, b, stop: a.join(b, "nsubj", head=1).join(stop, "punct", head=0),
     PHRASES,

@@ -20,25 +20,17 @@ FREE = [
     ("shark", "shark", "primitive"),
     ("Mila wanted to sing .", "want ( agent = Mila , xcomp = sing ( agent = Mila ) )", "exposure_example_x"),
 ]
-
-
 FREE[0] = ("A cook saw Mila .", *FREE[0][1:])
-
-
 GEN = [
     ("The shark sang .", "sing ( agent = * shark )", "prim_to_subj"),
     ("Mila said that a cook sang .", "say ( agent = Mila , ccomp = sing ( agent = cook ) )", "cp_recursion"),
 ]
-
-
 INDEXED = [
     ("The cook in a room sang .",
      "* cook ( x _ 1 ) ; cook . nmod . in ( x _ 1 , x _ 4 ) AND room ( x _ 4 ) "
      "AND sing . agent ( x _ 5 , x _ 1 )",
      "in_distribution"),
 ]  # fmt: skip
-
-
 # The nouns with a modifier alone.
 MODIFIED = {"nominals": "modified"}
 
@@ -176,8 +168,6 @@ def written(tree) -> str:
 
 
 LEMMAS = st.sampled_from(["cook", "Mila", "meet", "tv"])
-
-
 TREES = st.recursive(
     st.tuples(LEMMAS, st.just([])),
     lambda inner: st.tuples(
@@ -246,8 +236,6 @@ NOUN_PHRASES = st.deferred(
         | st.builds(noun, st.sampled_from(["a", "the"]), st.sampled_from(["cook", "TV"]), st.none() | PLACES)
     )
 )
-
-
 PLACES = st.deferred(
     lambda: st.tuples(st.sampled_from(["in", "beside"]), NOUN_PHRASES.filter(lambda n: n.terms))
 )

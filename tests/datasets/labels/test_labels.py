@@ -15,11 +15,7 @@ from graphdep.datasets.labels.base import UDTags, relation_paths
 from graphdep.datasets.labels.words import Column
 
 TREE = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
-
-
 ROW = {"words": ["Ann", "reads", "books"], "labels": ["A0", None, "A1"], "mark": 1}
-
-
 ROWS = [ROW, {"words": ["It", "rains"], "labels": ["O", "O"]}, {"words": ["Bob"], "labels": ["A0"]}]
 
 

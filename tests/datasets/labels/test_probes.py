@@ -23,8 +23,6 @@ from graphdep.datasets.labels.probe_corpus import (
 from graphdep.datasets.labels.probe_dataset import Probes
 
 SMALL = {"sentences": 20, "min_words": 2, "max_words": 6}
-
-
 KNOWN = (
     ["w30", "w38", "w35", "w40"],
     [12, 12, 4, 14, 2, 12, 4, 3, 13, 4, 0, 11, 12, 6],

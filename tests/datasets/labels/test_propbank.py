@@ -273,8 +273,6 @@ ROWS = [
     "doc 0 3 [WORD] RP *) - - (C-V*) *",
     "doc 0 4 [WORD] VB *)) try try.01 * (V*)",
 ]
-
-
 TEXT = "\n".join(ROWS) + "\n"
 
 

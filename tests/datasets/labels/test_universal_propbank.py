@@ -122,14 +122,8 @@ def test_several_languages(tmp_path, published):
 
 
 FORMS = ("Ann", "wants", "to", "sing")
-
-
 TREE = ["2\tnsubj", "0\troot", "4\tmark", "2\txcomp"]
-
-
 ROLESETS = ("_", "want.01", "_", "sing.01")
-
-
 LABELS = [("ARG0", "ARG0"), ("V", "_"), ("_", "_"), ("ARG1", "V")]
 
 
@@ -142,24 +136,16 @@ def text_of(rows):
 
 
 LONG = text_of("\t".join([conllu(n), "_\tSpaceAfter=No", ROLESETS[n], *LABELS[n]]) for n in range(4))
-
-
 SHORT = text_of(
     "\t".join([conllu(n), "_" if ROLESETS[n] == "_" else "Y", ROLESETS[n], *LABELS[n]]) for n in range(4)
 )
-
-
 NAMES = (
     "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC UP:PRED UP:ARGHEADS UP:ARGSPANS\n"
 )
-
-
 LISTED = NAMES + text_of(
     "\t".join([conllu(n), "_\t_", ROLESETS[n], heads, "_"])
     for n, heads in enumerate(["_", "ARG0:1|V:2|ARG1:4", "_", "ARG0:1|V:4"])
 )
-
-
 BARE = text_of("\t".join([conllu(n), "_\t_\t_\t"]) for n in range(4))
 
 

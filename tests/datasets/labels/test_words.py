@@ -211,11 +211,7 @@ def test_columns_without_classes():
 
 # No blank, tab or control character, which are no part of a word here; "_" as a label has a meaning.
 WORDS = st.text(st.characters(blacklist_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=5)
-
-
 LABELS = st.one_of(st.none(), WORDS.filter(lambda label: label != "_"))
-
-
 SENTENCES = st.lists(st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=4), min_size=1, max_size=4)
 
 
@@ -262,14 +258,8 @@ def test_tags_of_hashes_with_tabs(tmp_path):
 
 
 OF_SPACY = ["Ann", "Dow", "\n", "sings", "It", "rains"]
-
-
 HEADS = [1, 3, 1, 3, 5, 5]
-
-
 DEPS = ["compound", "nsubj", "", "ROOT", "expl", "ROOT"]
-
-
 TAGS = ["NNP", "NNP", "_SP", "VBZ", "PRP", "VBZ"]
 
 

@@ -23,8 +23,6 @@ DIALOGUES = [
     ["Alone ."],
     ["A ?", "B ."],
 ]
-
-
 RESPONSES = [turn for turns in DIALOGUES for turn in turns[1:]]
 
 
@@ -270,8 +268,6 @@ LOG = [
     "[10:04] (dan/#ubuntu) cid: hi",
     "[10:05] -eve:#ubuntu- spam",
 ]
-
-
 LINKS = ["1 2 -", "2 4 - ", "4 5 -", "1 5 -", "3 3 -", "0 6 -", "3 6 -", "5 8 -", "6 9 -", "8 7 -"]
 
 
@@ -304,7 +300,7 @@ def test_a_log(tmp_path):
     assert log.chain(8) == [7]  # the nearest of the two, which answers nothing
 
 
-def test_ubuntu_irc_pools(tmp_path, parser):
+def test_pools_of_logs(tmp_path, parser):
     put_log(tmp_path / "raw")
     for max_turns in (None, 2):
         dataset = UbuntuIRC(tmp_path, parser=parser, max_turns=max_turns)
@@ -388,7 +384,7 @@ def test_draws_are_those_of_a_seed(tmp_path, parser):
     assert len({content(tmp_path, seed) for seed in range(4)}) > 1
 
 
-def test_ubuntu_irc_splits(tmp_path, parser):
+def test_splits_of_logs(tmp_path, parser):
     log = [f"[10:00] <a> text {number}" for number in range(30)]
     links = [f"{number} {number + 2} -" for number in range(28)]  # two chains
     for folder in ("train", "dev", "test"):

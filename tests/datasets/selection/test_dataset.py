@@ -470,7 +470,7 @@ def numbers(found) -> list[int]:
 
 
 @given(total=st.integers(1, 60), size=st.integers(1, 10), limit=st.integers(1, 700))
-def test_spread_pools_of_one_size(total, size, limit):
+def test_spread_over_pools_of_one_size(total, size, limit):
     every = pools_of(*[size] * total)
     found = numbers(spread(lambda: every, limit))
     assert len(found) == min(total, math.ceil(limit / size))
@@ -480,7 +480,7 @@ def test_spread_pools_of_one_size(total, size, limit):
 
 
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=40), limit=st.integers(1, 300))
-def test_pools_of_many_sizes(sizes, limit):
+def test_spread_over_pools_of_many_sizes(sizes, limit):
     every = pools_of(*sizes)
     found = numbers(spread(lambda: every, limit))
     count = min(len(sizes), math.ceil(limit * len(sizes) / sum(sizes)))

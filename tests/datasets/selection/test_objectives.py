@@ -118,17 +118,9 @@ def test_a_batch_has_all_examples(corpus):
 
 
 WORDS = [f"w{number}" for number in range(12)]
-
-
 TOKENS = VocabTokens(Vocab(WORDS))
-
-
 ID_OF = {word: TOKENS.encode([word])[0][0] for word in WORDS}
-
-
 TURN = {word: EncodedUtterance.of(Sentence.chain([word]), TOKENS, RelationVocab()) for word in WORDS}
-
-
 EMPTY = EncodedUtterance.of(None, TOKENS, RelationVocab())
 
 

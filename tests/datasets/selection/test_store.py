@@ -21,8 +21,6 @@ from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed
 
 ROWS = [f"{i % 2}\tis it p{i // 2}\tyes it is\tword{i} of mine" for i in range(30)]
-
-
 LARGEST = st.sampled_from([0, 1, 255, 256, 65_535, 65_536, (1 << 32) - 1])
 
 

@@ -50,7 +50,7 @@ def test_ordered_pairs(tmp_path):
     assert notes == ["1 sentences with fewer than two entities have no example"]
 
 
-def test_splits(tmp_path, conll04, parser):
+def test_splits_of_conll04(tmp_path, conll04, parser):
     sets = {
         split: CoNLL04(tmp_path / "root", split, parser, raw_from=conll04)
         for split in ("train", "val", "test")
@@ -115,7 +115,7 @@ def numbers(dataset) -> list[int]:
     return dataset.number.tolist()
 
 
-def test_semeval2010_task8_splits(tmp_path, task8, parser, caplog):
+def test_splits_of_task_8(tmp_path, task8, parser, caplog):
     with caplog.at_level(logging.WARNING, "graphdep"):
         sets = {
             split: SemEval2010Task8(tmp_path / "root", split, parser, raw_from=task8)
@@ -169,8 +169,6 @@ TERMS = (
     '<aspectTerm term="fish &amp; chips" polarity="positive" from="4" to="16"/>\n'
     '<aspectTerm term="wine" polarity="conflict" from="18" to="22"/>\n'
 )
-
-
 XML = (
     "<sentences>\n<sentence id='1'><text>The fish &amp; chips, wine!</text>\n"
     f"<aspectTerms>\n{TERMS}</aspectTerms>\n"
@@ -189,7 +187,7 @@ def load(tmp_path, aspects, parser, split="test", **options) -> SemEval2014Aspec
     return SemEval2014Aspects(tmp_path / "root", split, parser, raw_from=aspects, **options)
 
 
-def test_semeval2014_aspects_splits(tmp_path, aspects, parser):
+def test_splits_of_aspects(tmp_path, aspects, parser):
     sets = {split: load(tmp_path, aspects, parser, split) for split in ("train", "val", "test")}
     assert [len(sets[split]) for split in ("train", "val", "test")] == [22, 2, 8]
     assert sets["train"].labels == ("conflict", "negative", "neutral", "positive")

@@ -29,11 +29,7 @@ from graphdep.datasets.spans.rows import (
 from tests.kit.strategies import sentences
 
 TREE = Sentence(["A", "dog", "bites", "a", "man"], [2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"])
-
-
 OTHER = Sentence(["It", "rains"], [2, 0], ["nsubj", "root"])
-
-
 EXAMPLES = {
     "train": [
         SpanExample(TREE.form, [(0, 2), (3, 5)], "bites", TREE, "t:1"),
@@ -199,7 +195,7 @@ def test_bad_spans():
         ({"label": "a\x00"}, "'label' has a control character"),
     ],
 )
-def test_span_example_bad_examples(options, message):
+def test_labels_that_are_none(options, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         SpanExample(**{"words": WORDS, "spans": [(0, 1)], **options})
 
@@ -257,11 +253,7 @@ def test_far_away():
 
 
 RAIN = ["Rain", "makes", "fine", "mud", "."]
-
-
 ROW = {"words": RAIN, "spans": [[0, 1], [2, 4]], "label": "cause"}
-
-
 TREE_OF_RAIN = {"head": [2, 0, 4, 2, 2], "deprel": ["nsubj", "root", "amod", "obj", "punct"]}
 
 
@@ -446,7 +438,7 @@ def cut(text: str) -> list[str]:
         ),
     ],
 )
-def test_marked_text_words(text, expected):
+def test_words_of_a_text(text, expected):
     assert cut(text) == expected
 
 
@@ -492,12 +484,12 @@ def test_ends_inside_of_words():
         ([(-1, 2)], "span 1 reaches beyond"),
     ],
 )
-def test_marked_text_bad_spans(ranges, message):
+def test_bad_ranges(ranges, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         mark_text("a dog", ranges)
 
 
-def test_marked_text_tags():
+def test_tags_in_a_text():
     assert read_tags("A <e1>dog</e1> bites <e2>a man</e2>.") == ("A dog bites a man.", [(2, 5), (12, 17)])
     assert read_tags("<e2>x</e2><e1>y</e1>") == ("xy", [(1, 2), (0, 1)])
     assert read_tags("<e1>a <e2>b</e2></e1>") == ("a b", [(0, 3), (2, 3)])
