@@ -14,24 +14,22 @@ PTR = torch.tensor([0, 3, 8])
 TERMS = ("attn_bias", "score_scale")
 
 
-@pytest.mark.parametrize("clique", [None, CLIQUE], ids=["edges", "clique"])
-@pytest.mark.parametrize("terms", [(), ("attn_bias",), ("score_scale",), TERMS], ids="-".join)
-@pytest.mark.parametrize("dropout_p", [0.0, 0.5])
-def test_gradients(clique, terms: tuple[str, ...], dropout_p: float) -> None:
-    inputs = random_states(8, 4, channels=3, terms=terms, generator=torch.Generator().manual_seed(1))
+@pytest.mark.parametrize(("clique", "terms"), [(None, TERMS), (CLIQUE, TERMS), (CLIQUE, ())])
+def test_gradients_under_dropout(clique, terms: tuple[str, ...]) -> None:
+    """Without dropout they are those of the other backends."""
+    inputs = random_states(8, 4, heads=1, channels=2, terms=terms, generator=torch.Generator().manual_seed(1))
     layout = AttentionLayout(EDGES, 8, clique=clique, ptr=PTR)
 
     def attend(*tensors: torch.Tensor) -> torch.Tensor:
         torch.manual_seed(0)  # the same weights are dropped every time
         named = dict(zip(inputs, tensors))
-        return edge_attention(**named, edge_index=EDGES, layout=layout, dropout_p=dropout_p, backend="dense")
+        return edge_attention(**named, edge_index=EDGES, layout=layout, dropout_p=0.5, backend="dense")
 
     assert gradcheck(attend, [x.requires_grad_() for x in inputs.values()])
 
 
-@pytest.mark.parametrize("terms", [(), TERMS, (*TERMS, "edge_key", "edge_value")], ids="-".join)
-def test_gradients_with_weights(terms: tuple[str, ...]) -> None:
-    inputs = random_states(8, 4, channels=3, terms=terms, generator=torch.Generator().manual_seed(1))
+def test_gradients_with_weights() -> None:
+    inputs = random_states(8, 4, heads=1, channels=2, generator=torch.Generator().manual_seed(1))
 
     def attend(*tensors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         named = dict(zip(inputs, tensors))

@@ -3,13 +3,13 @@ from __future__ import annotations
 import importlib
 import math
 from importlib.util import find_spec
-from itertools import combinations, pairwise
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
 
@@ -28,7 +28,6 @@ def marked(*backends: str):
 
 
 each_backend = pytest.mark.parametrize("backend", [marked(b) for b in BACKENDS])
-each_pair = pytest.mark.parametrize(("left", "right"), [marked(a, b) for a, b in combinations(BACKENDS, 2)])
 
 
 def edges(*pairs: tuple[int, int]) -> torch.Tensor:
@@ -158,17 +157,19 @@ def slow_result(inputs: dict) -> dict[str, torch.Tensor]:
 
 @each_case
 @each_dtype
-@each_pair
-def test_backends_agree(left: str, right: str, dtype: torch.dtype, name: str) -> None:
-    assert_backends_equal(CASES[name], (left, right), dtype=dtype)
+def test_backends_agree(dtype: torch.dtype, name: str) -> None:
+    assert_backends_equal(CASES[name], INSTALLED, dtype=dtype)
 
 
-@each_backend
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("long row", "blocks of many sizes")])
-def test_equals_the_slow_loop(backend: str, name: str) -> None:
-    assert_close(run_backend(backend, CASES[name]), slow_result(CASES[name]), 1e-10, backend)
+@each_case
+def test_equals_the_slow_loop(name: str) -> None:
+    if name not in ("long row", "blocks of many sizes"):  # too slow
+        expected = slow_result(CASES[name])
+        for backend in INSTALLED:
+            assert_close(run_backend(backend, CASES[name]), expected, 1e-10, backend)
 
 
+@settings(max_examples=30)
 @given(graphs())
 def test_equals_the_slow_loop_on_any_graph(inputs: dict) -> None:
     expected = slow_result(inputs)
@@ -181,8 +182,8 @@ def test_equals_the_slow_loop_on_any_graph(inputs: dict) -> None:
             assert_close(run_backend(backend, inputs), expected, 1e-10, backend)
 
 
-@each_backend
 @each_dtype
+@pytest.mark.parametrize("backend", INSTALLED)
 def test_complete_graph_equals_torch(backend: str, dtype: torch.dtype) -> None:
     inputs = {name: x.to(dtype) for name, x in random_states(9, 0, terms=(), heads=3).items()}
     for graph in (
@@ -274,10 +275,16 @@ def test_repeated_edges_are_two_edges(backend: str) -> None:
             assert_close(run_backend(backend, inputs), slow_result(inputs), 1e-12, backend)
 
 
-@each_backend
 @each_dtype
-@pytest.mark.parametrize("size", [1e4, -1e4])
-def test_large_scores_stay_finite(backend: str, dtype: torch.dtype, size: float) -> None:
+@pytest.mark.parametrize("backend", INSTALLED)
+def test_large_scores_stay_finite(backend: str, dtype: torch.dtype) -> None:
+    for size in (1e4, -1e4):
+        check_large_scores(backend, dtype, size)
+    inputs = CASES["clique and edges"] | {"attn_bias": CASES["clique and edges"]["attn_bias"] * 1e4}
+    assert_backends_equal(inputs, ("reference", backend))
+
+
+def check_large_scores(backend: str, dtype: torch.dtype, size: float) -> None:
     for name in ("some rows empty", "clique and edges", "unsorted edges"):
         inputs = CASES[name] | {"attn_bias": CASES[name]["attn_bias"] * size}
         assert all(bool(x.isfinite().all()) for x in run_backend(backend, inputs, dtype).values())
@@ -292,12 +299,6 @@ def test_large_scores_stay_finite(backend: str, dtype: torch.dtype, size: float)
     )
     out = edge_attention(states[0], states[1], states[2].to(dtype), two, attn_bias=bias, backend=backend)
     assert out.flatten().tolist() == ([3.0, 0.0] if size > 0 else [5.0, 0.0])
-
-
-@each_backend
-def test_large_scores_agree(backend: str) -> None:
-    inputs = CASES["clique and edges"] | {"attn_bias": CASES["clique and edges"]["attn_bias"] * 1e4}
-    assert_backends_equal(inputs, ("reference", backend))
 
 
 @each_backend
@@ -336,11 +337,9 @@ def test_inputs_stay_as_they_are(backend: str) -> None:
     assert all(torch.equal(inputs[name], x) for name, x in before.items())
 
 
-@each_backend
 @each_dtype
-@pytest.mark.parametrize(
-    "name", ["some rows empty", "unsorted edges", "clique and edges", "interleaved cliques"]
-)
+@each_backend
+@pytest.mark.parametrize("name", ["unsorted edges", "interleaved cliques"])
 def test_weights_come_with_their_pairs(backend: str, dtype: torch.dtype, name: str) -> None:
     inputs = {key: x.to(dtype) if key in DIFFERENTIABLE else x for key, x in CASES[name].items()}
     out, (pairs, alpha) = edge_attention(**inputs, return_attention_weights=True, backend=backend)
@@ -359,18 +358,18 @@ def test_weights_come_with_their_pairs(backend: str, dtype: torch.dtype, name: s
     torch.testing.assert_close(sums, has_source, rtol=0, atol=tolerance)
 
 
-@each_pair
-def test_gradients_flow_through_the_weights(left: str, right: str) -> None:
+def test_gradients_flow_through_the_weights() -> None:
     grads = []
-    for backend in (left, right):
+    for backend in INSTALLED:
         inputs = dict(CASES["some rows empty"])
         leaves = [inputs[name].clone().requires_grad_() for name in DIFFERENTIABLE]
         inputs |= dict(zip(DIFFERENTIABLE, leaves))
         out, (_, alpha) = edge_attention(**inputs, return_attention_weights=True, backend=backend)
         loss = (alpha * torch.arange(alpha.numel()).view_as(alpha)).sum() + out.sin().sum()
         grads.append(torch.autograd.grad(loss, leaves))
-    for a, b in zip(*grads):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+    for other in grads[1:]:
+        for a, b in zip(other, grads[0]):
+            torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
 @each_backend
@@ -392,7 +391,7 @@ def test_dropout_drops_weights_and_rescales_the_others(backend: str, graph: str)
     torch.testing.assert_close(used[~dropped], (weight / (1 - p))[~dropped])
     assert abs(float(dropped.double().mean()) - p) < 4 * math.sqrt(p * (1 - p) / size**2)
     mean = torch.stack(
-        [edge_attention(query, key, value, **pairs, dropout_p=p, backend=backend) for _ in range(200)]
+        [edge_attention(query, key, value, **pairs, dropout_p=p, backend=backend) for _ in range(50)]
     )
     torch.testing.assert_close(mean.mean(0), weight, rtol=0, atol=0.2)
 

@@ -31,7 +31,7 @@ def test_both_ways_equal_the_reference(way: str, dtype: torch.dtype, clique: tor
 
 
 def test_first_and_second_derivatives(way: str) -> None:
-    inputs = graph()
+    inputs = graph() | random_states(6, 8, heads=1, channels=2, generator=torch.Generator().manual_seed(0))
     names = [name for name in inputs if name != "edge_index"]
 
     def attend(*given: torch.Tensor) -> torch.Tensor:

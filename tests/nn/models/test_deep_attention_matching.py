@@ -65,7 +65,7 @@ def literal(model: DeepAttentionMatching, context: list[str], response: str) -> 
 def test_equals_the_formulas(form: str) -> None:
     model, rng = make(form=form), random.Random(1)
     parameters = [*model.parameters()]
-    for turns, words in ((1, 1), (3, 5), (6, 4)):
+    for turns, words in ((1, 1), (6, 4)):
         dialogue = random_dialogue(rng, turns, words)
         found, expected = model(word_dialogue(*dialogue))[0], literal(model, *dialogue)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)

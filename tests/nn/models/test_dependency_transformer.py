@@ -170,15 +170,15 @@ def test_the_plain_transformer_needs_no_types() -> None:
     torch.testing.assert_close(model(typed), model(data))
 
 
-def test_a_sentence_of_2000_words() -> None:
-    head = [max(0, word - 1 - word % 3) for word in range(1, 2001)]
+def test_a_long_sentence() -> None:
+    head = [max(0, word - 1 - word % 3) for word in range(1, 401)]
     head[1] = head[0] + 1  # one root
     head = [0] + [h or 1 for h in head[1:]]
-    long = Sentence(["a"] * 2000, head, ["root"] + ["dep"] * 1999)
+    long = Sentence(["a"] * 400, head, ["root"] + ["dep"] * 399)
     data = resolve("dt")(to_data([long], vocab=VOCAB, relations=RELATIONS))
     model = make(num_layers=1, heads=1, max_positions=64)
     out = model(data)
-    assert out.shape == (2001, 12)
+    assert out.shape == (401, 12)
     assert out.isfinite().all()
     model.readout(data, out).sum().backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())

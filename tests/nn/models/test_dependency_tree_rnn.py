@@ -90,7 +90,7 @@ def test_equals_the_formula(places_from: str, multiroot: bool) -> None:
 
 
 @each_count
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(examples=example_lists(root=True))
 def test_a_batch_of_any_trees_equals_the_formula_of_each(places_from: str, examples: list[Data]) -> None:
     model = make(num_words=50, places_from=places_from)

@@ -135,7 +135,7 @@ def test_mur_equals_the_formula() -> None:
 
 def test_mur_draws_every_utterance() -> None:
     model, data, drawn = make(objectives=("mur",)), batch(4), set()
-    for _ in range(60):
+    for _ in range(30):
         seen = watched(model, data, "mur", "lin_mur")
         drawn.add(row_of(seen["given"][0], seen["states"]))
     assert drawn == {0, 1, 2, 3}

@@ -69,7 +69,7 @@ def literal(model: IOI, context: list[str], response: str) -> list[Tensor]:
 def test_equals_the_formulas(form: str) -> None:
     model, rng = make(form=form), random.Random(1)
     parameters = [*model.parameters()]
-    for turns, words in ((1, 1), (3, 5), (2, 7)):
+    for turns, words in ((1, 1), (2, 7)):
         dialogue = random_dialogue(rng, turns, words)
         found, expected = model.trained(word_dialogue(*dialogue))[0], torch.stack(literal(model, *dialogue))
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)

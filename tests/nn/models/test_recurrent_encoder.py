@@ -4,7 +4,7 @@ import random
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
@@ -100,6 +100,7 @@ def test_equals_the_equations(kind: type, options: dict) -> None:
         assert a.any(), f"{name} does not learn"
 
 
+@settings(max_examples=15)
 @given(examples=example_lists(root=True))
 def test_a_batch_equals_each_example_alone(kind: type, examples: list[Data]) -> None:
     model, data = make(kind, num_words=50, bidirectional=True), Batch.from_data_list(examples)
@@ -117,11 +118,11 @@ def test_reads_the_order_of_the_words_but_no_tree(kind: type) -> None:
     assert not torch.allclose(model(to_data([swapped], vocab=VOCAB))[0], a[0])
 
 
-def test_a_sentence_of_2000_words_beside_short_ones(kind: type) -> None:
+def test_a_long_sentence_beside_short_ones(kind: type) -> None:
     model = make(kind, bidirectional=True)
-    data = to_data([Sentence.chain(["a"] * n) for n in (1, 2000, 3)], vocab=VOCAB)
+    data = to_data([Sentence.chain(["a"] * n) for n in (1, 300, 3)], vocab=VOCAB)
     out = model(data)
-    assert out.shape == (2007, 6)
+    assert out.shape == (307, 6)
     model.readout(data, out).sum().backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
 

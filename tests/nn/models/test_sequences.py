@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
@@ -14,6 +14,7 @@ from graphdep.nn.models.baselines.recurrent import run_over
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
 @pytest.mark.parametrize("options", [{}, {"bidirectional": True, "num_layers": 2}])
+@settings(max_examples=15)
 @given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=6))
 def test_as_pytorch_packs_them(kind: type[nn.RNNBase], options: dict, lengths: list[int]) -> None:
     torch.manual_seed(0)

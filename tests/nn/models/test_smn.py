@@ -58,7 +58,7 @@ def test_equals_the_formulas(accumulation: str) -> None:
     if accumulation == "static":
         torch.nn.init.normal_(model.turns.weight)
     parameters = [*model.parameters()]
-    for turns, words in ((1, 1), (1, 8), (3, 5), (2, 11)):
+    for turns, words in ((1, 1), (3, 11)):
         dialogue = random_dialogue(rng, turns, words)
         found, expected = model(word_dialogue(*dialogue))[0], literal(model, *dialogue)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
@@ -46,6 +46,7 @@ def marked(*marks: int):
     return mark_words(to_data([TREE], vocab=Vocab(WORDS)), marks)
 
 
+@settings(max_examples=15)
 @given(marked_lists(), st.sampled_from(["mean", "top"]), st.booleans())
 def test_a_batch_is_its_examples(datas, mode, path):
     model = make(mode=mode, path=path)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
@@ -59,6 +59,7 @@ def test_against_networkx(data, mode, path, pieces):
     torch.testing.assert_close(got, slow_readout(data, x, mode, path, pieces)[None])
 
 
+@settings(max_examples=15)
 @given(marked_lists(), modes, st.booleans(), pieces)
 def test_a_batch_is_its_examples(datas, mode, path, pieces):
     readout = SpanReadout(mode=mode, path=path, pieces=pieces)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
@@ -96,6 +96,7 @@ def marked_example(sentences: list[Sentence], marks: list[int]) -> Data:
 texts = st.lists(st.text("abcdefgh", min_size=1, max_size=3), min_size=1, max_size=5).map(Sentence.chain)
 
 
+@settings(max_examples=15)
 @given(
     st.lists(st.lists(texts, min_size=1, max_size=2), min_size=1, max_size=3), st.sampled_from(["dam", "dra"])
 )
@@ -145,6 +146,7 @@ def test_no_words() -> None:
     assert (logits.shape, nodes.numel()) == ((0, 4), 0)
 
 
+@settings(max_examples=20)
 @given(
     sizes=st.lists(st.lists(texts, min_size=1, max_size=2), min_size=1, max_size=4),
     marks=st.lists(st.sampled_from([0, 0, 1, 2]), min_size=10, max_size=10),

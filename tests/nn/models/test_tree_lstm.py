@@ -121,7 +121,7 @@ def test_what_represents_an_utterance() -> None:
 
 
 @each_direction
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(examples=example_lists(root=True))
 def test_executions_agree_on_every_forest(bidirectional: bool, examples: list[Data]) -> None:
     data = Batch.from_data_list(examples)
@@ -159,13 +159,12 @@ def test_several_root_words_add_up(execution: str) -> None:
     torch.testing.assert_close(out[0], out[1] + out[3], rtol=0, atol=1e-15)
 
 
-@each_direction
 @each_execution
-def test_a_chain_of_2000_words(execution: str, bidirectional: bool) -> None:
-    model = make(execution=execution, bidirectional=bidirectional)
-    data = to_data([Sentence.chain(["a"] * 2000), Sentence.chain(["a"])], vocab=VOCAB)
+def test_a_chain_longer_than_pythons_recursion(execution: str) -> None:
+    model = make(execution=execution, bidirectional=True)
+    data = to_data([Sentence.chain(["a"] * 1100), Sentence.chain(["a"])], vocab=VOCAB)
     out = model(data)
-    assert out.shape == (2003, 6)
+    assert out.shape == (1103, 6)
     model.readout(data, out).sum().backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
 

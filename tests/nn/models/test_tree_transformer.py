@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import given, settings
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
@@ -75,6 +75,7 @@ def test_equals_the_recursion() -> None:
         assert a.any(), f"{name} does not learn"
 
 
+@settings(max_examples=20)
 @given(examples=example_lists(root=True))
 def test_every_forest(examples: list[Data]) -> None:
     model, data = make(num_words=50), Batch.from_data_list(examples)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch, Data
@@ -27,6 +27,7 @@ def example(seed: int, sentences: int = 2) -> Data:
     return to_data([random_sentence(rng, rng.randint(1, 6)) for _ in range(sentences)], vocab=VOCAB)
 
 
+@settings(max_examples=15)
 @given(examples=example_lists(root=True))
 def test_mean_of_the_words(examples: list[Data]) -> None:
     model, data = make(num_words=50), Batch.from_data_list(examples)
@@ -54,6 +55,7 @@ def windows(model: WordAverage, data: Data, window: int) -> Tensor:
     return out
 
 
+@settings(max_examples=20)
 @given(examples=example_lists(root=True), window=st.integers(0, 8))
 def test_windows_end_with_the_utterance(examples: list[Data], window: int) -> None:
     model, data = make(num_words=50, window=window), Batch.from_data_list(examples)
@@ -79,7 +81,7 @@ def test_a_window_learns_as_its_definition_says() -> None:
 
 
 def test_a_window_wider_than_all_texts_costs_no_more_than_they_are_long() -> None:
-    data = Batch.from_data_list([example(seed) for seed in range(200)])
+    data = Batch.from_data_list([example(seed) for seed in range(40)])
     total = make(window=10_000)(data)
     assert torch.equal(total, make(window=5)(data))
     root = data.node_type == NodeType.ROOT
