@@ -355,7 +355,7 @@ def test_no_nodes(make, edges):
     assert SIA(encoder)(empty).shape == (0, 12)
 
 
-@pytest.mark.parametrize("wrap", [lambda x: x, SIA, SelectionModel, lambda x: SelectionModel(SIA(x))])
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: SelectionModel(SIA(x))])
 def test_tensors_are_made_where_the_data_is(make, wrap):
     model = wrap(make(edges={1: "sia"})[0]).double().eval()
     encoder = next(module for module in model.modules() if isinstance(module, PretrainedEncoder))
@@ -669,7 +669,7 @@ def through_a_file(model):
     return torch.load(file, weights_only=False)
 
 
-@pytest.mark.parametrize("wrap", [lambda x: x, SIA, SelectionModel, lambda x: SelectionModel(SIA(x))])
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: SelectionModel(SIA(x))])
 @pytest.mark.parametrize("way", [through_pickle, through_a_file, copy.deepcopy])
 def test_a_model_comes_back_from_a_file(make, way, wrap):
     encoder = make(edges={1: "sia"})[0]
