@@ -226,7 +226,7 @@ def literal_lisa(conv: LISAConv, x: Tensor, governor: Tensor) -> Tensor:
 @pytest.mark.parametrize("concat", [True, False])
 @pytest.mark.parametrize("implicit", [True, False])
 def test_the_last_heads_read_the_governor(syntactic_heads: int, concat: bool, implicit: bool) -> None:
-    for backend in ("auto", "reference", "dense"):
+    for backend in ("reference", "dense"):
         check_heads(make(syntactic_heads, concat=concat, backend=backend), implicit)
 
 

@@ -314,7 +314,7 @@ def row_of(row: Tensor, rows: Tensor) -> int:
 def test_mur_equals_the_formula() -> None:
     model, data = make_dialog_bert(objectives=("mur",)), batch(3, 2, 4, 1, 5)
     fates = Counter()
-    for seed in range(30):
+    for seed in range(20):
         torch.manual_seed(seed)
         seen = watched(model, data, "mur", "lin_mur")
         x, read = seen["x"], seen["read"]
@@ -334,8 +334,8 @@ def test_mur_equals_the_formula() -> None:
             else:
                 fates["kept" if row_of(read[m], x) == m else "other"] += 1
         torch.testing.assert_close(seen["loss"], torch.stack(errors).mean(), rtol=0, atol=1e-10)
-    assert 60 <= fates["mask"] <= 82  # of 90
-    assert min(fates["kept"], fates["other"]) >= 3
+    assert 40 <= fates["mask"] <= 56  # of 60
+    assert min(fates["kept"], fates["other"]) >= 2
 
 
 def test_mur_draws_every_utterance() -> None:
@@ -367,7 +367,7 @@ def test_gradients_of_the_target(detach_target: bool) -> None:
 def test_duor_equals_the_formula() -> None:
     model, data = make_dialog_bert(objectives=("duor",)), batch(3, 2, 1, 4)
     orders = set()
-    for seed in range(20):
+    for seed in range(12):
         torch.manual_seed(seed)
         seen = watched(model, data, "duor", "lin_duor")
         order = [row_of(row, seen["x"]) for row in seen["read"]]
@@ -385,7 +385,7 @@ def test_duor_equals_the_formula() -> None:
             divergences.append((p * (p.log() - q.log())).sum())
         torch.testing.assert_close(seen["loss"], sum(divergences) / 3, rtol=0, atol=1e-6)
         assert seen["loss"] > 0
-    assert len(orders) > 10
+    assert len(orders) > 6
 
 
 def test_the_response_loss_sees_contexts_in_their_order() -> None:
