@@ -122,7 +122,7 @@ def test_one_example(name: str) -> None:
 
 @each_preset
 def test_a_batch_is_each_alone(name: str) -> None:
-    for batch_first in (True, False):
+    for batch_first in (True, False) if name in ("dt", "dam", "lisa-complete") else (True,):
         check_batch(name, batch_first)
 
 

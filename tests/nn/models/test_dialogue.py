@@ -463,7 +463,7 @@ def test_losses() -> None:
     ids=["greedy", "beam", "sample"],
 )
 def test_responses_of_a_batch_are_those_of_its_dialogues(decoder: str, options: dict) -> None:
-    model, config = make_dialogue(decoder), DecodeConfig(max_length=6, **options)
+    model, config = make_dialogue(decoder), DecodeConfig(max_length=4, **options)
     together = model.generate(batch(), config)
     assert len({results[0].ids for results in together}) > 1
     for alone, results in zip(DIALOGUES, together):

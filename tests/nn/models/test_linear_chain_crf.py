@@ -203,8 +203,8 @@ def test_without_scores_it_is_the_cross_entropy_of_each_word() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_low_precision_is_summed_in_float32(dtype) -> None:
-    crf, lengths = random_crf(5, 6).float(), torch.tensor([300, 1, 40])
-    logits = random_logits(341, 5, 7).to(dtype).requires_grad_()
+    crf, lengths = random_crf(5, 6).float(), torch.tensor([100, 1, 20])
+    logits = random_logits(121, 5, 7).to(dtype).requires_grad_()
     labels = crf.decode(logits, lengths)
     assert torch.equal(labels, crf.decode(logits.double(), lengths))
     loss = crf(logits, lengths, labels)
