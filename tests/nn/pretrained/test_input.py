@@ -461,7 +461,7 @@ def test_copies_have_the_marks(make, way, tmp_path):
     assert torch.equal(way(encoder, tmp_path)(batch), encoder(batch))
 
 
-@each_family_marks
+@pytest.mark.parametrize("family", ["bert", "electra"])
 def test_a_state_dict_has_the_marks(make, family):
     encoder, again = with_marks(make(family)[0]), make(family)[0].add_marks(3)
     batch = batch_of_marks(encoder)
@@ -486,7 +486,7 @@ def test_marks_have_the_type_and_device_of_the_model(make, dtype):
     assert nowhere.marks.weight.device.type == "meta"
 
 
-@each_family_marks
+@pytest.mark.parametrize("family", ["bert", "electra"])
 def test_under_heads_and_added_syntax(make, family):
     encoder = make(family)[0].eval()
     model = TokenModel(SIA(encoder, heads=2).double().add_marks(3), 4, pieces="mean", marked=True).double()

@@ -179,10 +179,9 @@ def test_attention(make, name):
 # -- at the start --------------------------------------------------------------------------------------
 
 
-@each_family
 @pytest.mark.parametrize("name", UNCHANGED)
-def test_unchanged_at_the_start(make, family, name):
-    encoder = make(family, double=False)[0]
+def test_unchanged_at_the_start(make, name):
+    encoder = make(double=False)[0]
     batch = batch_of(encoder, "dt")
     expected = encoder(batch)
     encoder.add_terms(UNCHANGED[name])
@@ -239,7 +238,7 @@ def assert_unchanged_and_learning(encoder: PretrainedEncoder, data: Data, expect
 # -- in training ---------------------------------------------------------------------------------------
 
 
-@each
+@pytest.mark.parametrize("name", ["sigmoid", "paper"])
 def test_gradient_checkpointing(make, name):
     encoder, again = (with_terms(make(edges={1: "dt"})[0], name).train() for _ in range(2))
     again.gradient_checkpointing()
