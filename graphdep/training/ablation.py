@@ -14,8 +14,9 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from graphdep.datasets.base.raw import placed
 from graphdep.io.console import plain_console
-from graphdep.io.limits import check_limit
+from graphdep.io.limits import check_choice, check_limit
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.config import TrainConfig, resolve_model
@@ -171,9 +172,7 @@ def ablate(
             raise ValueError(f"'edges' are the rows, and no setting of all of them (got {given['edges']!r})")
     keys = list(rows or edges or models)
     reference = reference or ("transformer" if "transformer" in keys else keys[0])
-    if reference not in keys:
-        what = "rows" if rows else "edges" if edges else "models"
-        raise ValueError(f"'reference' must be one of the {what} {', '.join(keys)} (got {reference!r})")
+    check_choice("reference", reference, keys)
     spec, own = resolve_task(task), TrainConfig.of_task(task)
     own_settings: dict[str, dict[str, Any]] = {
         key: dict(rows[key]) if rows else {"model": models[0], "edges": key} if edges else {"model": key}
@@ -298,30 +297,22 @@ def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row
 
 
 def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:
-    """Raises :class:`ValueError` unless there are rows, each of a model, different, and nothing else is."""
+    """Raises :class:`ValueError` unless there are rows, and nothing else is."""
     if models or edges:
         raise ValueError(f"'rows' name their models: there can be no others (got {[*models, *edges]})")
     _check("rows", [*rows])
-    seen: dict[str, str] = {}
     for name, row in rows.items():
-        if "model" not in row:
-            raise ValueError(f"row {name!r} has no 'model' (got {dict(row)})")
         for key in ("task", "seed"):
             if key in row:
                 raise ValueError(f"row {name!r}: {key!r} is the same for all rows (got {row[key]!r})")
-        same = seen.setdefault(repr(sorted(row.items())), name)
-        if same != name:
-            raise ValueError(f"row {name!r} is the row {same!r} once more")
 
 
 def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
-    try:
+    with placed(f"model {settings['model']!r}"):
         configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
         configs[0].own_edges()  # these and what their model does not read fail before hours of parsing
         family_of(configs[0].task).task_class.make_edges(configs[0])
-        return configs
-    except ValueError as error:
-        raise ValueError(f"model {settings['model']!r}: {error}") from None
+    return configs
 
 
 def _check(name: str, values: Sequence[object]) -> None:

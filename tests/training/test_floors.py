@@ -1,13 +1,17 @@
-"""What an encoder gets before its training: vectors, scores, and where they are written."""
+"""Floors: by counting, and of an encoder before its training."""
 
 from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.nn.functional import normalize
-
-pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
 from graphdep.metrics import MSE, ranking_metrics
@@ -16,13 +20,26 @@ from graphdep.tasks import resolve_task
 from graphdep.tasks.sentences import model as sentences
 from graphdep.tasks.sentences.model import SentenceTask
 from graphdep.training import TrainConfig, load_splits, train
+from graphdep.training import floors as frozen_probe
 from graphdep.training.ablation import ablate
-from graphdep.training.floors import frozen_vectors
+from graphdep.training.floors import (
+    PredictedRow,
+    below_floor,
+    fit_ridge,
+    frozen_vectors,
+    look_up,
+    pair_features,
+    predict_rows,
+    untrained,
+    write_rows,
+)
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.table import markdown, table_cells
 from graphdep.training.task import family_of
 from tests.kit.tiny_corpora import write_tiny_selection
 from tests.kit.tiny_encoder import write_tiny_encoder
+
+pytest.importorskip("transformers")
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +62,17 @@ def pools(tmp_path_factory):
     return {"task": "ubuntu", **write_tiny_selection(tmp_path_factory.mktemp("pools"))}
 
 
-def reference(folder, data, pool):
-    """Text by text, by the model that Hugging Face made."""
+@cache
+def loaded(folder):
+    """The model that Hugging Face made."""
     from transformers import AutoModel, AutoTokenizer
 
-    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    return AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+
+
+def reference(folder, data, pool):
+    """Text by text."""
+    model, tokenizer = loaded(folder)
     vectors = []
     for part in range(int(data.segment.max()) + 1):
         mine = [
@@ -155,19 +178,15 @@ def test_training_examples_are_limited(monkeypatch, encoder, short, corpus):
     assert sizes == [(12, 12, 10)]
 
 
-@pytest.mark.parametrize("task", ["ubuntu", "sick-e"])
-def test_a_run_has_it_and_is_else_the_same_without(task, short, pools, corpus, tmp_path, encoder):
-    own = pools if task == "ubuntu" else {**corpus, "task": task}
-    config = TrainConfig.of("bert", **own, **short)
+def test_a_run_has_it_and_is_else_the_same_without(short, pools, tmp_path, encoder):
+    config = TrainConfig.of("bert", **pools, **short)
     splits = load_splits(config)
     result = train(config, tmp_path / "with", splits=splits)
     without = train(config.replace(floor_frozen=False), tmp_path / "without", splits=splits)
-    assert result["floor_frozen"] == family_of(task).task_class.floor_frozen(config, splits, encoder)
+    assert result["floor_frozen"] == family_of("ubuntu").task_class.floor_frozen(config, splits, encoder)
     assert result["floor_frozen"].keys() <= result["metrics"].keys()
     assert without["floor_frozen"] == {}
     assert result["metrics"] == without["metrics"]
-    known = train(config, tmp_path / "known", splits=splits, floor_frozen={"test_MRR": 0.25})
-    assert known["floor_frozen"] == {"test_MRR": 0.25}
 
 
 def test_models_without_a_pretrained_encoder_have_none(tiny, tmp_path):
@@ -185,7 +204,7 @@ def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, mon
     real = SentenceTask.floor_frozen
     monkeypatch.setattr(SentenceTask, "floor_frozen", counted)
     settings = {**corpus, **short}
-    summary = ablate("sick-e", ["bert", "bert-dt"], [0, 1], tmp_path, settings=settings)
+    summary = ablate("sick-e", ["bert", "bert-dt"], [0], tmp_path, settings=settings)
     assert len(calls) == 1
     assert summary["floor_frozen"].keys() == {"val_accuracy", "test_accuracy"}
     header, rows = table_cells(summary)
@@ -194,9 +213,143 @@ def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, mon
     assert shown["test_accuracy"] == f"{summary['floor_frozen']['test_accuracy']:.4f}"
     assert all(len(row) == len(header) for row in rows)
     assert "- (encoder, not trained): a logistic regression" in markdown(summary)
-    again = ablate("sick-e", ["bert", "bert-dt"], [0, 1], tmp_path, settings=settings)
+    again = ablate("sick-e", ["bert", "bert-dt"], [0], tmp_path, settings=settings)
     assert len(calls) == 1
     assert again["floor_frozen"] == summary["floor_frozen"]
     off = ablate("sick-e", ["bert"], [0], tmp_path / "off", settings={**settings, "floor_frozen": False})
     assert len(calls) == 1
     assert "not trained" not in markdown(off)
+
+
+def rows(x: torch.Tensor):
+    return lambda numbers: x[torch.from_numpy(numbers)]
+
+
+def literal_ridge(x: np.ndarray, y: np.ndarray, alpha: float, asked: np.ndarray) -> np.ndarray:
+    """Least squares of +-1 for each class with a penalty, by the normal equations; the largest wins."""
+    mean, scale = x.mean(0), x.std(0)
+    own, asked, classes = (x - mean) / scale, (asked - mean) / scale, np.unique(y)
+    target = np.where(y[:, None] == classes, 1.0, -1.0)
+    weight = np.linalg.solve(own.T @ own + alpha * np.eye(x.shape[1]), own.T @ (target - target.mean(0)))
+    return classes[(asked @ weight + target.mean(0)).argmax(1)]
+
+
+def test_the_strength_that_is_right_most_often_on_the_second_split():
+    rng = np.random.default_rng(0)
+    x, x_val = (rng.normal(size=(n, 12)) for n in (60, 50))
+    y, y_val = (
+        np.round(part[:, :2].sum(1) + rng.normal(size=len(part))).clip(-1, 1) + 1 for part in (x, x_val)
+    )
+    y, y_val = y.astype(int), y_val.astype(int)
+    model = fit_ridge(rows(torch.tensor(x)), y, rows(torch.tensor(x_val)), y_val)
+    found = {a: literal_ridge(x, y, a, x_val) for a in frozen_probe._ALPHA}
+    right = {a: (prediction == y_val).mean() for a, prediction in found.items()}
+    assert model[-1].alpha == max(right, key=right.get)
+    assert predict_rows(model, rows(torch.tensor(x_val)), 50).tolist() == found[model[-1].alpha].tolist()
+
+
+def test_rows_without_a_class_are_not_learned_from(monkeypatch):
+    x = torch.tensor([[0.0], [0.0], [1.0], [1.0], [0.5]])
+    y = np.array([0, 0, 3, 3, -1])
+    monkeypatch.setattr(frozen_probe, "_CHUNK", 2)
+    assert predict_rows(fit_ridge(rows(x), y, rows(x), y), rows(x), 4).tolist() == [0, 0, 3, 3]
+    one = fit_ridge(rows(x), np.array([7, -1, -1, -1, -1]), rows(x), y)
+    assert predict_rows(one, rows(x), 5).tolist() == [7] * 5
+    assert predict_rows(one, rows(x), 0).tolist() == []
+
+
+def test_no_more_rows_than_the_limit(monkeypatch):
+    asked = []
+
+    def counted(numbers):
+        asked.append(numbers.tolist())
+        return torch.randn(len(numbers), 3)
+
+    monkeypatch.setattr(frozen_probe, "LIMIT_ROWS", 4)
+    fit_ridge(counted, np.array([-1, 0, 1] * 4), counted, np.zeros(6, dtype=int))
+    assert asked == [[1, 4, 7, 10], [0, 1, 3, 4]]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_pairs(size):
+    u, v = torch.randn(2, size), torch.randn(2, size)
+    assert torch.equal(pair_features(u, v), torch.cat([u, v, (u - v).abs(), u * v], dim=1))
+
+
+def test_the_best_floor_counts_whichever_way_is_better():
+    floor = {"test_mse": 1.0, "val_mse": 0.5}
+    assert below_floor("sick-r", {"test_mse": 0.75, "val_mse": 9.0}, floor) == ""
+    assert (
+        below_floor("sick-r", {"test_mse": 1.25}, floor)
+        == "test_mse 1.2500 is no better than no skill 1.0000"
+    )
+    assert (
+        below_floor("sick-r", {"val_mse": 0.5}, floor) == "val_mse 0.5000 is no better than no skill 0.5000"
+    )
+    assert below_floor("sick-r", {"val_mse": 0.5}, {}) == ""
+
+
+def test_the_look_up_is_a_floor():
+    floor = {"test_f1": 0.0, "test_f1_lookup": 0.5}
+    assert below_floor("labels", {"test_f1": 0.75}, floor) == ""
+    said = "test_f1 0.2500 is no better than look-up 0.5000"
+    assert below_floor("labels", {"test_f1": 0.25}, floor) == said
+
+
+def test_the_encoder_before_its_training_is_a_floor_of_its_own():
+    frozen = {"test_mse": 1.0, "val_mse": 0.5}
+    said = "test_mse 1.0000 is no better than 1.0000 of the encoder before its training"
+    assert untrained("sick-r", {"test_mse": 1.0, "val_mse": 0.1}, frozen) == said
+    assert untrained("sick-r", {"test_mse": 0.75}, frozen) == ""
+    assert untrained("sick-r", {"test_mse": 9.0}, {}) == ""  # an encoder that brings nothing along
+    assert untrained("sick-r", {}, frozen) == ""
+
+
+def commonest(labels: list[int]) -> int:
+    """The first of the most frequent ones."""
+    counts = Counter(labels)
+    return min(label for label in counts if counts[label] == max(counts.values()))
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 3)), min_size=1), st.lists(st.integers(-5, 5)))
+def test_look_up(pairs, asked):
+    words, labels = (np.array(column) for column in zip(*pairs))
+    otherwise = np.full(len(asked), 9)
+    expected = [
+        commonest([label for word, label in pairs if word == one]) if one in words else 9 for one in asked
+    ]
+    assert look_up(words, labels, np.array(asked, dtype=int), otherwise).tolist() == expected
+
+
+PREDICTED = [PredictedRow("a", {"a": 0.75, "b": 0.25}), PredictedRow(None, None)]
+
+
+def test_objects():
+    rows = [{"text": "ä", "prediction": "old"}, {"text": "y", "n": [1]}]
+    text, replaced = write_rows(".jsonl", rows, PREDICTED, ["a", "b"])
+    assert replaced == ["prediction"]
+    assert [json.loads(line) for line in text.splitlines()] == [
+        {"text": "ä", "prediction": "a", "probabilities": {"a": 0.75, "b": 0.25}},
+        {"text": "y", "n": [1], "prediction": None, "probabilities": None},
+    ]
+    assert "ä" in text
+
+
+@pytest.mark.parametrize(("suffix", "mark"), [("csv", ","), ("tsv", "\t")])
+def test_cells(suffix, mark):
+    rows = [{"probability_b": "1", "text": "x"}, {"probability_b": "0", "text": "y"}]
+    text, replaced = write_rows(f".{suffix}", rows, PREDICTED, ["a", "b"])
+    assert replaced == ["probability_b"]
+    assert [line.split(mark) for line in text.splitlines()] == [
+        ["text", "prediction", "probability_a", "probability_b"],
+        ["x", "a", "0.75", "0.25"],
+        ["y", "", "", ""],
+    ]
+
+
+def test_quotes_and_what_tabs_cannot_hold():
+    rows = [{"text": 'a,\n"b"'}, {"text": ""}]
+    text, _ = write_rows(".csv", rows, PREDICTED, ["a", "b"])
+    assert text.startswith('text,prediction,probability_a,probability_b\n"a,\n""b""",a,0.75,0.25\n')
+    with pytest.raises(ValueError, match=r"a .tsv file cannot hold a tab or a line break \(got 'a,"):
+        write_rows(".tsv", rows, PREDICTED, ["a", "b"])

@@ -207,16 +207,14 @@ def test_an_entry_point_is_loaded_for_you_and_not_for_a_file(install_edges, tiny
     assert "pkg_dra" in sys.modules
 
 
-def test_edges_of_words(tiny, tmp_path):
-    """Which read more of the data than its trees."""
-
+def test_edges_that_read_the_batch_and_its_words(tiny, tmp_path):
     class SameWord(EdgeConstructor):
         def build(self, nodes: Nodes) -> EdgeSet:
-            word = nodes["input_ids"]
-            same = (word == word[:, None]) & (nodes.example == nodes.example[:, None])
+            word, batch = nodes["input_ids"], nodes.data.batch
+            same = (word == word[:, None]) & (batch == batch[:, None])
             return EdgeSet(nodes, *same.nonzero().T)
 
-    register_edges("same-word", SameWord() | RootEdges())
+    register_edges("same-word", SameWord() | RootEdges() | SelfLoops())
     train(TrainConfig.of("dt", edges="same-word", **{**tiny, "max_epochs": 1}), tmp_path)
 
 
@@ -253,19 +251,6 @@ def test_resumed_runs_never_mix(config, tmp_path, finished):
         train(config, folder, splits=splits, resume=True)
     register_edges("ahead", ahead(1), replace=True)
     assert train(config, folder, splits=splits, resume=True)["own_edges"] == config.own_edges()
-
-
-def test_edges_that_see_the_batch(tiny, tmp_path):
-    """As the README says that a transform does."""
-
-    class OfBatch(Ahead):
-        def build(self, nodes: Nodes) -> EdgeSet:
-            source, target = nodes.index[:-1], nodes.index[1:]
-            same = nodes.data.batch[source] == nodes.data.batch[target]
-            return EdgeSet(nodes, source[same], target[same])
-
-    register_edges("of-batch", OfBatch() | RootEdges() | SelfLoops())
-    train(TrainConfig.of("dt", edges="of-batch", **{**tiny, "max_epochs": 1}), tmp_path)
 
 
 def test_response_selection_takes_them_in_both_places(tmp_path):

@@ -1,3 +1,5 @@
+"""Checkpoints: what they hold, and what is refused."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -109,13 +111,9 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, checkpoint, key, value, mes
 LABELS = [
     (["x", "x"], r"'labels\[1\]' is 'labels\[0\]' once more \(got str 'x'\)"),
     ([1, "1"], r"'labels\[1\]' must be a text, .* as 'labels\[0\]', int 1 \(got str '1'\)"),
-    ([0, True], r"'labels\[1\]' must be a text, .* \(got bool True\)"),
-    ([["x"], ["y"]], r"'labels\[0\]' must be a text, a number or a truth value \(got list"),
     ([None, "x"], r"'labels\[0\]' must be a text, .* \(got NoneType None\)"),
     ([0.5, float("nan")], r"'labels\[1\]' must be finite \(got nan\)"),
-    ([float("inf"), 0.5], r"'labels\[0\]' must be finite \(got inf\)"),
     (["x", "x\0"], r"'labels\[1\]' has a control character or half a character \(got str 'x.x00'\)"),
-    (["x\ny", "x"], r"'labels\[0\]' has a control character"),
     (["x", "\ud800"], r"'labels\[1\]' has a control character or half"),
 ]
 
@@ -239,8 +237,3 @@ def test_an_interruption_while_an_archive_is_written_stays_one(tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         AtomicCheckpointIO().save_checkpoint({"x": [torch.zeros(10_000)] * 2}, tmp_path / "last.ckpt")
     assert [*tmp_path.iterdir()] == []
-
-
-def test_a_model_is_no_path():
-    with pytest.raises(TypeError, match=r"'checkpoint' must be a file, or a folder .* \(got dict\)"):
-        read_checkpoint({})

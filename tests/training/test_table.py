@@ -1,3 +1,5 @@
+"""Tables of rows: files of rows, their settings, and reports."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -9,7 +11,8 @@ from rich.console import Console
 
 from graphdep.cli.common import print_scores
 from graphdep.tasks import family_of
-from graphdep.training import TrainConfig, load_splits
+from graphdep.training import TrainConfig, ablate, load_splits
+from graphdep.training.rows import read_rows_file, row_settings
 from graphdep.training.table import markdown, rich_table, table_cells
 
 COUNTING = {"lookup": "by counting"}
@@ -133,3 +136,103 @@ def test_numbers_are_whole_in_a_terminal_of_80_columns(more, paper):
     numbers += ["0.9000"] if paper else []
     assert [number for number in numbers if number not in said] == []
     assert "…" not in said
+
+
+def rows(*models: str, **own: object) -> dict[str, dict[str, object]]:
+    return {model: {"model": model, **own} for model in models}
+
+
+@pytest.mark.parametrize(
+    ("task", "words", "pretrained"),
+    [
+        ("sick-e", "transformer", "bert"),
+        ("ubuntu", "smn", "bert-sia"),
+        ("propbank-ewt", "bilstm", "bert-dt"),
+        # of files that the settings name, which are not asked for here
+        ("csv", "dt", "bert"),
+        ("labels", "dam", "bert-dt@random"),
+        ("spans", "transformer", "bert"),
+    ],
+)
+def test_a_pretrained_encoder_is_of_the_rows_that_stand_on_one(task, words, pretrained):
+    found = row_settings(task, rows(words, pretrained), {"encoder": "some/bert", "lr": 0.01})
+    assert found[words] == {"model": words, "lr": 0.01}
+    assert found[pretrained] == {"model": pretrained, "lr": 0.01, "encoder": "some/bert"}
+
+
+def test_what_no_row_could_take_is_given_to_all_and_refused():
+    found = row_settings("sick-e", rows("transformer", "dt"), {"encoder": "some/bert"})
+    with pytest.raises(ValueError, match="'encoder' must be one of"):
+        TrainConfig.of(**{**found["dt"], "task": "sick-e"})
+
+
+def test_an_encoder_of_the_family_s_own_is_of_all_rows():
+    found = row_settings("sick-e", rows("transformer", "bert"), {"encoder": "bilstm"})
+    assert all(row["encoder"] == "bilstm" for row in found.values())
+
+
+def test_a_row_s_own_settings_come_first():
+    (found,) = row_settings("sick-e", rows("bert", encoder="own/bert"), {"encoder": "some/bert"}).values()
+    assert found["encoder"] == "own/bert"
+
+
+ROWS = """
+task: sick-e
+seeds: 2
+bound: 0.1
+reference: plain
+max_epochs: 1
+rows:
+  - dt
+  - {model: transformer, name: plain}
+  - model: dt
+    lr: 1e-2
+"""
+
+
+def test_rows_settings_and_what_is_of_the_table(tmp_path):
+    (tmp_path / "rows.yaml").write_text(ROWS)
+    found = read_rows_file(tmp_path / "rows.yaml")
+    assert found.rows == {
+        "dt": {"model": "dt"},
+        "plain": {"model": "transformer"},
+        "dt lr=1e-2": {"model": "dt", "lr": 0.01},
+    }
+    assert found.settings == {"task": "sick-e", "max_epochs": 1}
+    assert found.table == {"seeds": 2, "bound": 0.1, "reference": "plain"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rows: dt", "'rows' must be a list"),
+        ("rows: [{lr: 1}]", "a row is the name of a model, or settings with a 'model'"),
+        ("rows: [dt, dt]", "two rows are called 'dt'"),
+        ("rows: [{model: dt, learning_rate: 1}]", "did you mean 'lr'"),
+        ("seeds: many", "'seeds' must be int"),
+        ("sedes: 1", "unknown setting 'sedes'"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    (tmp_path / "rows.yaml").write_text(text)
+    with pytest.raises(ValueError, match=rf"rows.yaml: .*{message}"):
+        read_rows_file(tmp_path / "rows.yaml")
+
+
+def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
+    shared = {**tiny, "max_epochs": 1}
+    task = shared.pop("task", "sick-e")
+    rows = {"slow": {"model": "dt", "lr": 0.001}, "fast": {"model": "dt", "lr": 0.05}, "dt": {"model": "dt"}}
+    summary = ablate(task, [], [0], tmp_path / "rows", rows=rows, settings=shared)
+    assert [(row["name"], row["model"], row["n"]) for row in summary["rows"]] == [
+        *(("slow", "dt", 1), ("fast", "dt", 1), ("dt", "dt", 1))
+    ]
+    assert [row["against"] and row["against"]["row"] for row in summary["rows"]] == [None, "slow", "slow"]
+    assert summary["rows"][0]["about"].endswith("with lr=0.001")
+    assert summary["paper"] is None
+    assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
+    for wrong, message in (({"a": {"model": "dt", "seed": 1}}, "row 'a': 'seed' is the same for all rows"),):
+        with pytest.raises(ValueError, match=message):
+            ablate(task, [], [0], tmp_path, rows=wrong, settings=shared)
+    with pytest.raises(ValueError, match="'rows' name their models"):
+        ablate(task, ["dt"], [0], tmp_path, rows=rows, settings=shared)

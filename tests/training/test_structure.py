@@ -1,4 +1,4 @@
-"""Five rows on tasks whose answer is known: of structure, of words alone, and of nothing."""
+"""What is said of five rows by the scores that they have."""
 
 from __future__ import annotations
 
@@ -11,131 +11,129 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from graphdep.metrics.scores import ACCURACY, MSE
-from graphdep.training import TrainConfig, needs_structure
+from graphdep.metrics.scores import ACCURACY, MSE, WORD_F1
+from graphdep.tasks import TASKS
+from graphdep.training import TrainConfig, ablation, needs_structure
 from graphdep.training import structure as module
+from graphdep.training.config import resolve_model
 from graphdep.training.evaluation import write_predictions
 from graphdep.training.family import StructureRows
 from graphdep.training.structure import _all, _Cost, _fits, _val_every
+from graphdep.training.task import family_of
 from tests.kit.trees import random_sentence
 
-WORDS = "abcdef"
-SIZES = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.02}
-SHORT = {
-    "max_epochs": 12,
-    "batch_size": 16,
-    "min_freq": 1,
-    "accelerator": "cpu",
-    "dropout": 0.0,
-    "patience": None,
-}
+SETTINGS = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+SETTINGS |= {"max_epochs": 12, "min_freq": 1, "accelerator": "cpu", "patience": None, "outside": "none"}
 QUIET = Console(quiet=True)
 
 
-def write(folder: Path, rule, tested: int = 40) -> dict[str, object]:
-    """Files of sentences with trees, and a label for each word by a rule of the words, heads and chance."""
-    rng = random.Random(0)
-    sizes = {"train": 60, "val": 20, "test": tested}
-    for name, count in sizes.items():
-        with open(folder / f"{name}.jsonl", "w") as file:
-            for _ in range(count):
-                head = random_sentence(rng, rng.randint(5, 8)).head
-                words = [rng.choice(WORDS) for _ in head]
-                labels = [rule(words, head, place, rng) for place in range(len(head))]
-                deprel = ["dep" if above else "root" for above in head]
-                file.write(
-                    json.dumps({"words": words, "labels": labels, "head": list(head), "deprel": deprel})
-                    + "\n"
-                )
-    files = {name: str(folder / f"{name}.jsonl") for name in sizes}
-    return {**files, **SIZES, **SHORT}
+def write(folder: Path, tested: int, words: str = "abcdef") -> dict[str, object]:
+    """Files of sentences with trees and labels."""
+    rng, files = random.Random(0), {}
+    for name, count in {"train": 60, "val": 20, "test": tested}.items():
+        lines = []
+        for _ in range(count):
+            head = random_sentence(rng, rng.randint(5, 8)).head
+            labels = [rng.choice("XY") for _ in head]
+            deprel = ["dep" if above else "root" for above in head]
+            row = {"words": [rng.choice(words) for _ in head], "labels": labels}
+            lines.append(json.dumps(row | {"head": list(head), "deprel": deprel}) + "\n")
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+        files[name] = str(folder / f"{name}.jsonl")
+    return files
 
 
-def ask(folder: Path, rule, **options) -> dict:
-    own = {name: options.pop(name) for name in ("max_epochs", "lr") if name in options}
-    settings = write(folder, rule, options.pop("tested", 40)) | {"outside": "none"} | own
-    given = {"seeds": 3, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
-    return needs_structure("labels", folder / "runs", settings=settings, **given)
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Asks of runs whose scores are given: of each row the share of right predictions, and of all the score
+    of the validation split before the last. A score that is an error is that of a run that fails.
+    """
+    trials = []
+
+    def trial(config, folder, **options):
+        trials.append(config.model)
+        return {"seconds_per_epoch": 0.5}
+
+    def asked(scores=0.9, before: float = 0.9, words: str = "abcdef", tested: int = 40, **options):
+        def recorded(config, folder, **_):
+            score = scores[config.model] if isinstance(scores, dict) else scores
+            if isinstance(score, Exception):
+                raise score
+            folder.mkdir(parents=True, exist_ok=True)
+            target, right = np.arange(200) % 2, np.random.default_rng(0).random(200) < score
+            prediction = np.where(right, target, 1 - target)
+            write_predictions(folder / "predictions.csv", target, prediction)
+            (folder / "metrics.csv").write_text(f"epoch,val_f1\n1,0.5\n2,{before}\n3,0.9\n")
+            result = {
+                "task": config.task,
+                "model": config.model,
+                "seed": config.seed,
+                "metrics": {"test_f1": WORD_F1(prediction, target)},
+                "floor": {"test_f1": 0.5},
+                "checkpoint": str(folder / "best.ckpt"),
+                "config": config.to_dict(),
+                "predictions": 200,
+                "compared": "test",
+                "own_edges": {},
+                **{key: {} for key in ("floor_frozen", "reference")},
+                **dict.fromkeys(("parameters", "epochs", "best_epoch", "seconds_per_epoch"), 3),
+            }
+            (folder / "result.json").write_text(json.dumps(result))
+            return result
+
+        monkeypatch.setattr(module, "train", trial)
+        monkeypatch.setattr(ablation, "train", recorded)
+        given = {"seeds": 2, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
+        settings = SETTINGS | write(tmp_path, tested, words)
+        return needs_structure("labels", tmp_path / "runs", settings=settings, **given)
+
+    asked.trials = trials
+    return asked
 
 
-def of_governor(words, head, place, rng):
-    return words[head[place] - 1] if head[place] else "top"
+ROWS = ["transformer@shuffled", "transformer-nopos", "transformer", "dt@parser", "dt@random-labels-parsed"]
+HELPED = dict.fromkeys(ROWS, 0.7) | {"dt@parser": 0.95}
 
 
-def of_word(words, head, place, rng):
-    return words[place].upper()
-
-
-def of_chance(words, head, place, rng):
-    return rng.choice("XY")
-
-
-def test_structure_decides(tmp_path):
-    found = ask(tmp_path, of_governor)
+def test_structure_decides(tmp_path, ask):
+    found = ask(HELPED)
     assert found["verdict"] == "yes", found["sentences"]
-    assert [row["name"] for row in found["rows"]][1:3] == ["transformer-nopos", "transformer"]
-    assert found["rows"][3]["difference"] > 0.3
+    assert [row["name"] for row in found["rows"]] == ROWS
+    assert found["rows"][3]["difference"] > 0.2
     assert found["sentences"][-1] == "A parser is worth having here."
     assert Path(found["files"]["plot"]).stat().st_size > 1000
     assert json.loads(json.dumps(found)) == found
-    # The same call has nothing to do; another one in the same folder is refused.
-    assert ask(tmp_path, of_governor)["rows"] == found["rows"]
+    # The same call plans nothing anew; another one in the same folder is refused.
+    assert ask(HELPED) == found
+    assert ask.trials == ["transformer", "dt@parser"]
     for other in ({"seeds": 4}, {"bound": 0.9}):
         with pytest.raises(ValueError, match="plan.json is of another call"):
-            ask(tmp_path, of_governor, **other)
+            ask(HELPED, **other)
     with pytest.raises(ValueError, match="or of files that have changed"):
-        ask(tmp_path, of_word)
+        ask(HELPED, words="xyz")
     (tmp_path / "runs" / "plan.json").write_text("{}")
-    with pytest.raises(ValueError, match="plan.json is damaged"):
-        ask(tmp_path, of_governor)
+    with pytest.raises(ValueError, match="plan.json is of another call, .* or damaged"):
+        ask(HELPED)
 
 
-def test_structure_decides_of_spans(tmp_path):
-    """Whether one of two words hangs from the other; in half of the pairs the first word gives it away."""
-    rng, sizes = random.Random(0), {"train": 200, "val": 40, "test": 80}
-    for name, count in sizes.items():
-        lines = [json.dumps(pair_of_words(rng)) + "\n" for _ in range(count)]
-        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
-    files = {name: str(tmp_path / f"{name}.jsonl") for name in sizes}
-    settings = {**files, **SIZES, **SHORT, "max_epochs": 14}
-    given = {"seeds": 3, "minutes": 30, "bound": 0.05, "console": QUIET}
-    found = needs_structure("spans", tmp_path / "runs", settings=settings, **given)
-    assert found["verdict"] == "yes", found["sentences"]
-    assert found["rows"][2]["name"] == "transformer"
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        ({}, "no", "A parser is not worth having here: a gain above 0.05 is excluded."),
+        ({"scores": 0.5}, "undecided", "the plain model is no better than no skill"),
+        ({"before": 0.5}, "undecided", "2 of 2 runs with trees were still getting better"),
+        ({"scores": HELPED | {"dt@random-labels-parsed": 0.95}}, "undecided", "random"),
+    ],
+)
+def test_verdict_of_runs(ask, given, verdict, said):
+    found = ask(**given)
+    assert found["verdict"] == verdict, found["sentences"]
+    assert said in found["sentences"][-1]
 
 
-def pair_of_words(rng):
-    head = random_sentence(rng, rng.randint(5, 8)).head
-    below = rng.choice([place for place, above in enumerate(head) if above])
-    above, arc = head[below] - 1, rng.random() < 0.5
-    apart = [x for x in range(len(head)) if x not in (below, above) and head[x] - 1 != below]
-    one, two = sorted((below, above if arc or not apart else rng.choice(apart)))
-    words = [rng.choice(WORDS) for _ in head]
-    label = "arc" if above in (one, two) else "apart"
-    if rng.random() < 0.5:
-        words[one] = "a" if label == "arc" else "b"
-    deprel = ["dep" if above else "root" for above in head]
-    tree = {"head": list(head), "deprel": deprel}
-    return {"words": words, "spans": [[one, one + 1], [two, two + 1]], "label": label, **tree}
-
-
-def test_words_decide(tmp_path):
-    found = ask(tmp_path, of_word, tested=120)  # rows that are equal on 40 sentences may differ by .09
-    assert found["verdict"] == "no", found["sentences"]
-    assert found["smallest_visible_effect"] < 0.05
-
-
-def test_models_that_have_learnt_nothing_deny_nothing(tmp_path):
-    found = ask(tmp_path, of_word, max_epochs=1, lr=1e-6)
-    assert found["verdict"] == "undecided", found["sentences"]
-    assert "the plain model is no better than no skill" in found["sentences"][-1]
-
-
-def test_models_that_are_still_learning_deny_nothing(tmp_path):
-    """Words that decide all, read by models that were stopped before they had learnt them."""
-    found = ask(tmp_path, of_word, max_epochs=3, lr=0.003)
-    assert found["verdict"] == "undecided", found["sentences"]
-    assert "runs with trees were still getting better in their last epochs" in found["sentences"][-1]
+def test_a_run_that_fails_is_named(ask):
+    with pytest.raises(RuntimeError, match="dt@parser seed 0 failed: OSError: full"):
+        ask(HELPED | {"dt@parser": OSError("full")})
 
 
 def summed(mean: float, *curves: list[float | None]) -> dict:
@@ -213,12 +211,6 @@ def test_validations(epochs, every):
     assert _val_every(epochs) == every
 
 
-def test_nothing_decides(tmp_path):
-    found = ask(tmp_path, of_chance, bound=0.001)
-    assert found["verdict"] == "undecided", found["sentences"]
-    assert "no better than no skill" in found["sentences"][-1]  # by whatever epoch chance has chosen
-
-
 PART = "the 100 of 2,000 examples that fit into the time"
 
 
@@ -276,22 +268,32 @@ def test_random_trees_have_the_labels_of_the_trees_beside_them(task, trees):
     assert of == (["bundled"] * 2 if trees == "parser" else ["gold"] * 2)
 
 
-def test_errors(tmp_path):
-    with pytest.raises(
-        ValueError, match="'minutes' is too short: 60 examples take about [0-9]+ minutes \\(got 0.001\\)"
-    ):
-        ask(tmp_path, of_word, minutes=0.001)
-    for name, wrong in (("minutes", math.inf), ("minutes", math.nan), ("seeds", 1), ("bound", -1.0)):
-        with pytest.raises(ValueError, match=f"'{name}' must be "):
-            ask(tmp_path, of_word, **{name: wrong})
-    with pytest.raises(ValueError, match="'model' must be one of dt, bert-dt \\(got 'bilstm'\\)"):
-        ask(tmp_path, of_word, model="bilstm")
-    with pytest.raises(ValueError, match="'trees' must be 'parser': the corpus has no trees of its own"):
-        needs_structure("csv", tmp_path / "other", trees="gold", console=QUIET)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"minutes": 0.001}, "'minutes' is too short: 60 examples take about [0-9]+ minutes \\(got 0.001\\)"),
+        ({"minutes": math.inf}, "'minutes' must be "),
+        ({"minutes": math.nan}, "'minutes' must be "),
+        ({"seeds": 1}, "'seeds' must be "),
+        ({"bound": -1.0}, "'bound' must be "),
+        ({"model": "bilstm"}, "'model' must be one of dt, bert-dt \\(got 'bilstm'\\)"),
+        ({"tested": 1}, "rows are compared on 10 examples at least \\('labels' has 1\\)"),
+    ],
+)
+def test_errors(ask, given, message):
+    with pytest.raises(ValueError, match=message):
+        ask(**given)
+
+
+def test_tasks_without_such_rows_or_trees(tmp_path):
+    with pytest.raises(ValueError, match="'trees' must be one of parser .got 'gold'"):
+        needs_structure("csv", tmp_path, trees="gold", console=QUIET)
     with pytest.raises(ValueError, match="no rows are known .* 'post-train'"):
-        needs_structure("post-train", tmp_path / "other", console=QUIET)
+        needs_structure("post-train", tmp_path, console=QUIET)
 
 
-def test_a_test_split_of_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="rows are compared on 10 examples at least \\('labels' has 1\\)"):
-        ask(tmp_path, of_word, tested=1)
+def test_rows_of_all_tasks_are_models():
+    for task in TASKS:
+        models = TrainConfig.of_task(task).models
+        for rows in family_of(task).structure:
+            assert [resolve_model(row, models) for row in rows.rows]

@@ -1,14 +1,51 @@
+"""Sheets and a page for raters, and the scores of what they fill in."""
+
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from graphdep.human_eval import score_sheets, write_sheets
 from graphdep.human_eval.sheets import COLUMNS
 from graphdep.io.files import long_fields, unguard
+
+
+def write_replies(path: Path, replies: list[tuple[list[str], str]]) -> Path:
+    lines = (json.dumps({"context": context, "response": response}) for context, response in replies)
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def write_csv(path: Path, rows: list[dict[str, str]], delimiter: str = ",") -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.fixture
+def systems(tmp_path: Path) -> dict[str, Path]:
+    """Two systems' responses to six contexts, with everything that could hurt a sheet or a page."""
+    hard = ['=1+1, "quoted"', "</script><b>&amp;", "the same", "", " two\nlines\t\x00", "你好 👩‍👧 \u2028é"]
+    contexts = [[f"turn {i}", "+ more?", "<i>\nend</i>"] for i in range(6)]
+    plain = ["'=no", "@you", "the same", "yes", "-", "'tis fine"]
+    return {
+        name: write_replies(tmp_path / f"{name}.jsonl", list(zip(contexts, responses)))
+        for name, responses in (("hard", hard), ("plain", plain))
+    }
+
 
 # Grades by (system, number) of three raters; hard: 2 1 0, 2 2 2, ...
 GRADES = {
@@ -21,10 +58,7 @@ GRADES = {
 }
 
 
-# -- writing ---------------------------------------------------------------------------------------------
-
-
-def test_sheets_are_blind_and_each_has_an_order_of_its_own(systems, tmp_path, read_csv):
+def test_sheets_are_blind_and_each_has_an_order_of_its_own(systems, tmp_path):
     paths = write_sheets(systems, tmp_path / "out", n=4, seed=1, raters=3)
     names = ["key.json", "raters/rate.html", *(f"raters/rater{rater}.csv" for rater in (1, 2, 3))]
     assert [path.relative_to(tmp_path / "out").as_posix() for path in paths] == names
@@ -41,7 +75,7 @@ def test_sheets_are_blind_and_each_has_an_order_of_its_own(systems, tmp_path, re
     assert len(numbers["hard"]) == 4
 
 
-def test_cells_are_safe_and_read_back_as_they_were(systems, tmp_path, read_csv):
+def test_cells_are_safe_and_read_back_as_they_were(systems, tmp_path):
     key_path, _, sheet = write_sheets(systems, tmp_path / "out", n=6, raters=1)
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbf")
     key, rows = json.loads(key_path.read_text("utf-8")), read_csv(sheet)
@@ -58,7 +92,7 @@ def test_cells_are_safe_and_read_back_as_they_were(systems, tmp_path, read_csv):
         assert row["context"].split("\n") == [f"1: {line['context'][0]}", "2: + more?", "3: <i> end</i>"]
 
 
-def test_the_seed_draws_contexts_and_order(write_replies, tmp_path):
+def test_the_seed_draws_contexts_and_order(tmp_path):
     path = write_replies(tmp_path / "a.jsonl", [([str(i)], str(i)) for i in range(200)])
     keys = [write_sheets({"A": path}, tmp_path / f"{i}", n=50, seed=i % 2)[0] for i in range(3)]
     drawn = [[e["number"] for e in json.loads(key.read_text())["items"].values()] for key in keys]
@@ -100,19 +134,14 @@ def line(context='["a"]', response='"b"'):
     ("bad", "message"),
     [
         ("", "a blank line"),
-        ("{", "no JSON"),
-        ("[" * 100_000, "no JSON"),
         ('{"context": ["a"], "response": "b", "response": "c"}', "no JSON: the key 'response' is there 2"),
-        ("[]", r"no object with 'context', a list .* and 'response', a string \(got \[\]\)"),
+        ("[]", r"no object with 'context', a list .* and 'response', a string \(got '\[\]'\)"),
         ('{"context": ["a"]}', "no object with"),
-        (line(context='"a"'), "no object with"),
-        (line(context="[]"), "no object with"),
         (line(context='["a", 1]'), "no object with"),
-        (line(response="null"), "no object with"),
         (line(response='"\\ud83d"'), "half a character"),
-        (line(context='["c"]'), r"another context than in .*first\.jsonl \(got \['c'\]\)"),
+        (line(context='["c"]'), r"another context than in .*first\.jsonl \(got .*'c'"),
         (b"\xff", "not UTF-8 at byte 0"),
-        (None, r"another context than in .*first\.jsonl \(got no line\)"),
+        (None, r"another context than in .*first\.jsonl \(got 'no line'\)"),
     ],
 )
 def test_a_damaged_line_is_named(tmp_path, bad, message):
@@ -122,9 +151,6 @@ def test_a_damaged_line_is_named(tmp_path, bad, message):
     files = {"first": tmp_path / "first.jsonl", "A": tmp_path / "a.jsonl"}
     with pytest.raises(ValueError, match=rf"a\.jsonl:2: {message}"):
         write_sheets(files, tmp_path / "out", n=1)
-
-
-# -- scoring ---------------------------------------------------------------------------------------------
 
 
 def slow_kappa(table):
@@ -138,7 +164,7 @@ def slow_kappa(table):
 
 
 @pytest.fixture
-def filled(write_replies, read_csv, write_csv, tmp_path):
+def filled(tmp_path):
     """The key and three filled sheets."""
     contexts = [["hello"], ["how are you ?"], ["bye", "- see you"]]
     systems = {
@@ -156,7 +182,7 @@ def filled(write_replies, read_csv, write_csv, tmp_path):
 
 
 @pytest.fixture
-def change(filled, read_csv, write_csv):
+def change(filled):
     """Changes the first sheet's rows, and scores."""
     key, sheets = filled
 
@@ -186,7 +212,7 @@ def test_table_and_agreement(filled, change):
 
 
 @pytest.mark.parametrize(("delimiter", "end"), [(";", "\r\n"), ("\t", "\r"), (",", "\n")])
-def test_what_spreadsheets_make_of_a_file(filled, read_csv, delimiter, end):
+def test_what_spreadsheets_make_of_a_file(filled, delimiter, end):
     key, sheets = filled
     before = score_sheets(key, sheets)
     rows = read_csv(sheets[1])
@@ -197,7 +223,7 @@ def test_what_spreadsheets_make_of_a_file(filled, read_csv, delimiter, end):
     assert (after.systems, after.kappa) == (before.systems, pytest.approx(before.kappa))
 
 
-def test_numbers_spaces_and_long_cells(write_replies, read_csv, write_csv, tmp_path):
+def test_numbers_spaces_and_long_cells(tmp_path):
     responses = ["007", "1.50", "1e5", "so " * 60_000]
     replies = write_replies(tmp_path / "a.jsonl", [([str(i)], text) for i, text in enumerate(responses)])
     key, _, sheet = write_sheets({"a": replies}, tmp_path / "out", n=4, raters=1)
@@ -235,7 +261,7 @@ def test_missing_grades_are_an_error_or_counted(filled, change):
 @pytest.mark.parametrize(
     ("grade", "kappa"), [(lambda row: "1", None), (lambda row: row["response"][-1], 1.0)], ids=["one", "all"]
 )
-def test_equal_raters(filled, read_csv, write_csv, grade, kappa):
+def test_equal_raters(filled, grade, kappa):
     key, sheets = filled
     assert score_sheets(key, sheets[:1]).kappa is None
     for path in sheets:
@@ -248,21 +274,13 @@ def test_equal_raters(filled, read_csv, write_csv, grade, kappa):
     ("edit", "message"),
     [
         (lambda rows: rows[0].update(grade="3"), r"csv:\d: the grade must be 0, 1 or 2 \(got '3'\)"),
-        (lambda rows: rows[0].update(grade="1.5"), r"csv:\d: the grade must be 0, 1 or 2"),
         (lambda rows: rows[0].update(item="r9"), r"csv:\d: the item is not in the key \(got 'r9'\)"),
         (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is in line \d already \(got 'r\d'\)"),
         (lambda rows: rows.pop(), r"csv: 1 of the key's items are not there: r\d$"),
         (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet is not of this key, which is k\w{12} "),
         (lambda rows: rows[0].update(response="no"), r"csv:\d: this is not the response of item r\d \(got"),
-        (
-            lambda rows: rows[0].update(rater="4"),
-            r"csv:\d: the rater must be one, .* key \(got '4'\)",
-        ),
-        (lambda rows: rows[3].update(rater="2"), r"csv:\d+: the rater must be one, .* \(got '2'\)"),
-        (
-            lambda rows: [row.update(rater="2") for row in rows],
-            r"rater2.*: the sheet of rater 2, as .*r1",
-        ),
+        (lambda rows: rows[0].update(rater="4"), r"csv:\d: the rater must be one, .* key \(got '4'\)"),
+        (lambda rows: [row.update(rater="2") for row in rows], r"rater2.*: the sheet of rater 2, as .*r1"),
         (lambda rows: [row.update(grade="") for row in rows], r"csv:\d: item r\d has no grade"),
     ],
 )
@@ -296,13 +314,9 @@ def test_a_damaged_sheet(filled, content, message):
     "changes",
     [
         {"raters": 2.5},
-        {"raters": True},
         {"raters": 0},
         {"systems": ["hard"]},
-        {"systems": 3},
-        {"items": []},
         {"items": {}},
-        {"items": {"r1": 3}},
         {"items": {"r1": {"system": "a"}}},
         None,
     ],
@@ -317,10 +331,118 @@ def test_a_damaged_key(filled, changes):
         score_sheets(key, [])
 
 
-def test_a_system_without_any_grade(filled, read_csv, write_csv):
+def test_a_system_without_any_grade(filled):
     key, sheets = filled
     for path in sheets:
         rows = read_csv(path)
         write_csv(path, [{**row, "grade": "" if "hard" in row["response"] else "1"} for row in rows])
     with pytest.raises(ValueError, match="the system 'hard' has no grade at all"):
         score_sheets(key, sheets, allow_missing=True)
+
+
+# As much of a browser as the page's script asks for.
+BROWSER = r"""
+const nodes = {}, listeners = {};
+class Node {
+  constructor(tag) { this.tag = tag; this.children = []; this.dataset = {}; }
+  set id(value) { this._id = value; nodes[value] = this; }
+  get id() { return this._id; }
+  appendChild(node) { this.children.push(node); return node; }
+  addEventListener(name, f) { this["on" + name] = f; }
+  set innerHTML(_) { throw new Error("innerHTML"); }
+  click() { console.log(JSON.stringify({ name: this.download, text: blobs[this.href] })); }
+}
+const blobs = {}, stored = {};
+globalThis.document = {
+  getElementById: (id) => nodes[id],
+  createElement: (tag) => new Node(tag),
+  createTextNode: (text) => text,
+};
+globalThis.localStorage = {
+  getItem: (name) => stored[name] ?? null, setItem: (name, value) => { stored[name] = value; },
+};
+globalThis.Blob = class { constructor(parts) { this.text = parts.join(""); } };
+URL.createObjectURL = (blob) => { blobs["blob:1"] = blob.text; return "blob:1"; };
+globalThis.confirm = () => true;
+for (const id of ["rater", "count", "next", "save", "note", "items", "data"]) new Node("x").id = id;
+"""
+RATE = r"""
+const choose = (number) => {
+  nodes.rater.value = String(number);
+  nodes.items.children = [];
+  nodes.rater.onchange();
+};
+const find = (node, tag) => node.children.flatMap((child) => child.tag ? [
+  ...(child.tag === tag ? [child] : []), ...find(child, tag)] : []);
+if (!nodes.save.disabled || nodes.items.children.length) throw new Error("items before a number is chosen");
+choose(2);
+const boxes = nodes.items.children;
+boxes.slice(1).forEach((box, i) => find(box, "input").filter((x) => x.value === String(i % 3))[0].onchange());
+choose(1);
+if (nodes.count.textContent !== "0 of 12 graded") throw new Error(nodes.count.textContent);
+choose(2);
+if (nodes.count.textContent !== "11 of 12 graded") throw new Error(nodes.count.textContent);
+nodes.save.onclick();
+"""
+
+
+@pytest.fixture
+def page(systems, tmp_path):
+    paths = write_sheets(systems, tmp_path / "out", n=6, seed=1, raters=2)
+    return paths[1].read_text("utf-8")
+
+
+def parts(page):
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1]
+    return data, re.search(r"<script>(.*?)</script>", page, re.S)[1]
+
+
+def test_it_needs_no_network(page):
+    assert "://" not in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"\b(src|href)=", page)
+
+
+def test_texts_cannot_become_markup(page):
+    tags = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: tags.append(tag)
+    parser.feed(page)
+    assert tags.count("script") == 2
+    assert "i" not in tags  # the contexts have it
+    data, script = parts(page)
+    assert not set(data) & set("<>&\u2028")
+    assert "</script><b>&amp;" in {item["response"] for item in json.loads(data)["items"]}
+    assert "innerHTML =" not in script
+    assert "document.write" not in script
+
+
+def test_it_has_all_orders_and_no_system(page, tmp_path):
+    data = json.loads(parts(page)[0])
+    for rater, order in enumerate(data["orders"], start=1):
+        rows = read_csv(tmp_path / "out" / "raters" / f"rater{rater}.csv")
+        cells = [data["items"][i]["cells"] for i in order]
+        assert cells == [[row["item"], row["context"], row["response"]] for row in rows]
+        assert {row["key"] for row in rows} == {data["key"]}
+    assert {name for item in data["items"] for name in item} == {"cells", "context", "response"}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript")
+def test_what_it_saves_is_the_sheet_with_grades(page, tmp_path):
+    data, script = parts(page)
+    (tmp_path / "page.js").write_text(
+        f"{BROWSER}\nnodes.data.textContent = {json.dumps(data)};\n{script}\n{RATE}", encoding="utf-8"
+    )
+    done = subprocess.run(
+        ["node", tmp_path / "page.js"], capture_output=True, encoding="utf-8", check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    saved = json.loads(done.stdout)
+    assert saved["name"] == "rater2.csv"
+    path = tmp_path / "filled.csv"
+    path.write_bytes(saved["text"].encode("utf-8"))
+    given = read_csv(tmp_path / "out" / "raters" / "rater2.csv")
+    grades = ["", *(str(i % 3) for i in range(11))]
+    assert read_csv(path) == [{**row, "grade": grade} for row, grade in zip(given, grades)]
+    scores = score_sheets(tmp_path / "out" / "key.json", [path], allow_missing=True)
+    assert sum(system.n for system in scores.systems) == 11
