@@ -159,7 +159,7 @@ def test_table(pools, tmp_path):
         ({"layer_decay": 1.5}, "'layer_decay' must be at most 1"),
         ({"layer_decay": 0.0}, "'layer_decay' must be above 0"),
         ({"encoder": "transformer", "freeze_layers": 2}, "'freeze_layers' is for a pretrained encoder"),
-        ({"vectors": "glove.txt"}, "'vectors' are for encoder='transformer'"),
+        ({"vectors": "glove.txt"}, "'vectors' is for encoder='transformer'"),
         ({"batch_tokens": 100}, "'batch_tokens' is not built"),
         ({"max_length": 3}, "'max_length' must be at least 4"),
         ({"filter": "all"}, "'filter' must be one of both, negative, none"),

@@ -185,7 +185,7 @@ def test_learning_rates_of_what_is_new(short, corpus):
             {"model": "dt", "encoder": "g2g"},
             "'relation_attention' is for encoder='transformer', and 'g2g' has",
         ),
-        ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
+        ({"vectors": "x.txt"}, "'vectors' is for an encoder that is trained from scratch"),
         ({"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
         ({"links": "none"}, "'links' is for edges='dam' or 'constituents'"),
         ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on the parser's trees"),
