@@ -722,6 +722,8 @@ def export(
         graphdep export --checkpoint runs/... --output model
         graphdep export --checkpoint runs/... --output model --push ann/roles-dt
     """
+    if private and push is None:
+        raise ValueError("--private is for --push")
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.training.checkpoint import load_task

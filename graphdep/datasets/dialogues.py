@@ -29,7 +29,7 @@ from graphdep.datasets.base.raw import (
     read_lines,
     read_table,
 )
-from graphdep.io.limits import check_choice, check_least
+from graphdep.io.limits import check_choice, check_least, require
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence, check_roots, truncate
 from graphdep.vocab.pieces import PieceVocab
@@ -134,8 +134,8 @@ class DialogueDataset(TextDataset):
         check_least("max_turns", max_turns, 1)
         check_least("max_words", max_words, 1)
         check_overlap(overlap, split)
-        if pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab):
-            raise ValueError(f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
+        has_words = pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab)
+        require(not has_words, f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
         check_roots(roots)
         self.max_turns, self.max_words, self.roots = max_turns, max_words, roots
         self.overlap, self.pieces = overlap, pieces
@@ -352,8 +352,8 @@ class _Known:
 def check_overlap(overlap: str, split: str) -> None:
     """Raises :class:`ValueError` if what overlaps with training cannot be left out of a split."""
     check_choice("overlap", overlap, ("keep", "drop"))
-    if overlap == "drop" and split == "train":
-        raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+    message = "overlap='drop' is for val and test: they overlap with the split 'train'"
+    require(overlap == "keep" or split != "train", message)
 
 
 def _normalised(text: str) -> str:
@@ -457,11 +457,7 @@ def daily_dialog_files(folder: Path, split: str) -> list[Path]:
 
 
 def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
-    """The dialogues of a raw file, one a line, with a warning where the files of labels do not fit.
-
-    Raises:
-        ValueError: If a line is damaged or a file of labels has another number of lines.
-    """
+    """The dialogues of a raw file, one a line, with a warning where the files of labels do not fit."""
     lines = list(read_lines(path, repairs=_REPAIRS))
     dialogues = [_turns(path, line, text) for line, text in lines]
     odd: list[list[str]] = [[] for _ in dialogues]
@@ -633,10 +629,6 @@ def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | N
 
     Returns:
         The dialogues, and how many others are in no split; :obj:`None` where a list is not there.
-
-    Raises:
-        ValueError: If a dialogue is missing, twice there, in two splits or in pieces, with file, line and
-            value.
     """
     found: dict[str, list[str]] = {}
     for path in emotions:

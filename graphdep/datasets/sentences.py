@@ -32,7 +32,7 @@ from graphdep.datasets.base.raw import (
     seen_files,
 )
 from graphdep.datasets.base.rows import spread_rows
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, require
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
@@ -403,9 +403,6 @@ def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
     go from left to right. Brackets and slashes are written as in the Penn Treebank (``-LRB-``, ``\/``) and
     are read as ``(`` and ``/``.
 
-    Raises:
-        ValueError: If a line is no such tree, with file, line and value.
-
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
@@ -421,9 +418,6 @@ def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
 
 def read_graded_trees(path: Path) -> list[GradedTree]:
     """The trees themselves, as :func:`read_sst_trees` reads them.
-
-    Raises:
-        ValueError: If a line is no such tree, with file, line and value.
 
     Example:
         >>> from pathlib import Path
@@ -564,18 +558,19 @@ class SST(TextDataset):
         trees: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
-        if trees and (layout not in (None, "trees") or phrases or options.get("tokens") is not None):
-            raise ValueError(
-                "'trees' is for layout='trees', without 'phrases', and for words, each of which is a node, "
-                f"not for 'tokens' (got layout={layout!r}, phrases={phrases})"
-            )
+        message = (
+            "'trees' is for layout='trees', without 'phrases', and for words, each of which is a node, "
+            f"not for 'tokens' (got layout={layout!r}, phrases={phrases})"
+        )
+        other = layout not in (None, "trees") or phrases or options.get("tokens") is not None
+        require(not (trees and other), message)
         layout = "trees" if trees else layout
         self.trees = self.bracketed = trees
         self.layout = choose_layout(
             layout, LAYOUTS, options.get("raw_from"), root, to_copy=_sst_layouts, copied=_layouts_below
         )
-        if phrases and self.layout != "trees":
-            raise ValueError(f"'phrases' is for layout='trees' (got layout={self.layout!r})")
+        has_phrases = self.layout == "trees" or not phrases
+        require(has_phrases, f"'phrases' is for layout='trees' (got layout={self.layout!r})")
         self.phrases = phrases
         super().__init__(root, split, parser, **options)
 
@@ -695,9 +690,8 @@ def _files(layout: str) -> Collection[str]:
 def _sst_layouts(folder: Path) -> list[str]:
     """The layouts of a folder's files: of tables by their first lines, of trees by their names."""
     layouts = {file: _layout_of(folder / file) for file in SST_FILES.values() if (folder / file).is_file()}
-    if len(set(layouts.values())) > 1:
-        found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
-        raise ValueError(f"{folder} mixes two layouts: {found}")
+    found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
+    require(len(set(layouts.values())) < 2, f"{folder} mixes two layouts: {found}")
     trees = ["trees"] if any((folder / file).is_file() for file in TREES.values()) else []
     return [*trees, *list(layouts.values())[:1]]
 

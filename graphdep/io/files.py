@@ -205,11 +205,7 @@ MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
 
 
 def find_checkpoint(path: str | os.PathLike[str]) -> Path:
-    """The file of a checkpoint, of a run's folder its ``best.ckpt``, or the folder that a model was saved to.
-
-    Raises:
-        FileNotFoundError: If there is none; names the runs of a folder that has several.
-    """
+    """The checkpoint that a path stands for: a file, an exported folder, or the best one of a run."""
     found = Path(path)
     if found.is_file():
         return found
@@ -258,10 +254,17 @@ class LineError(ValueError):
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
-def check_line(right: object, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
-    """Raises :class:`LineError` unless what is said of a line is right."""
+def check_line(
+    right: object,
+    message: str,
+    path: str | os.PathLike[str],
+    line: int,
+    value: str = "",
+    error: type[LineError] = LineError,
+) -> None:
+    """Raises a :class:`LineError` unless what is said of a line is right."""
     if not right:
-        raise LineError(message, path, line, value)
+        raise error(message, path, line, value)
 
 
 def decoded_lines(
@@ -364,11 +367,7 @@ def has_half_character(text: str) -> bool:
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An ``object_pairs_hook`` of :func:`json.loads`: a key that is there twice would lose a value.
-
-    Raises:
-        ValueError: If one is; the message has it.
-    """
+    """An ``object_pairs_hook`` of :func:`json.loads`: a key that is there twice would lose a value."""
     value = dict(pairs)
     if len(value) < len(pairs):
         key, count = Counter(key for key, _ in pairs).most_common(1)[0]
@@ -377,13 +376,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_value(line: str, place: str) -> Any:
-    """The value of a line of JSON.
-
-    Raises:
-        ValueError: If the line is blank or no JSON, an object has a key twice, or a value could not be
-            written again: a number like 1e999, which becomes infinite, or a text with half a character. The
-            message begins with ``place``.
-    """
+    """The value of a line of JSON."""
     try:
         value = json.loads(line, object_pairs_hook=unique_keys)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")

@@ -22,9 +22,6 @@ def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
     Args:
         package: Name of the package, whose ``__spec__`` is there: ``__name__``.
-
-    Raises:
-        ImportError: If the package is there without its source.
     """
     module = sys.modules[package]
     where = _imported_for_types(module)

@@ -111,6 +111,17 @@ LARGEST_COUNT = 2**22
 """The most of anything that the configuration of a pretrained encoder counts, but for its layers."""
 
 
+def require(holds: object, message: str, error: type[Exception] = ValueError) -> None:
+    """Raises an error unless something holds that whoever calls must see to."""
+    if not holds:
+        raise error(message)
+
+
+def _must_be(holds: bool, name: str, what: str, value: Any) -> None:
+    if not holds:
+        raise ValueError(f"{name!r} must be {what} (got {value!r})")
+
+
 def check_limit(name: str, value: Any, least: float | None = None) -> None:
     """Raises :class:`ValueError`, with name and value, if a number is outside of its limits.
 
@@ -122,54 +133,48 @@ def check_limit(name: str, value: Any, least: float | None = None) -> None:
     lowest, most = LIMITS[name]
     lowest = lowest if least is None else least
     check_least(name, value, lowest)
-    if value > most:
-        raise ValueError(f"{name!r} must be at most {most} (got {value!r})")
+    _must_be(not value > most, name, f"at most {most}", value)
 
 
 def check_whole(name: str, value: Any, least: float | None = None) -> None:
     """As :func:`check_limit`, and if it is no whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name!r} must be a whole number (got {value!r})")
+    _must_be(isinstance(value, int) and not isinstance(value, bool), name, "a whole number", value)
     check_limit(name, value, least)
 
 
 def check_choice(name: str, value: T, known: Iterable[Any]) -> T:
     """The value; raises :class:`ValueError`, with its name, if it is none of the known ones."""
-    if value not in (choices := tuple(known)):
-        raise ValueError(f"{name!r} must be one of {', '.join(map(str, choices))} (got {value!r})")
+    choices = tuple(known)
+    _must_be(value in choices, name, f"one of {', '.join(map(str, choices))}", value)
     return value
 
 
 def check_count(name: str, value: int, least: int = 0) -> int:
     """The value; raises :class:`ValueError`, with its name, unless it is a whole number from ``least`` on."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name!r} must be a whole number of at least {least} (got {value!r})")
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    _must_be(whole and value >= least, name, f"a whole number of at least {least}", value)
     return value
 
 
 def check_flag(name: str, value: bool) -> bool:
     """The value; raises :class:`ValueError`, with its name, unless it is true or false: a text is neither."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{name!r} must be True or False (got {value!r})")
+    _must_be(isinstance(value, bool), name, "True or False", value)
     return value
 
 
 def check_above(name: str, value: Any, bound: float) -> None:
     """Raises :class:`ValueError`, with name and value, unless a number is above; :obj:`None` is none."""
-    if value is not None and not value > bound:
-        raise ValueError(f"{name!r} must be above {bound} (got {value!r})")
+    _must_be(value is None or value > bound, name, f"above {bound}", value)
 
 
 def check_least(name: str, value: Any, least: float) -> None:
     """Raises :class:`ValueError`, with name and value, if a number is too small; :obj:`None` is none."""
-    if value is not None and not value >= least:
-        raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
+    _must_be(value is None or value >= least, name, f"at least {least}", value)
 
 
 def check_between(name: str, value: Any, least: float, most: float) -> None:
     """Raises :class:`ValueError`, with name and value, if a number is outside; :obj:`None` is none."""
-    if value is not None and not least <= value <= most:
-        raise ValueError(f"{name!r} must be between {least} and {most} (got {value!r})")
+    _must_be(value is None or least <= value <= most, name, f"between {least} and {most}", value)
 
 
 def check_share(name: str, value: float | None) -> None:
@@ -179,14 +184,12 @@ def check_share(name: str, value: float | None) -> None:
 
 def check_divides(name: str, parts: int, whole: str, size: int) -> None:
     """Raises :class:`ValueError`, with names and values, unless a size can be cut into so many parts."""
-    if parts < 1 or size % parts:
-        raise ValueError(f"{name!r} ({parts}) must divide {whole!r} ({size})")
+    require(parts >= 1 and size % parts == 0, f"{name!r} ({parts}) must divide {whole!r} ({size})")
 
 
 def check_length(name: str, values: Sized, size: int, of: str) -> None:
     """Raises :class:`ValueError`, with its name, unless there is a value for each of so many."""
-    if len(values) != size:
-        raise ValueError(f"{name!r} has {len(values)} entries for {size} {of}")
+    require(len(values) == size, f"{name!r} has {len(values)} entries for {size} {of}")
 
 
 def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) -> None:
@@ -245,27 +248,21 @@ def shown(value: object) -> str:
 
 
 def check_encoder_name(name: str) -> None:
-    """Finds out what can be no encoder, without a look at the Hugging Face hub.
-
-    Raises:
-        ValueError: If it is neither a folder nor a name that the hub can have, or is a placeholder such as
-            ``ENCODER``.
-    """
+    """Finds out what can be no encoder, without a look at the Hugging Face hub."""
     if os.path.exists(name):
         return
-    if re.fullmatch(r"[A-Z_]+", name):
-        raise ValueError(
-            f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
-            f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
-        )
-    if re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII) is None:
-        raise ValueError(f"no folder {name!r}")
+    message = (
+        f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
+        f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
+    )
+    require(not re.fullmatch(r"[A-Z_]+", name), message)
+    require(re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII), f"no folder {name!r}")
 
 
 def check_transformers() -> None:
     """Raises :class:`ImportError`, which says how to get it, if transformers is not installed."""
-    if find_spec("transformers") is None:
-        raise ImportError("pretrained encoders need transformers: install graphdep[pretrained]")
+    message = "pretrained encoders need transformers: install graphdep[pretrained]"
+    require(find_spec("transformers"), message, ImportError)
 
 
 LOGGERS = ("none", "tensorboard", "wandb")
@@ -273,15 +270,10 @@ LOGGERS = ("none", "tensorboard", "wandb")
 
 
 def check_logger(name: str) -> None:
-    """Finds out whether there is a logger of that name.
-
-    Raises:
-        ValueError: If it is none of :data:`LOGGERS`.
-        ImportError: If its package is not installed; says how to get it.
-    """
+    """Finds out whether there is a logger of that name."""
     check_choice("logger", name, LOGGERS)
-    if name != "none" and find_spec(name) is None:
-        raise ImportError(f"the logger {name!r} needs its package: pip install {name}")
+    message = f"the logger {name!r} needs its package: pip install {name}"
+    require(name == "none" or find_spec(name), message, ImportError)
 
 
 def plural(count: int, name: str) -> str:

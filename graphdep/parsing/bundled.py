@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphdep.io.limits import require
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words
 from graphdep.parsing.stanza import StanzaEngine, check_checksums, files_digest
 
@@ -28,15 +29,10 @@ _PICKLED = 2  # the version of a lemmatizer's dictionary that stanza below 1.15 
 
 
 def check_model_file(path: Path) -> None:
-    """Reads a model file as stanza does, without running what is in it.
-
-    Raises:
-        ParserUnavailableError: If it is no model file, holds anything but weights and plain values, or names
-            a transformer, a character model or word vectors to load; the message has the file and the key.
-    """
+    """Reads a model file as stanza does, without running what is in it."""
     why = _why_refused(path)
-    if why is not None:
-        raise ParserUnavailableError(f"the models in {path.parent} do not load: {path.name} {why}")
+    message = f"the models in {path.parent} do not load: {path.name} {why}"
+    require(why is None, message, ParserUnavailableError)
 
 
 def _why_refused(path: Path) -> str | None:
@@ -247,9 +243,9 @@ def _model_files(directory: Path) -> dict[str, Path]:
     """The files by the name of stanza's processor; that for multi-word tokens only if it is there."""
     patterns = [f"*_{kind}.pt" for kind in _KINDS.values()]
     found = {path.name.rpartition("_")[0] for pattern in patterns for path in directory.glob(pattern)}
-    if len(found) != 1:
-        what = f"model files of several parsers: {', '.join(sorted(found))}" if found else "no model files"
-        raise ParserUnavailableError(f"'directory': {directory} has {what} ({', '.join(patterns)})")
+    what = f"model files of several parsers: {', '.join(sorted(found))}" if found else "no model files"
+    message = f"'directory': {directory} has {what} ({', '.join(patterns)})"
+    require(len(found) == 1, message, ParserUnavailableError)
     (shorthand,) = found
     files = {name: directory / f"{shorthand}_{kind}.pt" for name, kind in _KINDS.items()}
     _check_there(path for name, path in files.items() if name != "mwt")
@@ -258,5 +254,4 @@ def _model_files(directory: Path) -> dict[str, Path]:
 
 def _check_there(files: Iterable[Path]) -> None:
     missing = [str(path) for path in files if not path.is_file()]
-    if missing:
-        raise ParserUnavailableError(f"model files are missing: {', '.join(missing)}")
+    require(not missing, f"model files are missing: {', '.join(missing)}", ParserUnavailableError)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from graphdep.io.limits import require
 from graphdep.parsing.parser import Parsed, ParserUnavailableError, flat_sentence
 from graphdep.parsing.stanza import check_checksums, one_thread
 from graphdep.sentence.sentence import Sentence
@@ -272,12 +273,7 @@ class SpanParser:
 
     @classmethod
     def load(cls, path: str | Path) -> SpanParser:
-        """The parser of a file, which holds weights and plain values.
-
-        Raises:
-            ParserUnavailableError: If it is missing, damaged, changed since ``SHA256SUMS`` beside it was
-                written, or another kind of file, or holds anything else.
-        """
+        """The parser of a file, which holds weights and plain values."""
         if Path(path).is_file():
             check_checksums([Path(path)])
         try:
@@ -293,8 +289,7 @@ class SpanParser:
 
     @classmethod
     def _of(cls, saved: Any) -> SpanParser:
-        if not isinstance(saved, Mapping) or saved.keys() != _KEYS:
-            raise ValueError("no model of spans")
+        require(isinstance(saved, Mapping) and saved.keys() == _KEYS, "no model of spans")
         names = {key: saved[key] for key in ("words", "chars", "tags", "labels")}
         sizes = {name: len(each) for name, each in names.items()}
         with torch.device("meta"):  # no weights are drawn before those of the file are there
@@ -321,13 +316,10 @@ class SpanParser:
             sentences: Each a list of words with their tags, of the Penn Treebank for the bundled model; a tag
                 that is not known counts as none.
             batch_words: The most words, with padding, that are read at once. (default: :obj:`1500`)
-
-        Raises:
-            ValueError: If a sentence or a word is empty.
         """
         for number, sentence in enumerate(sentences):
-            if not sentence or not all(word for word, _ in sentence):
-                raise ValueError(f"'sentences[{number}]' is empty, or has an empty word")
+            whole = sentence and all(word for word, _ in sentence)
+            require(whole, f"'sentences[{number}]' is empty, or has an empty word")
         found: list[list[Constituent]] = [[] for _ in sentences]
         for batch in like_lengths([len(sentence) for sentence in sentences], batch_words):
             for number, constituents in zip(batch, self._parse_batch([sentences[i] for i in batch])):

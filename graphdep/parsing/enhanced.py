@@ -15,7 +15,7 @@ from math import inf
 from types import ModuleType
 from typing import Any
 
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, require
 from graphdep.parsing import enhancing
 from graphdep.parsing.parser import is_chain_tree
 from graphdep.sentence.sentence import Sentence
@@ -50,11 +50,7 @@ class _AnyWord:
 
 
 def find_pybart() -> list[str]:
-    """The folders of the package.
-
-    Raises:
-        ImportError: If it is not installed.
-    """
+    """The folders of the package."""
     spec = importlib.util.find_spec("pybart")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(
@@ -336,9 +332,6 @@ class PybartConverter:
 
     Args:
         level: ``"enhanced"`` or ``"enhanced++"``.
-
-    Raises:
-        ImportError: If pybart is not installed.
     """
 
     def __init__(self, level: str) -> None:
@@ -347,20 +340,13 @@ class PybartConverter:
         self._rules = rules_of(self._pybart, level)
 
     def __call__(self, sentence: Sentence) -> Sentence:
-        """The sentence with its enhanced graph.
-
-        Raises:
-            ValueError: If the sentence has empty nodes already, the rules do not come to an end, or the graph
-                is none. The rules may raise anything else.
-        """
-        if sentence.empty:
-            raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
+        """The sentence with its enhanced graph."""
+        require(not sentence.empty, f"the sentence has {len(sentence.empty)} empty nodes already")
         tokens = self._tokens(sentence)
         limit = len(sentence) + 20  # each round finishes at least the next word of a chain
         settings = (True, True, True, limit, False, False, False, False, False, None, 2, self._rules)
         (converted,), rounds = self._pybart.Convert([tokens], *settings)()
-        if rounds >= limit:
-            raise ValueError(f"the rules have not come to an end after {limit} rounds")
+        require(rounds < limit, f"the rules have not come to an end after {limit} rounds")
         return _with_graph(sentence, converted)
 
     def _tokens(self, sentence: Sentence) -> list[Any]:

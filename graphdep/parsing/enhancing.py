@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import NamedTuple
 
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, require
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row
 
@@ -664,9 +664,6 @@ class RuleEnhancer:
     Args:
         level: ``"enhanced"`` or ``"enhanced++"``.
 
-    Raises:
-        ValueError: If the level is another one.
-
     Example:
         >>> from graphdep import Sentence
         >>> from graphdep.parsing.enhancing import RuleEnhancer
@@ -680,13 +677,8 @@ class RuleEnhancer:
         self.level = check_choice("level", level, LEVELS)
 
     def __call__(self, sentence: Sentence) -> Sentence:
-        """The sentence with its enhanced graph.
-
-        Raises:
-            ValueError: If the sentence has empty nodes already.
-        """
-        if sentence.empty:
-            raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
+        """The sentence with its enhanced graph."""
+        require(not sentence.empty, f"the sentence has {len(sentence.empty)} empty nodes already")
         tree = WorkingTree(sentence)
         if self.level == "enhanced++":
             long_prepositions(tree)

@@ -36,11 +36,7 @@ class SentenceLookup:
             self._starts.setdefault(text.partition(" ")[0], []).append(number)
 
     def __call__(self, item: Item) -> list[Sentence]:
-        """The sentences of a text, or the one of some words.
-
-        Raises:
-            ValueError: If there are none.
-        """
+        """The sentences of a text, or the one of some words."""
         if isinstance(item, str):
             return self._find(item)
         if item not in self._of_words:

@@ -15,7 +15,7 @@ from itertools import chain, count, islice
 from typing import TYPE_CHECKING
 from unicodedata import name
 
-from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
+from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, require, shown
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
 
@@ -117,10 +117,6 @@ class WordLimit:
     Args:
         max_words: Words of a text at most. (default: :obj:`10_000`)
         truncate: Read the first words of a longer text, instead of an error. (default: :obj:`False`)
-
-    Raises:
-        ValueError: If :obj:`max_words` is no whole number from 1 to 1,000,000, or :obj:`truncate` is no truth
-            value.
     """
 
     max_words: int = MAX_WORDS
@@ -159,11 +155,8 @@ class WordLimit:
         return last_two[0].end() if len(last_two) == 2 else None
 
     def _check(self, right: bool, place: str) -> None:
-        if not right:
-            raise ValueError(
-                f"{place} has more than max_words={self.max_words} words: allow more, or read the first ones "
-                "with truncate"
-            )
+        said = f"{place} has more than max_words={self.max_words} words"
+        require(right, f"{said}: allow more, or read the first ones with truncate")
 
 
 _MOST, _CHARACTERS = 1_000, 1_000

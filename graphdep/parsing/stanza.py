@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.files import atomic_path, file_digest
-from graphdep.io.limits import check_least
+from graphdep.io.limits import check_least, require
 from graphdep.parsing.parser import (
     Parsed,
     Parser,
@@ -65,12 +65,7 @@ def write_checksums(folder: Path, names: Iterable[str]) -> None:
 
 
 def check_checksums(files: Iterable[Path]) -> None:
-    """Compares model files with the ``SHA256SUMS`` of their folder; without one nothing is known of them.
-
-    Raises:
-        ParserUnavailableError: If a file is another one, or is not in the list, or the list has a line that
-            is none; names the file.
-    """
+    """Compares model files with the ``SHA256SUMS`` of their folder; without one nothing is known of them."""
     for path in files:
         known = _read(path.parent / CHECKSUMS)
         if known is None:
@@ -228,13 +223,8 @@ _ROOT = "ROOT"
 
 
 def stanza_constituents(tree: Any) -> list[Constituent]:
-    """The constituents of a ``Tree`` of stanza, whose words are below their tags, without ``ROOT``.
-
-    Raises:
-        ValueError: If there is none.
-    """
-    if tree is None:
-        raise ValueError("no tree")
+    """The constituents of a ``Tree`` of stanza, whose words are below their tags, without ``ROOT``."""
+    require(tree is not None, "no tree")
     found: list[Constituent] = []
     words = 0
     todo: list[tuple[Any, int]] = [(tree, -1)]  # with the place of those that are closed
@@ -295,11 +285,11 @@ class StanzaEngine:
         from graphdep.parsing.stanza_shortcuts import take_shortcuts
 
         numbers = tuple(int(number) for number in re.findall(r"\d+", stanza.__version__)[:2])
-        if numbers < _OLDEST:
-            raise ParserUnavailableError(
-                f"stanza {stanza.__version__} is installed, which can run code that is in a model file: "
-                f"install {'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
-            )
+        message = (
+            f"stanza {stanza.__version__} is installed, which can run code that is in a model file: "
+            f"install {'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
+        )
+        require(numbers >= _OLDEST, message, ParserUnavailableError)
         # Models draw their weights before they read them.
         with torch.random.fork_rng(devices=[]):
             pipeline = self._load()
@@ -393,8 +383,7 @@ def _raw_token(token: Any, offset: int) -> RawToken:
 
 
 def _drafts(sentences: list[list[RawToken]], text: str) -> list[Sentence]:
-    if text.strip() and not sentences:
-        raise ValueError("stanza found no token in the text")
+    require(sentences or not text.strip(), "stanza found no token in the text")
     ends = [*(sentence[0].start for sentence in sentences[1:]), len(text) + 1]
     return [_draft(sentence, text, end) for sentence, end in zip(sentences, ends)]
 

@@ -297,14 +297,20 @@ def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row
 
 
 def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:
-    """Raises :class:`ValueError` unless there are rows, and nothing else is."""
+    """Raises :class:`ValueError` unless there are rows, each of a model, different, and nothing else is."""
     if models or edges:
         raise ValueError(f"'rows' name their models: there can be no others (got {[*models, *edges]})")
     _check("rows", [*rows])
+    seen: dict[str, str] = {}
     for name, row in rows.items():
+        if "model" not in row:
+            raise ValueError(f"row {name!r} has no 'model' (got {dict(row)})")
         for key in ("task", "seed"):
             if key in row:
                 raise ValueError(f"row {name!r}: {key!r} is the same for all rows (got {row[key]!r})")
+        same = seen.setdefault(repr(sorted(row.items())), name)
+        if same != name:
+            raise ValueError(f"row {name!r} is the row {same!r} once more")
 
 
 def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:

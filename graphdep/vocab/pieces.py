@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphdep.io.limits import check_least
+from graphdep.io.limits import check_least, require
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, SEP_ID, SPECIALS, Vocab, check_state, load_vocab_file
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class PieceVocab(Vocab):
         return cls(tokenizer.to_str(), lower=lower)
 
     def __getitem__(self, word: str) -> int:
-        if word not in SPECIALS:
-            raise ValueError(f"{word!r} is no special symbol and may have several pieces: call encode()")
+        message = f"{word!r} is no special symbol and may have several pieces: call encode()"
+        require(word in SPECIALS, message)
         return self._ids[word]
 
     def id_of(self, word: str) -> int:
@@ -112,8 +112,7 @@ class PieceVocab(Vocab):
         Raises:
             ValueError: If the word is empty.
         """
-        if not word:
-            raise ValueError("'word' is empty: it has no pieces")
+        require(word, "'word' is empty: it has no pieces")
         if word not in self._encoded:
             text = word.lower() if self.lower else word
             self._encoded[word] = [len(SPECIALS) + piece for piece in self._bpe.encode(text).ids[:MAX_PIECES]]
@@ -143,11 +142,7 @@ class PieceVocab(Vocab):
 
 
 def vocab_from_state(state: dict) -> Vocab:
-    """The vocabulary of words or of pieces that gave this ``state_dict()``.
-
-    Raises:
-        ValueError: If none did.
-    """
+    """The vocabulary of words or of pieces that gave this ``state_dict()``."""
     kind = PieceVocab if isinstance(state, dict) and "bpe" in state else Vocab
     return kind.from_state_dict(state)
 
@@ -163,8 +158,7 @@ def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str,
         case _:
             raise ValueError("no model of type 'BPE' with a dict 'vocab' and a list 'merges'")
     fault = next(_faults(parts, ids, merges, alphabet), None)
-    if fault is not None:
-        raise ValueError(fault)
+    require(fault is None, f"{fault}")
     return ids, [(first, second) for first, second in merges]
 
 
@@ -279,8 +273,8 @@ class SubwordTokens:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, eou: str = "[EOU]") -> None:
-        if not getattr(tokenizer, "is_fast", False):
-            raise ValueError(f"'tokenizer' must be a fast one (got {type(tokenizer).__name__})")
+        message = f"'tokenizer' must be a fast one (got {type(tokenizer).__name__})"
+        require(getattr(tokenizer, "is_fast", False), message)
         self.eou = eou
         self.cls_id = _special_id(tokenizer, "cls_token")
         self.sep_id = _special_id(tokenizer, "sep_token")
@@ -323,11 +317,8 @@ def _special_id(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
 
 def _eou_id(tokenizer: PreTrainedTokenizerBase, eou: str) -> int:
     vocab = tokenizer.get_vocab()
-    if eou not in vocab:
-        raise ValueError(
-            f"'tokenizer' has no token {eou!r} ('eou'): name one that it has, or add it with "
-            "add_special_tokens and make the encoder's table as long"
-        )
+    advice = "name one that it has, or add it with add_special_tokens and make the encoder's table as long"
+    require(eou in vocab, f"'tokenizer' has no token {eou!r} ('eou'): {advice}")
     return vocab[eou]
 
 

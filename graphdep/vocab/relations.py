@@ -10,8 +10,8 @@ from unicodedata import category
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import check_between, check_least
-from graphdep.vocab.vocab import check_state, load_vocab_file, save_vocab_file
+from graphdep.io.limits import check_between, check_least, require
+from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
 _NO_LABEL = ("Cc", "Cs", "Zl", "Zp")
@@ -103,16 +103,10 @@ class RelationVocab:
 
     def __init__(self, learned: Iterable[str] = ()) -> None:
         self.learned = list(learned)
-        labels = [*self._FIXED, *self.learned]
-        if len(set(labels)) != len(labels):
-            label, count = Counter(labels).most_common(1)[0]
-            raise ValueError(f"'learned' repeats {label!r} or a fixed relation ({count} times in all)")
+        check_once("learned", [*self._FIXED, *self.learned])
         for label in self.learned:
-            if not _is_relation(label):
-                raise ValueError(
-                    f"'learned' has a label without a name or with a character that none may have "
-                    f"(got {label[:80]!r})"
-                )
+            wrong = "'learned' has a label without a name or with a character that none may have"
+            require(_is_relation(label), f"{wrong} (got {label[:80]!r})")
         self._ids = {label: self._FIRST + 2 * i for i, label in enumerate(self._FIXED)}
         self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
         self.fallbacks: Counter[str] = Counter()
@@ -224,10 +218,8 @@ class RelationVocab:
     @classmethod
     def from_state_dict(cls, state: dict) -> RelationVocab:
         state = check_state(state, fixed=int, learned=list)
-        if state["fixed"] != cls._FIRST_LEARNED:
-            raise ValueError(
-                f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
-            )
+        message = f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
+        require(state["fixed"] == cls._FIRST_LEARNED, message)
         return cls(state["learned"])
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphdep.io.files import LineError, decoded
+from graphdep.io.files import LineError, check_line, decoded
 from graphdep.io.limits import check_choice
 from graphdep.vocab.vocab import Vocab
 
@@ -58,10 +58,6 @@ def load_vectors(
 
     Shapes:
         - vectors: :math:`(|\text{vocab}|, d)` float, with the file's own :math:`d`
-
-    Raises:
-        ValueError: If an option is wrong or the file is damaged: the message has file, line and value.
-        OSError: If the file cannot be read.
     """
     check_choice("missing", missing, MISSING)
     check_choice("scale", scale, SCALES)
@@ -85,10 +81,6 @@ def load_vectors(
 def words_with_vector(path: str | os.PathLike[str], words: Iterable[str]) -> set[str]:
     r"""Those of some words that have a vector in a file, or whose lower-case form has one, as
     :func:`load_vectors` finds them.
-
-    Raises:
-        ValueError: If the file is damaged: the message has file, line and value.
-        OSError: If the file cannot be read.
 
     Example:
         >>> from pathlib import Path
@@ -122,8 +114,7 @@ def _scan(path: Path, wanted: set[str], truncated: bool) -> tuple[dict[str, Tens
             word = _word(path, number, fields, columns - channels)
             if word in wanted and word not in known:
                 known[word] = _values(path, number, word, fields.rsplit(b" ", channels)[1:])
-    if not channels:
-        raise LineError("no vector in the file", path, 1)
+    check_line(channels, "no vector in the file", path, 1)
     return known, channels
 
 
@@ -148,7 +139,6 @@ def _values(path: Path, number: int, word: str, fields: list[bytes]) -> Tensor:
     bad = [field for field in fields if not _NUMBER.fullmatch(field)]
     vector = torch.tensor([] if bad else [float(field) for field in fields])
     bad += [field for field, finite in zip(fields, vector.isfinite().tolist()) if not finite]
-    if bad:
-        value = bad[0].decode(errors="replace")
-        raise LineError(f"a value of {word!r} is no number, or out of range", path, number, value)
+    value = b"".join(bad[:1]).decode(errors="replace")
+    check_line(not bad, f"a value of {word!r} is no number, or out of range", path, number, value)
     return vector

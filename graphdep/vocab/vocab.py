@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from graphdep.io.files import atomic_path, has_half_character
-from graphdep.io.limits import check_least
+from graphdep.io.limits import check_between, check_least
 
 
 class Tokens(Protocol):
@@ -37,6 +37,13 @@ class Tokens(Protocol):
 
 
 T = TypeVar("T")
+
+
+def check_once(name: str, entries: Sequence[str]) -> None:
+    """Raises :class:`ValueError`, with an entry that is there several times, if there is one."""
+    if len(set(entries)) != len(entries):
+        entry, count = Counter(entries).most_common(1)[0]
+        raise ValueError(f"{name!r} repeats {entry!r}, or it is there anyway ({count} times in all)")
 
 
 def save_vocab_file(state: dict, path: str | os.PathLike[str]) -> None:
@@ -98,9 +105,7 @@ class Vocab:
         self.words = [*SPECIALS, *words]
         self.lower = lower
         self._ids = {word: i for i, word in enumerate(self.words)}
-        if len(self._ids) != len(self.words):
-            word, count = Counter(self.words).most_common(1)[0]
-            raise ValueError(f"'words' holds {word!r} {count} times")
+        check_once("words", self.words)
 
     @classmethod
     def build(cls, sentences: Iterable[Sequence[str]], *, min_freq: int = 1, lower: bool = False) -> Vocab:
@@ -198,9 +203,7 @@ class PhraseVocab:
     def __init__(self, further: Iterable[str] = ()) -> None:
         self.further = [*further]
         self._labels = ["[NONE]", *_PTB, *self.further]
-        label, count = Counter(self._labels).most_common(1)[0]
-        if count > 1:
-            raise ValueError(f"'further' repeats {label!r} or a known label ({count} times in all)")
+        check_once("further", self._labels)
         self._ids = {label: number for number, label in enumerate(self._labels) if number != self.NONE}
         self.fallbacks: Counter[str] = Counter()
 
@@ -226,8 +229,7 @@ class PhraseVocab:
 
     def label(self, phrase: int) -> str:
         """The name of an id."""
-        if not 0 <= phrase < len(self):
-            raise ValueError(f"'phrase' must be in 0..{len(self) - 1} (got {phrase})")
+        check_between("phrase", phrase, 0, len(self) - 1)
         return self._labels[phrase]
 
 

@@ -173,6 +173,7 @@ def test_what_cannot_be(run, trained, tmp_path):
     for options, message in (
         (["--output", tmp_path / "file"], "file: File exists"),
         (["--output", trained], "is the folder of a run, whose best.ckpt is its model"),
+        (["--output", tmp_path / "model", "--private"], "--private is for --push"),
     ):
         done = run("export", "--checkpoint", trained, *options)
         assert done.exit_code == 2

@@ -16,7 +16,7 @@ from graphdep.datasets.labels.agreement import bracket_tree, read_agreement
 from graphdep.datasets.labels.cogs import original, variable_free
 from graphdep.datasets.labels.propbank import read_skeletons, read_up
 from graphdep.datasets.labels.words import LabelledWords, bio_of, read_word_columns
-from graphdep.datasets.selection.corpora import read_log, read_train_csv
+from graphdep.datasets.selection.corpora import read_log, read_test_csv, read_train_csv
 from graphdep.datasets.selection.dataset import read_rows
 from graphdep.datasets.sentences import (
     MRPC_COLUMNS,
@@ -71,6 +71,15 @@ def read_links(path):
         raise ValueError(str(error).replace("a.annotation.txt", path.name)) from None
 
 
+def read_messages(path):
+    path.with_name("a.annotation.txt").write_text("0 1 -\n")
+    path.rename(path.with_name("a.ascii.txt"))
+    try:
+        return read_log(path.with_name("a.ascii.txt"))
+    except ValueError as error:
+        raise ValueError(str(error).replace("a.ascii.txt", path.name)) from None
+
+
 def agreement(path):
     return read_agreement(path, "tense", brackets=False)
 
@@ -93,6 +102,7 @@ def csv_rows(path):
     return read_text_rows(path, ["text", "label"])
 
 
+LONG = "word " * 10_001
 SICK = "\t".join(SICK_COLUMNS) + "\n"
 PAIR = "1\tA dog runs\tA cat runs\t3.5\tNEUTRAL\n"
 MRPC = "\t".join(MRPC_COLUMNS) + "\n"
@@ -218,13 +228,20 @@ DAMAGED = {
         "1\ta\tb\n2\ta\tb\n": "2: 'label' must be one of 0, 1 (got '2')",
         "\n": "1: 'label' must be one of 0, 1 (got '')",
         "1\ta b\n": "1: 2 tab-separated columns instead of a label, utterances and a response",
+        f"1\ta\tb\n0\ta\t{LONG}\tc\n": "2: 'utterance 2' must be a text of at most 10000 words",
     },
     read_train_csv: {
         "Context,Utterance\na,b\n": "1: no column 'Label'; the columns are Context, Utterance",
         "Context,Utterance,Label\na,b,1\na,b\n": "3: 2 columns instead of 3 (got 'a,b')",
         'Context,Utterance,Label\n"a\nb",c,2\n': "2: 'Label' must be one of 1, 1.0, 0, 0.0 (got '2')",
         'Context,Utterance,Label\n"a,b,1\n': "2: bad quotes (unexpected end of data",
+        f"Context,Utterance,Label\na __eot__ {LONG},b,1\n": "2: 'Context' must be turns of at most",
     },
+    read_test_csv: {
+        f"Context,Ground Truth Utterance,{','.join(f'Distractor_{n}' for n in range(9))}\na,{LONG}"
+        + ",c" * 9: "2: 'Ground Truth Utterance' must be turns of at most 10000 words",
+    },
+    read_messages: {f"[10:00] <ann> hello\n[10:01] <bob> {LONG}\n": "2: 'message' must be turns of at most"},
     read_links: {
         "1 2": "1: not 'number number -' of lines from 0 to 1 (got '1 2')",
         "1 2 -": "1: not 'number number -' of lines from 0 to 1 (got '1 2 -')",
@@ -357,40 +374,31 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("read", "content", "message"),
-    [(read, *row) for read, rows in DAMAGED.items() for row in rows.items()],
-    ids=lambda value: getattr(value, "__name__", None),
-)
-def test_damaged_files(tmp_path, read, content, message):
-    path: Path = tmp_path / "raw.txt"
-    path.write_text(content, encoding="utf-8", newline="")
-    with pytest.raises(ValueError, match=f"^{re.escape(f'{path}:{message}')}"):
-        list(read(path))
+@pytest.mark.parametrize("read", DAMAGED)
+def test_damaged_files(tmp_path, read):
+    for number, (content, message) in enumerate(DAMAGED[read].items()):
+        path = tmp_path / str(number) / "raw.txt"
+        path.parent.mkdir()
+        path.write_text(content, encoding="utf-8", newline="")
+        with pytest.raises(ValueError, match=f"^{re.escape(f'{path}:{message}')}"):
+            list(read(path))
+    if read is not read_aspect_terms:
+        (tmp_path / "raw.txt").write_bytes(b"a\xff\n")
+        with pytest.raises(ValueError, match=r"raw\.txt:1: not UTF-8 at byte 1 \(got 'ff"):
+            list(read(tmp_path / "raw.txt"))
 
 
-@pytest.mark.parametrize("read", [read for read in DAMAGED if read is not read_aspect_terms])
-def test_what_is_not_utf8(tmp_path, read):
-    path: Path = tmp_path / "raw.txt"
-    path.write_bytes(b"a\xff\n")
-    with pytest.raises(ValueError, match=r"raw\.txt:1: not UTF-8 at byte 1 \(got 'ff"):
-        list(read(path))
-
-
-@pytest.mark.parametrize(
-    "spans",
-    [
+def test_spans_that_labels_cannot_say():
+    for spans in [
         [(0, 2, "X"), (1, 3, "Y")],
         [(0, 2, "X"), (0, 2, "X")],
         [(2, 2, "X")],
         [(-1, 1, "X")],
         [(2, 4, "X")],
         [(0, 1, "")],
-    ],
-)
-def test_spans_that_labels_cannot_say(spans):
-    with pytest.raises(ValueError, match=re.escape(f"none in two (got {spans[-1]})")):
-        bio_of(spans, 3)
+    ]:
+        with pytest.raises(ValueError, match=re.escape(f"none in two (got {spans[-1]})")):
+            bio_of(spans, 3)
 
 
 MAKERS = [
@@ -405,9 +413,8 @@ def test_a_tree_of_other_words(make):
         make(words=["a", "dog"], tree=Sentence.chain(["a", "cat"]), place="file:7")
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "message"),
-    [
+def test_damaged_forms_and_trees():
+    for read, text, message in [
         (variable_free, "like ( agent = cook", "',' is missing at the end of the form"),
         (variable_free, "like ( agent cook )", "'=' is missing before 'cook', token 4 of the form"),
         (variable_free, "like ( = cook )", "a role is missing before '=', token 3 of the form"),
@@ -423,8 +430,6 @@ def test_a_tree_of_other_words(make):
         (bracket_tree, "[ the cook ] sang", "2 parts outside of all brackets instead of one sentence"),
         (bracket_tree, "[ [ the cook ] [ ] ]", "no head rule for nothing in brackets (got '[ ]')"),
         (bracket_tree, "[ [ the cook ] [ the pilot ] ]", "no head rule for np and np in brackets"),
-    ],
-)
-def test_damaged_forms_and_trees(read, text, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(f'gen.tsv:2: {message}')}"):
-        read(Path("gen.tsv"), 2, text)
+    ]:
+        with pytest.raises(ValueError, match=f"^{re.escape(f'gen.tsv:2: {message}')}"):
+            read(Path("gen.tsv"), 2, text)

@@ -66,9 +66,8 @@ def test_spans(root):
     assert made["train"].labels == ("cause", "other")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_errors_name_what_is_wrong(root):
+    for options, message in [
         ({}, "either 'text' or 'words' must name columns"),
         ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
         ({"text": "film"}, "train: no column 'film'; the columns are sentence, label, idx"),
@@ -79,11 +78,9 @@ def test_spans(root):
             "'splits' must be one of train, val, test \\(got 'dev'\\)",
         ),
         ({"text": "sentence", "splits": {"val": "train"}}, "no split 'to train on'"),
-    ],
-)
-def test_errors_name_what_is_wrong(root, options, message):
-    with pytest.raises(ValueError, match=message):
-        from_hf(of(FILMS), **options, **root)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            from_hf(of(FILMS), **options, **root)
 
 
 def test_splits_that_are_not_known_and_labels_that_are_none(root):

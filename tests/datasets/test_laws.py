@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,10 @@ from graphdep.datasets import (
     CoNLL04,
     CSVTexts,
     DailyDialog,
+    DailyDialogSelection,
+    Douban,
+    ECommerce,
+    EmpatheticDialogues,
     OwnLabels,
     OwnSpans,
     Probes,
@@ -28,6 +34,7 @@ from graphdep.datasets import (
     SemEval2010Task8,
     SemEval2014Aspects,
     Ubuntu,
+    UbuntuIRC,
     UDTags,
     UDTreebank,
     UniversalPropBank,
@@ -79,6 +86,13 @@ def own_spans(folder):
     return {"train": write_span_rows(folder / "spans.jsonl", tiny_span_rows()), **CHAIN}
 
 
+def agreement(folder):
+    for path in (MINI / "agreement" / "raw").iterdir():
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / path.name).write_text("".join(lines[:40]), encoding="utf-8")
+    return {"raw_from": folder, "limit": 6}
+
+
 def cogs(folder):
     for name in ("varfree-train", "varfree-gen"):  # every tenth is for validation
         (folder / f"{name}.tsv").write_text("".join("\t".join(row) + "\n" for row in ROWS * 11))
@@ -94,7 +108,7 @@ MAKE = {
     "UDTags": (UDTags, mini("ud/raw", key="upos")),
     "DailyDialog": (DailyDialog, mini(**CHAIN)),
     "Ubuntu": (Ubuntu, mini("raw/ubuntu-v1", **CHAIN)),
-    "Agreement": (Agreement, mini("agreement/raw")),
+    "Agreement": (Agreement, agreement),
     "PropBankEWT": (PropBankEWT, tiny(write_tiny_propbank)),
     "UniversalPropBank": (UniversalPropBank, tiny(write_tiny_up)),
     "SemEval2010Task8": (SemEval2010Task8, tiny(write_tiny_semeval2010, **CHAIN)),
@@ -149,18 +163,144 @@ def test_a_corpus(load, tmp_path, monkeypatch):
         patch.setattr(type(first), "read", lambda *_: pytest.fail("raw files are read again"))
         assert digest(load()) == whole
         assert load().describe() == about
+    before = {path: path.stat().st_ino for path in (tmp_path / "root" / "processed").iterdir()}
+    for number, path in enumerate(before):
+        os.link(path, tmp_path / f"keeps-the-inode-{number}")
     assert digest(load(force_reload=True)) == whole
+    assert any(path.stat().st_ino != number for path, number in before.items())
     for path in (tmp_path / "root" / "processed").iterdir():
         path.write_bytes(path.read_bytes()[:1000])
     assert digest(load()) == whole
     assert load().describe() == about
 
-
-def test_raw_files_that_are_no_text(load, tmp_path):
-    files = [path for path in (tmp_path / "root" / "raw").rglob("*") if path.is_file()] if load() else []
-    if not files:
-        pytest.skip("its files are the user's, or there are none")
+    # Raw files that are no text are refused with file and line.
+    files = [path for path in (tmp_path / "root" / "raw").rglob("*") if path.is_file()]
     for path in files:
         path.write_bytes(path.read_bytes() + b"\xff\n")
-    with pytest.raises(ValueError, match=rf"{files[0].parent}.*:\d+: "):
-        load(raw_from=None)
+    if files:  # else they are the user's, or there are none
+        with pytest.raises(ValueError, match=rf"{files[0].parent}.*:\d+: "):
+            load(raw_from=None)
+
+
+# Corpora without their files, and what the message names.
+MISSING = [
+    (SICK, {}, "SICK_train.txt|SICK_trial.txt|SICK_test_annotated.txt|semeval2014|raw_from=|--raw-from"),
+    (SST, {}, "train.tsv is not in|SST-2 consists of|SST-2.zip|raw_from"),
+    (MRPC, {}, "msr_paraphrase_train.txt is not in|mrpc_dev_ids.tsv"),
+    (GLUE, {"name": "stsb"}, "train.tsv is not in|raw/STS-B|STS-B.zip|raw_from|sample10k-train.json|dev.tsv"),
+    (UDTreebank, {}, "*-ud-train*.conllu is not in"),
+    (UDTags, {"split": "val"}, "*-ud-train*.conllu|the labels are learned from it unless"),
+    (DailyDialog, {}, "dialogues_train.txt is not in|yanran.li/dailydialog|raw_from"),
+    (EmpatheticDialogues, {}, "train.csv is not in|ed-published|empatheticdialogues.tar"),
+    (EmpatheticDialogues, {"layout": "by-emotion"}, "split_ids_train.txt with afraid.csv ... trusting.csv"),
+    (Ubuntu, {}, "train.txt is not in|ubuntu-v1|Ubuntu consists of|valid.txt or dev.txt|dropbox|raw_from"),
+    (UbuntuIRC, {}, "train/*.ascii.txt and *.annotation.txt is not in|irc-disentanglement"),
+    (Douban, {}, "train.txt or | is not in |github.com|raw_from"),
+    (ECommerce, {}, "train.txt or | is not in |github.com|raw_from"),
+    (COGS, {"form": "original"}, "train.tsv is not in"),
+    (SemEval2010Task8, {}, "TRAIN_FILE.TXT is not in"),
+]
+
+
+@pytest.mark.parametrize("corpus", dict.fromkeys(row[0] for row in MISSING))
+def test_missing_files_are_named_with_where_they_are_to_be_had(tmp_path, corpus):
+    for _, options, named in [row for row in MISSING if row[0] is corpus]:
+        with pytest.raises(FileNotFoundError) as error:
+            corpus(tmp_path, **options, **({} if corpus is UDTreebank else CHAIN))
+        parts = [
+            part for whole in named.split("|") for part in ([whole] if " is" in whole else whole.split(" "))
+        ]
+        assert not [part for part in parts if part not in str(error.value)], str(error.value)
+
+
+OVERLAP = [({"overlap": "report"}, "'overlap' must be one of keep, drop (got 'report')"),
+           ({"overlap": "drop"}, "overlap='drop' is for val and test")]  # fmt: skip
+WRONG = {
+    SICK: [
+        ({"split": "trial"}, "'split' must be one of train, val, test (got 'trial')"),
+        ({"task": "similarity"}, "'task' must be one of relatedness, entailment (got 'similarity')"),
+        ({"limit": 0}, "'limit' must be at least 1 (got 0)"),
+        ({"arcs": "deep"}, "'arcs' must be one of basic, enhanced"),
+    ],
+    SST: [({"layout": "phrases"}, "'layout' must be one of sentence, glue, trees (got 'phrases')")],
+    MRPC: [({"layout": "sentence"}, "'layout' must be one of msrp, glue (got 'sentence')")],
+    GLUE: [
+        ({"name": "train", "split": "stsb"}, "'name' must be one of cola"),
+        ({"name": "wnli"}, "ax (got 'wnli')"),
+        ({"name": "cola", "val_from": "test"}, "'val_from' must be one of train, dev (got 'test')"),
+    ],
+    UDTreebank: [
+        ({"arcs": "gold"}, "'arcs' must be one of basic, enhanced (got 'gold')"),
+        ({"split": "dev"}, "'split' must be one of train, val, test (got 'dev')"),
+    ],
+    DailyDialog: [
+        ({"max_turns": 0}, "'max_turns' must be at least 1 (got 0)"),
+        ({"max_words": 0}, "'max_words' must be at least 1 (got 0)"),
+        ({"roots": "last"}, "'roots' must be one of first, all (got 'last')"),
+        *OVERLAP,
+    ],
+    EmpatheticDialogues: [({"layout": "csv"}, "'layout' must be one of published, by-emotion (got 'csv')")],
+    DailyDialogSelection: OVERLAP,
+    Ubuntu: [
+        ({"layout": "v3"}, "'layout' must be one of v1, v2 (got 'v3')"),
+        ({"pool_size": 0}, "'pool_size' must be at least 1 (got 0)"),
+        ({"max_length": 3}, "'max_length' must be at least 4 (got 3)"),
+        ({"cache_size": -1}, "'cache_size' must be at least 0 (got -1)"),
+    ],
+    UbuntuIRC: [
+        ({"negatives_from": "x"}, "'negatives_from' must be one of log, split (got 'x')"),
+        ({"negatives": 0}, "'negatives' must be at least 1 (got 0)"),
+    ],
+    Agreement: [
+        ({"name": "tenses"}, "'name' must be one of tense, question (got 'tenses')"),
+        ({"verbs": "first"}, "'verbs' must be one of all, main (got 'first')"),
+        ({"train_from": "dev"}, "'train_from' must be one of train, test (got 'dev')"),
+        ({"name": "question", "verbs": "main"}, "'verbs' must be 'all' where 'name' is 'question'"),
+    ],
+    COGS: [
+        ({"form": "free"}, "'form' must be one of variable-free, original (got 'free')"),
+        ({"nominals": "none"}, "'nominals' must be one of modified, all (got 'none')"),
+        ({"parser": "gold"}, "'parser' cannot be 'gold': COGS has no trees of its own"),
+    ],
+    PropBankEWT: [
+        ({"form": "bio"}, "'form' must be one of heads, spans (got 'bio')"),
+        ({"ud_from": "ud"}, "'ud_from' needs 'raw_from', the folder of skeletons (got 'ud')"),
+    ],
+    UniversalPropBank: [
+        ({"train_from": "test"}, "'train_from' must be one of train, dev (got 'test')"),
+        ({"val_fraction": 0}, "'val_fraction' must be between 0 and 1 (got 0)"),
+        ({"val_fraction": 1.0}, "'val_fraction' must be between 0 and 1 (got 1.0)"),
+        ({"seed": None}, "'seed' must be a whole number (got None)"),
+    ],
+    CoNLL04: [({"negatives": value}, "'negatives' must be at least 0") for value in (-1, float("nan"))],
+    SemEval2010Task8: [
+        ({"split": "val", "val_fraction": 1}, "'val_fraction' must be between 0 and 1 (got 1)"),
+        ({"parser": "gold"}, "'parser' cannot be 'gold'"),
+    ],
+    SemEval2014Aspects: [
+        ({"domain": "cars"}, "'domain' must be one of restaurants, laptops (got 'cars')"),
+        ({"polarities": 2}, "'polarities' must be one of 3, 4 (got 2)"),
+    ],
+    Probes: [
+        ({"function": "tense"}, "'function' must be one of governor, "),
+        ({"function": ["depth"]}, "(got ['depth'])"),
+        ({"sentences": 0}, "'sentences' must be at least 1 (got 0)"),
+        ({"sentences": 10**20}, "'sentences' must be at most 10000000 (got 1000"),
+        ({"sentences": True}, "'sentences' must be a whole number"),
+        ({"seed": -1}, "'seed' must be at least 0 (got -1)"),
+        ({"min_words": 0}, "'min_words' must be a whole number of at least 1 (got 0)"),
+        ({"min_words": 9, "max_words": 8}, "'max_words' must be a whole number of at least 9 (got 8)"),
+        ({"num_words": 1}, "'num_words' must be a whole number of at least 2 (got 1)"),
+        ({"constituents": True}, "'constituents' need projective=True"),
+        ({"raw_from": "here"}, "'raw_from' is for corpora with files"),
+        ({"split": "dev"}, "'split' must be one of train, val, test"),
+    ],
+}
+
+
+@pytest.mark.parametrize("corpus", WRONG)
+def test_wrong_options_are_refused_before_anything_is_read(tmp_path, corpus):
+    for options, message in WRONG[corpus]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            corpus(tmp_path, **options)
+        assert not [*tmp_path.rglob("*.pt"), *tmp_path.rglob("*-*.sqlite")]

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import pkgutil
 import sys
 
 import pytest
+from rich.table import Table
 
 import graphdep
+from graphdep.io.console import plain_console
 from graphdep.io.lazy_imports import lazy_imports
 
 FACE = """
@@ -55,12 +59,12 @@ def test_modules_are_there_without_an_import_of_their_own(example):
     assert example.inner.__name__ == "lazy_example.inner"
 
 
-@pytest.mark.parametrize("name", ["Due", "__wrapped__", "two"])
-def test_a_wrong_name_is_named(example, name):
-    with pytest.raises(AttributeError, match=f"module 'lazy_example' has no attribute '{name}'"):
-        getattr(example, name)
-    with pytest.raises(ImportError, match=name):
-        exec(f"from lazy_example import {name}")
+def test_a_wrong_name_is_named(example):
+    for name in ["Due", "__wrapped__", "two"]:
+        with pytest.raises(AttributeError, match=f"module 'lazy_example' has no attribute '{name}'"):
+            getattr(example, name)
+        with pytest.raises(ImportError, match=name):
+            exec(f"from lazy_example import {name}")
 
 
 def test_without_its_source_it_says_so(example, monkeypatch):
@@ -75,12 +79,12 @@ def lazy_packages() -> list[str]:
     return [module.__name__ for module in modules if hasattr(module, "lazy_imports")]
 
 
-@pytest.mark.parametrize("package", lazy_packages())
-def test_no_name_is_that_of_a_module_beside_it(package):
+def test_no_name_is_that_of_a_module_beside_it():
     """Which an import of the module would put in the place of the name."""
-    module = importlib.import_module(package)
-    beside = {found.name for found in pkgutil.iter_modules(module.__path__)}
-    assert not beside & {*module.__all__}
+    for package in lazy_packages():
+        module = importlib.import_module(package)
+        beside = {found.name for found in pkgutil.iter_modules(module.__path__)}
+        assert not beside & {*module.__all__}
 
 
 def test_the_package_as_before():
@@ -88,3 +92,43 @@ def test_the_package_as_before():
     with pytest.raises(AttributeError, match="module 'graphdep' has no attribute 'Sentences'"):
         _ = graphdep.Sentences
     assert graphdep.vocab.RelationVocab is graphdep.RelationVocab
+
+
+ODD = "a[/b] [bold]c[/] :dog: 'x' 1.5"
+
+
+def closed_pipe():
+    read, write = os.pipe()
+    os.close(read)
+    return os.fdopen(write, "w")
+
+
+def test_texts_cells_and_titles_are_printed_as_they_are():
+    file = io.StringIO()
+    console = plain_console(file=file, width=200)
+    table = Table(ODD, title=ODD)
+    table.add_row(ODD)
+    console.print(table)
+    console.print(ODD, style="dim", soft_wrap=True)
+    console.rule(ODD)
+    assert file.getvalue().count(ODD) == 5
+
+
+def test_results_that_nobody_reads_are_an_error():
+    """Which a command takes for a reader that has enough; rich would end the process with 1."""
+    file = closed_pipe()
+    console = plain_console(file=file)
+    with pytest.raises(BrokenPipeError):
+        console.print("x")
+    with pytest.raises(BrokenPipeError):
+        file.close()
+
+
+def test_progress_that_nobody_reads_is_no_error(monkeypatch):
+    file = closed_pipe()
+    monkeypatch.setattr(sys, "stderr", file)
+    console = plain_console(stderr=True)
+    console.print("x")
+    console.print("y")
+    assert console.quiet
+    file.close()

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
 from importlib.util import find_spec
 
 import pytest
 
-from graphdep import Sentence
+from graphdep import ConlluError, Sentence
 from graphdep.io import write_conllu
 from graphdep.parsing import (
     BundledParser,
@@ -61,16 +62,18 @@ def test_an_instance_is_itself_and_a_cache_goes_around(tmp_path):
         resolve_parser(parser, max_words=3)
 
 
-@pytest.mark.parametrize("name", ["nope", "", "bundle", "Bundled"])
-def test_an_unknown_name_lists_the_choices(name):
-    with pytest.raises(ValueError, match=f"unknown parser '{name}'; the choices are 'bundled', 'bundled:"):
-        resolve_parser(name)
+def test_an_unknown_name_lists_the_choices():
+    for name in ["nope", "", "bundle", "Bundled"]:
+        with pytest.raises(
+            ValueError, match=f"unknown parser '{name}'; the choices are 'bundled', 'bundled:"
+        ):
+            resolve_parser(name)
 
 
-@pytest.mark.parametrize("name", ["bundled:", "spacy", "spacy:", "conllu", "stanza:", "corenlp:x"])
-def test_a_name_of_the_wrong_form_lists_the_choices(name):
-    with pytest.raises(ValueError, match=f"parser '{name}' has a wrong form; the choices are"):
-        resolve_parser(name)
+def test_a_name_of_the_wrong_form_lists_the_choices():
+    for name in ["bundled:", "spacy", "spacy:", "conllu", "stanza:", "corenlp:x"]:
+        with pytest.raises(ValueError, match=f"parser '{name}' has a wrong form; the choices are"):
+            resolve_parser(name)
 
 
 def test_trees_that_nothing_can_enhance_are_not_parsed_first(tmp_path, no_pybart):
@@ -118,3 +121,53 @@ def test_a_check_of_a_name_asks_for_what_enhances(no_pybart):
     check_parser("bundled", "enhanced++")
     with pytest.raises(ImportError, match="pybart"):
         check_parser("bundled", "enhanced++", "pybart")
+
+
+A = Sentence(["Hi", "!"], [0, 1], ["root", "punct"], comments=["# text = Hi!"])
+B = Sentence(["Go", "on"], [0, 1], ["root", "compound:prt"])
+C = Sentence(["Go", "on"], [2, 0], ["dep", "root"], comments=["# text = Go on", "# second = yes"])
+
+
+@pytest.fixture
+def parser(tmp_path):
+    write_conllu([A, B, C], tmp_path / "some file.conllu")
+    return ConlluParser(tmp_path / "some file.conllu")
+
+
+def test_texts(parser):
+    assert parser.parse(["Go  on", "Hi!", "Hi! Go on", "Hi!Go on Go on\n", " "]) == [
+        [B],
+        [A],
+        [A, B],
+        [A, B, C],
+        [],
+    ]
+    assert parser.failures == 0
+
+
+def test_words(parser):
+    assert parser.parse_words([["Go", "on"], ["Hi", "!"]]) == [B, A]
+
+
+def test_what_is_not_there_is_an_error(parser):
+    with pytest.raises(ValueError, match=r"some file\.conllu has the text 'Hi\? Go'"):
+        parser.parse(["Hi!", "Hi? Go"])
+    with pytest.raises(ValueError, match="has the text 'Hi! Hi!'"):
+        parser.parse(["Hi! Hi!"])
+    with pytest.raises(ValueError, match="has the words 'Hi'"):
+        parser.parse_words([["Hi"]])
+
+
+def test_fingerprint_is_that_of_the_content(parser, tmp_path):
+    write_conllu([A, B, C], tmp_path / "copy.conllu")
+    assert ConlluParser(tmp_path / "copy.conllu").fingerprint == parser.fingerprint
+    write_conllu([A, dataclasses.replace(B, deprel=["root", "dep"]), C], tmp_path / "copy.conllu")
+    assert ConlluParser(tmp_path / "copy.conllu").fingerprint != parser.fingerprint
+
+
+def test_bad_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        ConlluParser(tmp_path / "none.conllu")
+    (tmp_path / "bad.conllu").write_text("no conllu\n")
+    with pytest.raises(ConlluError, match=r"bad\.conllu:1"):
+        ConlluParser(tmp_path / "bad.conllu")

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import gc
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
 import stanza
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphdep.parsing import BundledParser, stanza_shortcuts
 from graphdep.parsing import bundled as bundled_parser
+from graphdep.parsing.stanza_shortcuts import best_trees
 
 TEXTS = [
     "He didn't see the dogs that his sister's friends had bought. Why not? I can't say!",
@@ -63,10 +67,8 @@ def test_they_are_the_same_once_the_memory_is_full(quick, plain, monkeypatch):
     assert len(characters.places) == len(characters.known) < 30
 
 
-@pytest.mark.parametrize("where", ["while words are read", "before they have rows"])
-def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch, where):
-    bundled_parser._pipeline.cache_clear()
-    expected = BundledParser(use_gpu=False).parse(TEXTS[:2])
+def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch, quick):
+    expected = quick.parse(TEXTS[:2])
     bundled_parser._pipeline.cache_clear()
     parser = BundledParser(use_gpu=False)
     characters = parser._engine.pipeline.processors["pos"].trainer.model.charmodel.forward
@@ -75,14 +77,14 @@ def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch, where):
         raise KeyboardInterrupt
 
     parser.parse(["Some other words."])
-    with monkeypatch.context() as patch:
-        if where == "while words are read":
-            patch.setattr(characters, "forward", stopped)
-        else:
-            patch.setattr(stanza_shortcuts, "torch", SimpleNamespace(**{**vars(torch), "cat": stopped}))
-        with pytest.raises(KeyboardInterrupt):
-            parser.parse_words([["He", "did", "n't", "see", "what", "was", "not", "there", "before"]])
-    assert set(characters.places.values()) <= set(range(len(characters.known)))
+    while_words_are_read = (characters, "forward", stopped)
+    before_they_have_rows = (stanza_shortcuts, "torch", SimpleNamespace(**{**vars(torch), "cat": stopped}))
+    for change in (while_words_are_read, before_they_have_rows):
+        with monkeypatch.context() as patch:
+            patch.setattr(*change)
+            with pytest.raises(KeyboardInterrupt):
+                parser.parse_words([["He", "did", "n't", "see", "what", "was", "not", "there", "before"]])
+        assert set(characters.places.values()) <= set(range(len(characters.known)))
     assert parser.parse(TEXTS[:2]) == expected
 
 
@@ -125,3 +127,42 @@ def test_garbage_is_collected_again_after_a_chunk(quick, enabled):
         assert gc.isenabled() == enabled
     finally:
         gc.enable()
+
+
+def is_tree(heads: tuple[int, ...]) -> bool:
+    """Whether governors (of words 1 to n) make a tree with one root."""
+    for word in range(1, len(heads) + 1):
+        seen = set()
+        while word:
+            if word in seen:
+                return False
+            seen.add(word)
+            word = heads[word - 1]
+    return heads.count(0) == 1
+
+
+def slow_best(scores: torch.Tensor, words: int) -> list[int]:
+    """Equation 1: of all trees, the one with the highest sum."""
+    trees = filter(is_tree, product(range(words + 1), repeat=words))
+    return list(max(trees, key=lambda heads: sum(scores[i + 1, h].item() for i, h in enumerate(heads))))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 10_000), st.floats(0, 5))
+def test_no_tree_scores_more(sizes, seed, root):
+    """With a term that makes the root attractive, so that several words want it."""
+    generator = torch.Generator().manual_seed(seed)
+    places = max(sizes) + 1
+    scores = torch.randn(len(sizes), places, places, generator=generator)
+    scores[:, :, 0] += root
+    before = scores.clone()
+    heads = best_trees(scores, torch.tensor(sizes) + 1)
+    assert torch.equal(scores, before)
+    for row, words, got in zip(scores, sizes, heads.tolist()):
+        assert got[1 : words + 1] == slow_best(row, words)
+        assert got[0] == 0
+        assert not any(got[words + 1 :])
+
+
+def test_a_word_is_not_its_own_governor():
+    assert best_trees(torch.eye(2)[None], torch.tensor([2])).tolist() == [[0, 0]]

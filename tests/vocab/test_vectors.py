@@ -62,17 +62,14 @@ def test_load_vectors_of_special_words_only(write):
     assert (vectors.shape, share) == ((5, 2), 0)
 
 
-@pytest.mark.parametrize(
-    "text", ["2 2\ndog 1 2\ncat 3 4\n", "dog 1 2 \r\ncat 3 4 \r\n", "dog 1 2\n. . . 5 6\ncat 3 4"]
-)
-def test_load_vectors_accepts(write, text):
-    vectors, _ = load_vectors(write(text), Vocab(["dog", "cat"]))
-    assert vectors[5:].tolist() == [[1, 2], [3, 4]]
+def test_load_vectors_accepts(write):
+    for text in ["2 2\ndog 1 2\ncat 3 4\n", "dog 1 2 \r\ncat 3 4 \r\n", "dog 1 2\n. . . 5 6\ncat 3 4"]:
+        vectors, _ = load_vectors(write(text), Vocab(["dog", "cat"]))
+        assert vectors[5:].tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_load_vectors_refuses_damaged_files(write):
+    for text, message in [
         ("", ":1: no vector in the file"),
         ("2 2\n", ":1: no vector in the file"),
         ("\n", r":1: 0 values instead of some$"),
@@ -84,11 +81,9 @@ def test_load_vectors_accepts(write, text):
         ("dog 1 1e99\n", r":1: a value of 'dog' is no number, .* \(got '1e99'\)"),
         (b"d\xf6g 1 2\n", r":1: not UTF-8 at byte 1 \(got 'f6 67'\)"),
         ("cat 1 2\ndog 1", r":2: the last line is cut short \(truncated=True .* instead of 2 \(got 'dog'\)"),
-    ],
-)
-def test_load_vectors_refuses_damaged_files(write, text, message):
-    with pytest.raises(ValueError, match=r"vectors\.txt" + message):
-        load_vectors(write(text), Vocab(["dog"]))
+    ]:
+        with pytest.raises(ValueError, match=r"vectors\.txt" + message):
+            load_vectors(write(text), Vocab(["dog"]))
 
 
 def test_load_vectors_leaves_out_a_truncated_line(write, caplog):

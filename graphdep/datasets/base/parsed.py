@@ -24,10 +24,10 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
-from graphdep.datasets.base.raw import RawFiles, place_error
+from graphdep.datasets.base.raw import RawFiles, expect_at
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
 from graphdep.io.files import atomic_path, file_digest
-from graphdep.io.limits import check_choice, check_least, plural
+from graphdep.io.limits import check_choice, check_least, plural, require
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
@@ -57,9 +57,6 @@ def describe(value: Any) -> str:
     """Text that two values share only if they are equal: an object's class and all of its attributes.
 
     :func:`repr` would not do, since many transforms leave arguments out of theirs.
-
-    Raises:
-        ValueError: If the value is or holds a function, whose behaviour has no description.
     """
     if isinstance(value, _PLAIN):
         return repr(value)
@@ -103,9 +100,6 @@ def save_examples(payload: dict[str, Any], path: Path) -> None:
 
     The file is a line with the format, the SHA-256 of the rest, and the rest, so that a file that was cut
     or altered is known before anything in it is read.
-
-    Raises:
-        ValueError: If the payload holds anything but tensors, numbers, text, and lists and dicts of them.
     """
     buffer = io.BytesIO()
     torch.save(payload, buffer)
@@ -306,8 +300,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         force_reload: bool = False,
     ) -> None:
         check_split(split, self.splits, limit, tokens, vocab)
-        if tokens is None and max_length is not None:
-            raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
+        cuts = tokens is not None or max_length is None
+        require(cuts, f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
         check_arcs(arcs)
         check_engine(engine)
         self.vectors = _checked_vectors(vocab_from, vectors)
@@ -491,10 +485,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         failures = self.parser_failures  # of this split alone
         vocab = self._learn(examples)
         data_list = list(self._filtered(self.make_data(examples, vocab)))
-        if not data_list:
-            raise ValueError(
-                f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
-            )
+        require(data_list, f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})")
         data, slices = self.collate(data_list)
         return {
             "data": data.to_dict(),
@@ -571,18 +562,16 @@ def check_split(split: str, splits: Sequence[str], limit: int | None, tokens: ob
     """Raises :class:`ValueError` if a corpus has no such split, or options of all corpora are wrong."""
     check_choice("split", split, splits)
     check_least("limit", limit, 1)
-    if tokens is not None and vocab is not None:
-        raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+    one = tokens is None or vocab is None
+    require(one, "'tokens' and 'vocab' are both given: the ids are those of one of them")
 
 
 def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) -> Path | None:
     """The file whose words a vocabulary has beside those of training, if there is to be one."""
     check_choice("vocab_from", vocab_from, ("train", "vectors"))
-    if (vocab_from == "vectors") != (vectors is not None):
-        raise ValueError(
-            f"'vectors' must be a file for vocab_from='vectors', and for it alone (got {vectors!r}, "
-            f"vocab_from={vocab_from!r})"
-        )
+    got = f"(got {vectors!r}, vocab_from={vocab_from!r})"
+    both = (vocab_from == "vectors") == (vectors is not None)
+    require(both, f"'vectors' must be a file for vocab_from='vectors', and for it alone {got}")
     return None if vectors is None else Path(vectors).expanduser()
 
 
@@ -727,8 +716,7 @@ class WordDataset(ParsedDataset):
         self, root: str | os.PathLike[str], parser: str | Parser, reads: dict[str, Any]
     ) -> Parser | None:
         if parser == "gold":
-            if not self.own_trees:
-                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
+            require(self.own_trees, f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
             return None
         cache = Path(root).expanduser() / "cache" / "parses.sqlite"
         return resolve_parser(parser, cache=cache, **reads)
@@ -752,9 +740,6 @@ class WordDataset(ParsedDataset):
         Args:
             split: The split that was read.
             found: All that it has.
-
-        Raises:
-            ValueError: If the training split has no example, or too few classes.
         """
         if self.learns_labels and not self.labels:
             folder = Path(self.raw_dir)
@@ -776,10 +761,9 @@ class WordDataset(ParsedDataset):
         return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
-        if self._parser is None and example.tree is None:
-            raise place_error(
-                example.place, "the sentence has no tree of its own, which parser='gold' asks for"
-            )
+        has_one = self._parser is not None or example.tree is not None
+        message = "the sentence has no tree of its own, which parser='gold' asks for"
+        expect_at(example.place, has_one, message)
         return example.tree if self._parser is None or self.keeps_trees else None
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -821,8 +805,8 @@ def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:
 
 def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
     """Raises :class:`ValueError` unless there are labels, and none of them twice."""
-    if isinstance(labels, str) or not labels or len(set(labels)) < len(labels):
-        raise ValueError(f"'labels' must be a list of labels, none of them twice (got {labels!r})")
+    listed = not isinstance(labels, str) and labels and len(set(labels)) == len(labels)
+    require(listed, f"'labels' must be a list of labels, none of them twice (got {labels!r})")
     return tuple(labels)
 
 
@@ -836,25 +820,17 @@ class DrawnVal:
     Args:
         share: The share of the different sentences that is drawn. (default: :obj:`0.1`)
         seed: Of the draw. (default: :obj:`0`)
-
-    Raises:
-        ValueError: If the share is not between 0 and 1, or the seed is no whole number.
     """
 
     share: float = 0.1
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
+        require(0 < self.share < 1, f"'val_fraction' must be between 0 and 1 (got {self.share})")
         check_seed(self.seed)
 
     def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
-        """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it.
-
-        Raises:
-            ValueError: If there is one sentence alone, from which none can be drawn.
-        """
+        """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it."""
         sentences = list(dict.fromkeys(tuple(example.words) for example in found))
         what = f"sentences in {plural(len(found), 'row')}"
         part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.files import atomic_path, json_value, long_fields
-from graphdep.io.limits import MAX_WORDS, check_choice
+from graphdep.io.limits import MAX_WORDS, check_choice, require
 from graphdep.parsing.parser import WordLimit
 
 logger = logging.getLogger("graphdep.datasets")
@@ -28,20 +28,16 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
-    """Whether ``target`` does not have the content of ``source`` yet.
-
-    Raises:
-        ValueError: If another file of that name is there and :obj:`overwrite` is off.
-    """
+    """Whether ``target`` does not have the content of ``source`` yet."""
     if not target.exists():
         return True
     if filecmp.cmp(source, target, shallow=False):
         return False
-    if not overwrite:
-        raise ValueError(
-            f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
-            "(delete it, or force_reload=True in Python, to replace it)"
-        )
+    message = (
+        f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
+        "(delete it, or force_reload=True in Python, to replace it)"
+    )
+    require(overwrite, message)
     return True
 
 
@@ -63,10 +59,15 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
     return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
 
 
-def expect(holds: bool, path: Path, line: int, message: str, value: object = None) -> None:
+def expect(holds: object, path: Path, line: int, message: str, value: object = None) -> None:
     """Raises the error of a damaged row unless something holds."""
+    expect_at(f"{path}:{line}", holds, message, value)
+
+
+def expect_at(place: str, holds: object, message: str, value: object = None) -> None:
+    """As :func:`expect`, at any place of a file."""
     if not holds:
-        raise row_error(path, line, message, value)
+        raise place_error(place, message, value)
 
 
 @contextmanager
@@ -80,9 +81,8 @@ def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
 
 def check_one(folder: Path, found: Sequence[Path], what: str, then: str) -> None:
     """Raises :class:`ValueError`, with all of them, if there are several of what a folder has one of."""
-    if len(found) > 1:
-        names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
-        raise ValueError(f"{folder} holds several {what} ({names}): {then}")
+    names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
+    require(len(found) < 2, f"{folder} holds several {what} ({names}): {then}")
 
 
 class Form(NamedTuple):
@@ -122,8 +122,7 @@ Forms = Mapping[str, Form]
 
 def check_forms(place: str, values: Any, forms: Forms) -> None:
     """Raises :class:`ValueError`, with place, name and value, if one of some values is not of its form."""
-    if not isinstance(values, Mapping):
-        raise place_error(place, "no object", values)
+    expect_at(place, isinstance(values, Mapping), "no object", values)
     for name, form in forms.items():
         if not form.holds(values.get(name)):
             value = values.get(name)
@@ -164,10 +163,6 @@ def read_table(
         broken: How many rows of another length are left out, and named in a warning. (default: :obj:`0`)
         empty: Whether there may be no row. (default: :obj:`False`)
         repairs, control: As of :func:`read_lines`.
-
-    Raises:
-        ValueError: If a column is not there, a row has more or fewer cells, a cell is not of its form, quotes
-            are wrong, or there is no row; with file, line and value.
     """
     forms = columns if isinstance(columns, Mapping) else {}
     rows = read_cells(path, separator, quoted=quoted, repairs=repairs, control=control)
@@ -182,12 +177,10 @@ def read_table(
             yield line, row
             continue
         left_out.append(line)
-        if len(left_out) > broken:
-            so_far = f", as on {broken} lines before" if broken else ""
-            what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
-            raise row_error(path, line, f"{what}{so_far}", separator.join(cells))
-    if not found and not empty:
-        raise row_error(path, 1, "no row below the header")
+        so_far = f", as on {broken} lines before" if broken else ""
+        what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
+        expect(len(left_out) <= broken, path, line, f"{what}{so_far}", separator.join(cells))
+    expect(found or empty, path, 1, "no row below the header")
     if left_out:
         logger.warning(
             "%s: %d lines are no rows of %d columns and are left out: %s",
@@ -240,11 +233,7 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a file of JSON has.
-
-    Raises:
-        ValueError: As :func:`read_lines` and :func:`~graphdep.io.files.json_value`.
-    """
+    """What a file of JSON has."""
     return json_value("\n".join(text for _, text in read_lines(path)), str(path))
 
 
@@ -275,9 +264,6 @@ def read_lines(
         repairs: What to read in place of known damaged characters of a corpus. (default: none)
         control: What to read in place of a control character; :obj:`None` refuses them.
             (default: :obj:`None`)
-
-    Raises:
-        ValueError: If the file is empty, or a line is not UTF-8 or holds control characters.
     """
     empty = True
     with path.open("rb") as file:
@@ -286,8 +272,7 @@ def read_lines(
             if line:
                 empty = False
                 yield number, _decode(path, number, line.removesuffix(b"\n"), repairs or {}, control)
-    if empty:
-        raise row_error(path, 1, "the file is empty")
+    expect(not empty, path, 1, "the file is empty")
 
 
 def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str], control: str | None) -> str:
@@ -402,18 +387,14 @@ class RawFiles:
                 read = [raw / path.relative_to(name) for path in self.raw_files(Path(name), split)]
             except ValueError as error:
                 raise ValueError(str(error).replace(name, str(raw))) from None
+        others = " and ".join(str(other) for other in read if other not in targets.values())
         for path, target in targets.items():
-            if target not in read:
-                others = " and ".join(str(other) for other in read if other not in targets.values())
-                raise ValueError(
-                    f"'raw_from' has {path}, but with {others} there, {target} would not be read: "
-                    f"use another 'root' or delete {others}"
-                )
+            message = f"'raw_from' has {path}, but with {others} there, {target} would not be read"
+            require(target in read, f"{message}: use another 'root' or delete {others}")
 
     def _check_some(self, count: int, folder: Path, split: str) -> None:
-        if not count:
-            files = " and ".join(str(path) for path in self.raw_files(folder, split))
-            raise ValueError(f"the split {split!r} has no examples in {files}")
+        files = " and ".join(str(path) for path in self.raw_files(folder, split))
+        require(count, f"the split {split!r} has no examples in {files}")
 
     def _missing(self, split: str) -> str:
         source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
@@ -443,11 +424,7 @@ class OwnFiles(RawFiles):
         test: str | os.PathLike[str] | None,
         raw_from: object = None,
     ) -> None:
-        """Takes the files of the splits.
-
-        Raises:
-            ValueError: If there is no file to train on, or ``raw_from`` is given, which is for corpora.
-        """
+        """Takes the files of the splits."""
         if train is None or raw_from is not None:
             raise ValueError(
                 "'train' must be a file, and 'raw_from' is for corpora: own files are read where they "
@@ -486,9 +463,6 @@ def seen_files(folder: Path, pattern: str, *, before: str | None = None) -> list
         folder: The folder.
         pattern: As of :meth:`pathlib.Path.glob`.
         before: What stands behind the name of a corpus, which must be one. (default: any names)
-
-    Raises:
-        ValueError: If there are several corpora.
     """
     every: Iterator[Path] = folder.glob(pattern)
     found = sorted(path for path in every if not path.name.startswith("."))
@@ -518,10 +492,6 @@ def choose_layout(
         root: Folder of the corpus.
         to_copy: Finds the layouts in a folder to copy from; of several the last counts.
         copied: Finds the layouts in the folder of raw files.
-
-    Raises:
-        ValueError: If :obj:`layout` is unknown or not in :obj:`raw_from`, or there are several below
-            :obj:`root` and none is asked for.
     """
     if layout is not None:
         check_choice("layout", layout, known)

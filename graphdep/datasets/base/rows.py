@@ -17,6 +17,8 @@ from graphdep.datasets.base.raw import (
     Forms,
     check_forms,
     check_there,
+    expect,
+    expect_at,
     place_error,
     placed,
     read_cells,
@@ -25,15 +27,14 @@ from graphdep.datasets.base.raw import (
     row_error,
 )
 from graphdep.io.files import json_value
-from graphdep.io.limits import check_name, check_whole, shown
+from graphdep.io.limits import check_name, check_whole, require, shown
 from graphdep.sentence.sentence import Sentence
 
 
 def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
     """Raises :class:`ValueError` if a table has a column twice, or not one that it must have."""
     twice = [name for name, count in Counter(header).items() if count > 1]
-    if twice:
-        raise row_error(path, 1, "a column is there twice", twice[0])
+    expect(not twice, path, 1, "a column is there twice", "".join(twice[:1]))
     check_there(path, 1, header, columns)
 
 
@@ -43,10 +44,6 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
     Args:
         path: The file.
         columns: Columns that it must have, among others.
-
-    Raises:
-        ValueError: If it is no Parquet file, a text is not UTF-8, or a column is missing or there twice.
-        ImportError: If pyarrow is not there.
     """
     try:
         import pyarrow
@@ -90,6 +87,10 @@ class TextRow(NamedTuple):
         """An error that begins with the place."""
         return place_error(self.place, message, value)
 
+    def expect(self, holds: object, message: str, value: object = None) -> None:
+        """Raises an error that begins with the place unless something holds."""
+        expect_at(self.place, holds, message, value)
+
     def value(self, column: str, form: Form) -> Any:
         """What is in a column, which must be of a form, else :class:`ValueError`."""
         check_forms(self.place, self.values, {column: form})
@@ -128,8 +129,8 @@ _NUMBER = Form("a number that is finite in 32 bits", _is_number)
 
 def check_suffix(name: str, path: Path, known: Sequence[str] = SUFFIXES) -> None:
     """Raises :class:`ValueError` if the name of a file says none of the known formats."""
-    if path.suffix.lower() not in known:
-        raise ValueError(f"{name!r} must end in {', '.join(known)} (got {str(path)!r})")
+    known_here = path.suffix.lower() in known
+    require(known_here, f"{name!r} must end in {', '.join(known)} (got {str(path)!r})")
 
 
 def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
@@ -145,17 +146,10 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     Args:
         path: The file.
         columns: The columns that every row must have, among others.
-
-    Raises:
-        ValueError: If a column is missing, a row has more or fewer columns than the header, a line is blank,
-            there is no row, or something is wrong with the file itself, with file, line and value.
-        OSError: If the file cannot be read.
-        ImportError: If pyarrow is needed and is not there.
     """
     check_suffix("path", path)
     rows = list(_rows(path, columns))
-    if not rows:
-        raise row_error(path, 1, "no row below the header")
+    expect(rows, path, 1, "no row below the header")
     return rows
 
 
@@ -168,16 +162,12 @@ def column_names(path: Path) -> list[str]:
 
 
 def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) -> list[TextRow]:
-    """Lines of text as rows, of several columns with tabs between them.
-
-    Raises:
-        ValueError: If a line has another number of texts, with its place.
-    """
+    """Lines of text as rows, of several columns with tabs between them."""
     rows = []
     for number, line in enumerate(lines, start=1):
         cells = line.split("\t") if len(columns) > 1 else [line]
-        if len(cells) != len(columns):
-            raise row_error(source, number, f"not {len(columns)} texts with a tab between them", line)
+        message = f"not {len(columns)} texts with a tab between them"
+        expect(len(cells) == len(columns), source, number, message, line)
         rows.append(TextRow(source, number, dict(zip(columns, cells))))
     return rows
 
@@ -245,11 +235,7 @@ _TREE: Forms = {
 
 
 def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
-    """The tree of ``head`` and ``deprel``; :obj:`None` where neither is there.
-
-    Raises:
-        ValueError: If there is a part of one alone, or it is none, with file, line and value.
-    """
+    """The tree of ``head`` and ``deprel``; :obj:`None` where neither is there."""
     if all(row.values.get(name) is None for name in TREE):
         return None
     check_forms(row.place, row.values, _TREE)
@@ -345,11 +331,7 @@ def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
 
 
 def check_seed(seed: int) -> int:
-    """Returns the seed of a draw that several splits make; :obj:`None` would be another draw for each.
-
-    Raises:
-        ValueError: If it is no whole number.
-    """
+    """Returns the seed of a draw that several splits make; :obj:`None` would be another draw for each."""
     check_whole("seed", seed, -math.inf)
     return seed
 
@@ -364,26 +346,17 @@ def drawn_part(
         share: The share that is drawn, more than 0 and less than 1.
         seed: Of the draw.
         place, what, then: Where they stand, what they are, and what to do, for messages.
-
-    Raises:
-        ValueError: If there are fewer than two.
     """
-    if size < 2:
-        raise place_error(place, f"fewer than two different {what}: 'val' cannot be drawn{then}")
+    expect_at(place, size > 1, f"fewer than two different {what}: 'val' cannot be drawn{then}")
     count = min(max(1, round(size * share)), size - 1)
     return set(Draw(random.Random(seed)).shuffled(range(size))[:count])
 
 
 def learned_names(labels: Iterable[L], place: str) -> list[L]:
-    """The classes of labels, sorted.
-
-    Raises:
-        ValueError: If there are fewer than two.
-    """
+    """The classes of labels, sorted."""
     names = sorted({*labels})
-    if len(names) < 2:
-        what = f"all labels of the training split are {names[0]!r}" if names else "nothing has a label"
-        raise place_error(place, what)
+    what = f"all labels of the training split are {names[0]!r}" if names else "nothing has a label"
+    expect_at(place, len(names) > 1, what)
     return names
 
 
@@ -392,9 +365,6 @@ class KnownOptions:
 
     A constructor spells the dataset's own options and passes ``**options`` on to the base. What may be in
     them is said by :attr:`shared_options`, for people, for type checkers, and here.
-
-    Raises:
-        TypeError: If an option is unknown; the message names it, the dataset and the options that there are.
     """
 
     shared_options: ClassVar[type]
@@ -403,11 +373,8 @@ class KnownOptions:
     def __new__(cls, *args: Any, **options: Any) -> Self:
         names = option_names(cls)
         for name in options:
-            if name not in names:
-                raise TypeError(
-                    f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}: it takes "
-                    f"{', '.join(names)}"
-                )
+            got = f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}"
+            require(name in names, f"{got}: it takes {', '.join(names)}", TypeError)
         return super().__new__(cls)
 
 

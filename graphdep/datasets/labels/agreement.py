@@ -11,7 +11,7 @@ from graphdep.datasets.base.parsed import WordOptions
 from graphdep.datasets.base.raw import TEXT, check_forms, expect, one_of, read_table, row_error
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import LabelledWords
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, require
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -80,11 +80,6 @@ def bracket_tree(path: Path, line: int, text: str) -> Sentence:
         path, line: Where it stands, for messages.
         text: The sentence with its brackets.
 
-    Raises:
-        ValueError: If brackets do not close or were never opened, a pair of them is empty or has more than
-            two parts, no rule has two parts, or words stand outside of the brackets; with file, line and
-            value.
-
     Example:
         >>> from pathlib import Path
         >>> from graphdep.datasets.labels.agreement import bracket_tree
@@ -96,11 +91,7 @@ def bracket_tree(path: Path, line: int, text: str) -> Sentence:
 
 
 def bracket_words(path: Path, line: int, text: str) -> list[str]:
-    """The words of a sentence in brackets, whatever its constituents are.
-
-    Raises:
-        ValueError: If brackets do not close or were never opened, with file, line and value.
-    """
+    """The words of a sentence in brackets, whatever its constituents are."""
     depth = 0
     for token in text.split():
         depth += (token == OPEN) - (token == CLOSE)
@@ -133,8 +124,8 @@ class _Reader:
                 open_parts[-1].append(Part(_kind(token), number))
                 number += 1
         (parts,) = open_parts
-        if len(parts) != 1:
-            raise self.error(f"{len(parts)} parts outside of all brackets instead of one sentence", self.text)
+        message = f"{len(parts)} parts outside of all brackets instead of one sentence"
+        expect(len(parts) == 1, self.path, self.line, message, self.text)
         return Sentence(self.words, self.head, self.deprel)
 
     def joined(self, parts: Sequence[Part]) -> Part:
@@ -145,13 +136,10 @@ class _Reader:
         if rule is None:
             kinds = " and ".join(part.kind for part in parts) or "nothing"
             shown = " ".join(self.words[part.head] for part in parts) or f"{OPEN} {CLOSE}"
-            raise self.error(f"no head rule for {kinds} in brackets", shown)
+            raise row_error(self.path, self.line, f"no head rule for {kinds} in brackets", shown)
         head, other = parts[rule.head].head, parts[1 - rule.head].head
         self.head[other], self.deprel[other] = head + 1, rule.label
         return Part(rule.kind, head)
-
-    def error(self, message: str, value: str) -> ValueError:
-        return row_error(self.path, self.line, message, value)
 
 
 _LISTS = {
@@ -191,8 +179,8 @@ class AgreementRow(NamedTuple):
     output: list[str]
     flag: str
 
-    def error(self, message: str, value: str | None = None) -> ValueError:
-        return row_error(self.path, self.line, message, value)
+    def expect(self, holds: object, message: str, value: str | None = None) -> None:
+        expect(holds, self.path, self.line, message, value)
 
 
 def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRow]:
@@ -202,9 +190,6 @@ def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRo
         path: The file.
         name: ``"tense"`` or ``"question"``.
         brackets: Whether the sentences are in brackets.
-
-    Raises:
-        ValueError: If a row is damaged or its brackets are, with file, line and value.
     """
     rows = []
     forms = {"flag": one_of(*FLAGS[name]), "input": TEXT, "output": TEXT}
@@ -233,34 +218,27 @@ def verb_labels(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[str | No
 
     The verbs are the heads of clauses of the tree and the main verb its root. Without a tree they are the
     words of ``verbs``, and the main verb is the first one that no relative pronoun before it takes.
-
-    Raises:
-        ValueError: If input and output differ in more than the forms of verbs, or there is no main verb.
     """
-    if len(row.words) != len(row.output):
-        raise row.error(f"{len(row.output)} words of the output for {len(row.words)} of the input")
+    message = f"{len(row.output)} words of the output for {len(row.words)} of the input"
+    row.expect(len(row.words) == len(row.output), message)
     places, main = _tree_verbs(row.tree) if row.tree is not None else _verbs(row, verbs)
     for place, (word, form) in enumerate(zip(row.words, row.output)):
-        if word != form and place not in places:
-            raise row.error(f"word {place + 1} changes and is no verb of the brackets", f"{word} {form}")
+        message = f"word {place + 1} changes and is no verb of the brackets"
+        row.expect(word == form or place in places, message, f"{word} {form}")
     found = {place: _number(row.output[place]) for place in places}
     return [found.get(place) for place in range(len(row.words))], main
 
 
 def auxiliary_labels(row: AgreementRow) -> list[str | None]:
-    """For each auxiliary of a declarative sentence whether the question has it in front or where it was.
-
-    Raises:
-        ValueError: If the output is not the input with one auxiliary in front, in one way.
-    """
+    """For each auxiliary of a declarative sentence whether the question has it in front or where it was."""
     front, *rest = row.output
     moved = [
         place
         for place, word in enumerate(row.words)
         if word == front and row.words[:place] + row.words[place + 1 : -1] == rest[:-1]
     ]
-    if len(moved) != 1 or front not in AUXILIARIES:
-        raise row.error("the output is not the input with one auxiliary in front", " ".join(row.output))
+    message = "the output is not the input with one auxiliary in front"
+    row.expect(len(moved) == 1 and front in AUXILIARIES, message, " ".join(row.output))
     return [
         FRONT if place == moved[0] else STAYS if word in AUXILIARIES else None
         for place, word in enumerate(row.words)
@@ -284,7 +262,8 @@ def _verbs(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[int], int]:
         elif main is None:
             main = place
     if main is None:
-        raise row.error("no main verb: no word that changes stands outside of relative clauses")
+        message = "no main verb: no word that changes stands outside of relative clauses"
+        raise row_error(row.path, row.line, message)
     return places, main
 
 
@@ -371,8 +350,8 @@ class Agreement(LabelDataset):
         check_choice("name", name, FLAGS)
         check_choice("verbs", verbs, VERBS)
         check_choice("train_from", train_from, TRAIN_FROM)
-        if name == "question" and verbs != "all":
-            raise ValueError(f"'verbs' must be 'all' where 'name' is 'question' (got {verbs!r})")
+        every = name == "tense" or verbs == "all"
+        require(every, f"'verbs' must be 'all' where 'name' is 'question' (got {verbs!r})")
         self.name, self.verbs, self.train_from = name, verbs, train_from
         self.splits = tuple(ENDINGS) if train_from == "train" else tuple(ENDINGS)[:-1]
         self.scored_by = " by their number" if name == "tense" else " by whether they go in front"

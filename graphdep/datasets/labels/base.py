@@ -21,7 +21,7 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles, placed
+from graphdep.datasets.base.raw import OwnFiles, expect_at, placed
 from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, learned_names, spread_rows
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
@@ -36,7 +36,7 @@ from graphdep.datasets.labels.words import (
     with_insides,
 )
 from graphdep.datasets.sentences import UDTreebank
-from graphdep.io.limits import MAX_WORDS, check_choice, plural
+from graphdep.io.limits import MAX_WORDS, check_choice, plural, require
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence
@@ -123,11 +123,6 @@ class LabelDataset(WordDataset):
           those share that are right together or not at all
         - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
           each other with the same words
-
-    Raises:
-        FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong or a file is damaged, with file, line and value; if the training
-            split has no label, or all of them are the same.
     """
 
     shared_options: ClassVar[type] = WordOptions
@@ -165,9 +160,10 @@ class LabelDataset(WordDataset):
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
         self.learn_labels(split, found)
-        if found and all(label is None for example in found for label in example.labels):
-            by = f" (is scored{self.scored_by})" if self.scored_by else ""
-            raise found[0].error(f"no word of the split {split!r} has a label{by}")
+        by = f" (is scored{self.scored_by})" if self.scored_by else ""
+        labelled = any(label is not None for example in found for label in example.labels)
+        place = found[0].place if found else ""
+        expect_at(place, labelled or not found, f"no word of the split {split!r} has a label{by}")
         found = self._limit(found, limit)
         sentences = sentence_numbers(found)
         return [
@@ -181,11 +177,7 @@ class LabelDataset(WordDataset):
         return spread_rows(found, limit) if self.spread else found[:limit]
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
-        """The different labels of the training split by name, after that of no finding.
-
-        Raises:
-            ValueError: If there are fewer than two.
-        """
+        """The different labels of the training split by name, after that of no finding."""
         labels = (label for example in train for label in example.labels if label is not None)
         names = learned_names(labels, train[0].place if train else "")
         return tuple(sorted(names, key=lambda name: name != self.outside))
@@ -412,8 +404,8 @@ class OwnLabels(OwnFiles, LabelDataset):
         for name, path in self.files.items():
             check_suffix(name, path, SUFFIXES)
         check_choice("scheme", scheme, SCHEMES)
-        if scheme == "bio" and outside != OUTSIDE:
-            raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
+        known = scheme != "bio" or outside == OUTSIDE
+        require(known, f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
         self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
         self.mark_column = None if mark_key is None else mark_column(mark_key)
         self.drawn_val, self.word_limit = DrawnVal(val_fraction, seed), WordLimit(max_words, truncate)

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from graphdep.datasets.base.parsed import Example, WordOptions
-from graphdep.datasets.base.raw import TEXT, read_table, row_error
+from graphdep.datasets.base.raw import TEXT, expect, read_table
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, require
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -55,9 +55,6 @@ def variable_free(path: Path, line: int, text: str) -> Node:
     Args:
         path, line: Where it stands, for messages.
         text: The form; tokens are separated by spaces.
-
-    Raises:
-        ValueError: If it is no such form, with file, line and value.
     """
     return _VariableFree(path, line, text).root()
 
@@ -70,10 +67,6 @@ def original(path: Path, line: int, text: str) -> Node:
     Args:
         path, line: Where it stands, for messages.
         text: The form; tokens are separated by spaces.
-
-    Raises:
-        ValueError: If it is no such form, a variable has no word or two, or there is not one root, with file,
-            line and value.
     """
     return _Original(path, line, text).root()
 
@@ -93,8 +86,7 @@ class _VariableFree:
             node = self.node()
             open_nodes[-1].roles.append((role, node))
             open_nodes = self.opened(node, open_nodes)
-        if self.place < len(self.tokens):
-            raise self.error(f"{self.tokens[self.place]!r} follows the end of the form")
+        self.expect(self.place == len(self.tokens), f"{self.next()!r} follows the end of the form")
         return root
 
     def node(self) -> Node:
@@ -124,15 +116,13 @@ class _VariableFree:
 
     def name(self, what: str) -> str:
         token = self.next()
-        if not token or token in _PUNCTUATION:
-            raise self.error(f"{what} is missing {self.where(token)}")
+        self.expect(token and token not in _PUNCTUATION, f"{what} is missing {self.where(token)}")
         self.place += 1
         return token
 
     def take(self, token: str) -> None:
         found = self.next()
-        if found != token:
-            raise self.error(f"{token!r} is missing {self.where(found)}")
+        self.expect(found == token, f"{token!r} is missing {self.where(found)}")
         self.place += 1
 
     def next(self) -> str:
@@ -141,8 +131,8 @@ class _VariableFree:
     def where(self, token: str) -> str:
         return f"before {token!r}, token {self.place + 1} of the form" if token else "at the end of the form"
 
-    def error(self, message: str) -> ValueError:
-        return row_error(self.path, self.line, message, self.text)
+    def expect(self, holds: object, message: str) -> None:
+        expect(holds, self.path, self.line, message, self.text)
 
 
 class _Original:
@@ -157,9 +147,9 @@ class _Original:
         for term in re.split(r" ; | AND ", self.text):
             self.add(term.removeprefix("* "), term)
         roots = [node for word, node in self.nodes.items() if word not in self.filled]
-        if len(roots) != 1 or not all(node.lemma for node in self.nodes.values()):
-            names = ", ".join(node.lemma or f"x _ {word}" for word, node in self.nodes.items())
-            raise self.error(f"every x must have a word, and one fill no role (there are {names})")
+        names = ", ".join(node.lemma or f"x _ {word}" for word, node in self.nodes.items())
+        right = len(roots) == 1 and all(node.lemma for node in self.nodes.values())
+        self.expect(right, f"every x must have a word, and one fill no role (there are {names})")
         return roots[0]
 
     def add(self, term: str, whole: str) -> None:
@@ -174,17 +164,17 @@ class _Original:
                 self.filled.add(int(other))
             node.roles.append((role.replace(" ", ""), filler))
         else:
-            raise self.error(f"{whole!r} is no term of a logical form")
+            self.expect(False, f"{whole!r} is no term of a logical form")
 
     def node(self, word: str, lemma: str = "") -> Node:
         node = self.nodes.setdefault(int(word), Node(lemma, int(word)))
-        if lemma and node.lemma and node.lemma != lemma:
-            raise self.error(f"x _ {word} is {node.lemma!r} and {lemma!r}")
+        same = not lemma or not node.lemma or node.lemma == lemma
+        self.expect(same, f"x _ {word} is {node.lemma!r} and {lemma!r}")
         node.lemma = node.lemma or lemma
         return node
 
-    def error(self, message: str) -> ValueError:
-        return row_error(self.path, self.line, message, self.text)
+    def expect(self, holds: object, message: str) -> None:
+        expect(holds, self.path, self.line, message, self.text)
 
 
 ARTICLES = frozenset(("a", "the"))
@@ -240,9 +230,6 @@ def predicates(words: Sequence[str], root: Node) -> list[Predicate]:
     Args:
         words: The words.
         root: The form, of either notation.
-
-    Raises:
-        MisfitError: If the form is not one of these words.
     """
     return _Aligned(words, root).found
 
@@ -284,8 +271,8 @@ class _Aligned:
         self.seen.add(id(node))
         word = self.words[place]
         fits = is_form(word, node.lemma) if is_verb else word.lower() == node.lemma.lower()
-        if not fits or node.word not in (None, place):
-            raise MisfitError(f"{word!r} is no form of {node.lemma!r}")
+        there = fits and node.word in (None, place)
+        require(there, f"{word!r} is no form of {node.lemma!r}", MisfitError)
         self.found.append(Predicate(place, {}))
         return self.found[-1]
 
@@ -294,14 +281,13 @@ class _Aligned:
         agents = [node for role, node in verb.roles if role == "agent"]
         word = self.words[self.agent(governor)].lower()
         same = [node.lemma.lower() for node in agents] == [word]
-        if not same or agents[0].word not in (None, self.agent(governor)):
-            raise MisfitError(f"the agent of {verb.lemma!r} is not the {word!r} of its governor")
+        there = same and agents[0].word in (None, self.agent(governor))
+        require(there, f"the agent of {verb.lemma!r} is not the {word!r} of its governor", MisfitError)
         return [(role, node) for role, node in verb.roles if role != "agent"]
 
     def agent(self, predicate: Predicate) -> int:
         agents = [place for place, role in predicate.roles.items() if role == "agent"]
-        if not agents:
-            raise MisfitError(f"{self.words[predicate.word]!r} has no agent before its xcomp")
+        require(agents, f"{self.words[predicate.word]!r} has no agent before its xcomp", MisfitError)
         return agents[0]
 
 

@@ -27,10 +27,6 @@ class ProbeSizes:
     Args:
         min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
         num_words: Different words, ``w0`` and so on. (default: :obj:`60`)
-
-    Raises:
-        ValueError: If a sentence could have no word, or more than it has at most, or there are fewer than
-            two words.
     """
 
     min_words: int = 6

@@ -17,7 +17,7 @@ from graphdep.datasets.labels.probe_corpus import (
     probe_sentences,
 )
 from graphdep.datasets.labels.words import LabelledWords
-from graphdep.io.limits import check_choice, check_whole
+from graphdep.io.limits import check_choice, check_whole, require
 from graphdep.parsing.parser import Parser
 
 
@@ -98,14 +98,13 @@ class Probes(LabelDataset):
         check_choice("function", function, PROBE_FUNCTIONS)
         check_whole("sentences", sentences)
         check_whole("seed", seed)
-        if options.get("raw_from") is not None:
-            raise ValueError(
-                f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"
-            )
-        if options.get("constituents") and parser == "gold" and not projective:
-            raise ValueError(
-                "'constituents' need projective=True: else words do not stand together with those below them"
-            )
+        files = options.get("raw_from")
+        message = f"'raw_from' is for corpora with files: this one is generated (got {files!r})"
+        require(files is None, message)
+        message = (
+            "'constituents' need projective=True: else words do not stand together with those below them"
+        )
+        require(projective or parser != "gold" or not options.get("constituents"), message)
         self.projective = projective
         self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed

@@ -27,7 +27,7 @@ from graphdep.datasets.base.raw import (
 from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, require
 from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.conllu import COLUMNS as CONLLU_COLUMNS
@@ -109,11 +109,6 @@ def read_skeletons(path: Path) -> list[SkeletonSentence]:
 
     Blank lines separate sentences; white space separates columns, eight and one for each predicate of the
     sentence. The n-th of these belongs to the n-th row with a roleset.
-
-    Raises:
-        ValueError: If a row has too few columns or others than its neighbours, there are more or fewer
-            predicates than columns for them, numbers are not in order, a span does not end, does not begin or
-            is within another, or a predicate has no span ``V``; the message has file, line and value.
     """
     sentences: list[SkeletonSentence] = []
     last = -1
@@ -196,11 +191,7 @@ class EWTSentence:
 
     @cached_property
     def bracketed(self) -> Sentence:
-        """The tree with the constituents of the skeleton, which has their brackets but not the words.
-
-        Raises:
-            PtbError: If the brackets are no tree.
-        """
+        """The tree with the constituents of the skeleton, which has their brackets but not the words."""
         words = (form.replace("(", "-LRB-").replace(")", "-RRB-") for form in self.tree.form)
         pieces = zip(self.skeleton.parse, self.skeleton.tags, words)
         text = " ".join(piece.replace("*", f" ({tag} {word}) ") for piece, tag, word in pieces)
@@ -234,10 +225,6 @@ def read_ewt(treebank: Sequence[Path], skeletons: Sequence[Path]) -> tuple[list[
 
     ``GENRE-DOCUMENT-NUMBER`` of a ``sent_id``, counted from 1, is sentence ``NUMBER - 1`` of
     ``DOCUMENT.xml.gold_skel``. Only documents that the treebank's files have are read.
-
-    Raises:
-        graphdep.ConlluError, ValueError: If a file is damaged, a sentence has no such ``sent_id`` or has that
-            of another, with file and value.
     """
     path_of = {path.name.removesuffix(SKELETON).removesuffix(".xml"): path for path in skeletons}
     documents: dict[str, dict[int, SkeletonSentence]] = {}
@@ -361,8 +348,8 @@ class PropBankEWT(LabelDataset):
         **options: Unpack[WordOptions],
     ) -> None:
         check_choice("form", form, FORMS)
-        if ud_from is not None and options.get("raw_from") is None:
-            raise ValueError(f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
+        both = ud_from is None or options.get("raw_from") is not None
+        require(both, f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
         self.form = form
         self.ud_from = None if ud_from is None else Path(ud_from).expanduser()
         self._left_out: dict[str, LeftOut] = {}
@@ -521,11 +508,6 @@ def read_up(path: Path) -> list[UPSentence]:
                            with its treebank), whose cells are ``LABEL:WORD|LABEL:WORD``; of two roles of one
                            word the first counts
     =====================  =================================================================================
-
-    Raises:
-        graphdep.ConlluError: If the columns of CoNLL-U are damaged, with file, line and value.
-        ValueError: Likewise, if a row has other columns than its sentence's first one, there are more or
-            fewer predicates than columns for them, or a role is that of no word.
     """
     rows = [(line, text.split("\t")) for line, text in read_lines(path)]
     names = _global_columns(path, rows)
@@ -552,11 +534,9 @@ def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
     line, row = rows[0]
     key, _, value = "\t".join(row).lstrip("#").partition("=")
     names = value.split() if row[0].startswith("#") and key.strip() == "global.columns" else []
-    if names and [name.lower() for name in names[:_TREE]] != list(CONLLU_COLUMNS):
-        message = (
-            "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)"
-        )
-        raise row_error(path, line, message, value.strip())
+    message = "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)"
+    whole = not names or [name.lower() for name in names[:_TREE]] == list(CONLLU_COLUMNS)
+    expect(whole, path, line, message, value.strip())
     if names:
         check_there(path, line, names, ("UP:PRED", HEADS))
     return names

@@ -18,6 +18,7 @@ from graphdep.datasets.base.raw import (
     Forms,
     check_forms,
     check_width,
+    expect_at,
     placed,
     read_lines,
     row_error,
@@ -34,7 +35,7 @@ from graphdep.datasets.base.rows import (
     row_tree,
     row_words,
 )
-from graphdep.io.limits import check_name
+from graphdep.io.limits import check_name, require
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.exchange import token_heads
@@ -55,9 +56,6 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
         labels: A label for each word; :obj:`None`, a word that is not scored, is in no span and ends the one
             before it.
 
-    Raises:
-        ValueError: If a label is none of BIO; the message has the word, from 1, and the label.
-
     Example:
         >>> from graphdep.datasets.labels.words import spans_of
         >>> spans_of(["B-ARG0", "I-ARG0", None, "I-ARG1", "B-ARG1", "O"])
@@ -70,10 +68,8 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
             before = ""
             continue
         tag, name = label[:2], label[2:]
-        if tag not in ("B-", "I-") or not name:
-            raise ValueError(
-                f"'labels' of spans must be O, B-LABEL or I-LABEL (got {label!r}, word {word + 1})"
-            )
+        message = f"'labels' of spans must be O, B-LABEL or I-LABEL (got {label!r}, word {word + 1})"
+        require(tag in ("B-", "I-") and name, message)
         if tag == "I-" and name == before:
             start, *_ = spans.pop()
             spans.append((start, word + 1, name))
@@ -106,10 +102,6 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
         spans: The spans, in any order.
         length: The number of words.
 
-    Raises:
-        ValueError: If a span is empty, outside of the sentence, without label, or has a word in common with
-            another; the message has the span.
-
     Example:
         >>> from graphdep.datasets.labels.words import bio_of
         >>> bio_of([(0, 2, "ARG0"), (3, 4, "ARG1")], 5)
@@ -117,10 +109,9 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
     """
     labels = [OUTSIDE] * length
     for start, end, label in spans:
-        if not (label and 0 <= start < end <= length) or {*labels[start:end]} != {OUTSIDE}:
-            raise ValueError(
-                f"'spans' must have labels and lie in {length} words, none in two (got {(start, end, label)})"
-            )
+        right = label and 0 <= start < end <= length and {*labels[start:end]} == {OUTSIDE}
+        got = f"(got {(start, end, label)})"
+        require(right, f"'spans' must have labels and lie in {length} words, none in two {got}")
         labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
     return labels
 
@@ -156,9 +147,6 @@ class Column:
             ``"feats:Number"``, ``"misc:BeginSeg"``.
         absent: The label of a word that has none; :obj:`None` for no label, which is not scored. (default:
             :obj:`None`)
-
-    Raises:
-        ValueError: If there is no such column.
     """
 
     key: str
@@ -166,12 +154,10 @@ class Column:
 
     def __post_init__(self) -> None:
         listed = self.name in LISTS and self.part
-        if self.key not in COLUMNS and not listed:
-            keys = ", ".join(f"{name}:KEY" for name in LISTS)
-            raise ValueError(f"'key' must be one of {', '.join(COLUMNS)}, {keys} (got {self.key!r})")
+        keys = ", ".join([*COLUMNS, *(f"{name}:KEY" for name in LISTS)])
+        require(self.key in COLUMNS or listed, f"'key' must be one of {keys} (got {self.key!r})")
         if self.absent is not None:
-            if not self.absent.strip():
-                raise ValueError(f"'absent' must be a label (got {self.absent!r})")
+            require(self.absent.strip(), f"'absent' must be a label (got {self.absent!r})")
             check_name("absent", self.absent)
 
     @property
@@ -196,14 +182,10 @@ class Column:
         return [self.part in _values(cell) for cell in column]
 
     def write(self, sentence: Sentence, labels: Sequence[str | None]) -> Sentence:
-        """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none.
-
-        Raises:
-            ValueError: If a label is ``_``, which stands for none, or one for a key of a list has a ``|``.
-        """
+        """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none."""
         for label in labels:
-            if (label == "_" and self.absent != "_") or (self.part and "|" in (label or "")):
-                raise ValueError(f"'key' {self.key!r} can hold no label {label!r}: _ is none, | ends one")
+            lost = (label == "_" and self.absent != "_") or (self.part and "|" in (label or ""))
+            require(not lost, f"'key' {self.key!r} can hold no label {label!r}: _ is none, | ends one")
         cells = ["_" if label is None or label == self.absent else label for label in labels]
         if self.part:
             old: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
@@ -212,12 +194,7 @@ class Column:
         return dataclasses.replace(sentence, **changed)
 
     def classes(self, sentences: Sequence[Sentence]) -> tuple[str, ...]:
-        """The different labels by name.
-
-        Raises:
-            ValueError: If no word has one, all have the same, or one has a control character; the message has
-                the keys that there are.
-        """
+        """The different labels by name."""
         marked = Column(self.key)
         if all(label is None for sentence in sentences for label in marked.labels(sentence)):
             raise ValueError(
@@ -279,15 +256,10 @@ def _values(cell: str) -> dict[str, str | None]:
 
 
 def mark_column(key: str) -> Column:
-    """The column that marks words.
-
-    Raises:
-        ValueError: If it is no key of FEATS or MISC.
-    """
+    """The column that marks words."""
     name, _, part = key.partition(":")
-    if name not in LISTS or not part:
-        keys = " or ".join(f"{name}:KEY" for name in LISTS)
-        raise ValueError(f"'mark_key' must be {keys} (got {key!r})")
+    keys = " or ".join(f"{known}:KEY" for known in LISTS)
+    require(name in LISTS and part, f"'mark_key' must be {keys} (got {key!r})")
     return Column(key)
 
 
@@ -305,11 +277,6 @@ class LabelledWords:
             sentence; :obj:`None` for an example that stands alone. (default: :obj:`None`)
         place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
 
-    Raises:
-        ValueError: If there are more or fewer labels than words, the mark is outside of the sentence, the
-            tree is of other words, or a label is empty or has a control character; the message has place and
-            value.
-
     Example:
         >>> from graphdep.datasets.labels.words import LabelledWords
         >>> example = LabelledWords(["She", "sings", "songs"], ["ARG0", None, "ARG1"], mark=1)
@@ -325,11 +292,11 @@ class LabelledWords:
     place: str = ""
 
     def __post_init__(self) -> None:
-        if len(self.labels) != len(self.words):
-            raise self.error(f"{len(self.labels)} labels for {len(self.words)} words")
+        size, message = len(self.words), f"{len(self.labels)} labels for {len(self.words)} words"
+        expect_at(self.place, len(self.labels) == size, message)
         check_tree(self.place, self.words, self.tree)
-        if self.mark is not None and not 0 <= self.mark < len(self.words):
-            raise self.error(f"the mark must be a number from 0 to {len(self.words) - 1} (got {self.mark})")
+        message = f"the mark must be a number from 0 to {size - 1} (got {self.mark})"
+        expect_at(self.place, self.mark is None or 0 <= self.mark < size, message)
         for label in self.labels:
             check_label(self.place, label)
 
@@ -337,19 +304,14 @@ class LabelledWords:
         return len(self.words)
 
     def cut(self, limit: WordLimit) -> LabelledWords:
-        """The example with no more words than :obj:`limit` has: as it is, or its first words.
-
-        Raises:
-            ValueError: If it has more and is not to be cut, or the marked word would be.
-        """
+        """The example with no more words than :obj:`limit` has: as it is, or its first words."""
         most, count = limit.max_words, len(self)
         if count <= most:
             return self
-        if not limit.truncate:
-            said = f"{count} words are more than max_words={most}"
-            raise self.error(f"{said}: allow more, or read the first ones with truncate")
-        if (self.mark or 0) >= most:
-            raise self.error(f"the marked word {self.mark} is beyond max_words={most}: allow more")
+        said = f"{count} words are more than max_words={most}"
+        expect_at(self.place, limit.truncate, f"{said}: allow more, or read the first ones with truncate")
+        message = f"the marked word {self.mark} is beyond max_words={most}: allow more"
+        expect_at(self.place, (self.mark or 0) < most, message)
         tree = None if self.tree is None else truncate(self.tree, most)
         changed: dict[str, Any] = {"words": self.words[:most], "labels": self.labels[:most], "tree": tree}
         return dataclasses.replace(self, **changed)
@@ -372,10 +334,6 @@ def read_doc_bin(path: Path, column: Column | None) -> list[LabelledWords]:
         path: The file. It is data, and no code in it is run.
         column: Where the labels are, in the columns that CoNLL-U would have; :obj:`None` for the entities,
             in BIO, where a word of which nothing is known is not scored.
-
-    Raises:
-        ImportError: If spaCy is not installed.
-        ValueError: If it is no such file, or one of its trees is none.
     """
     found = []
     for number, document in enumerate(_documents(path), 1):
@@ -439,10 +397,6 @@ def read_word_columns(path: Path) -> tuple[list[LabelledWords], int]:
     One blank line or several separate sentences. Left out are lines whose first column is ``-DOCSTART-``,
     which end a sentence as well, and comments: lines that begin with ``#``, before the first word of a
     sentence, and are no row, or have the form ``# key = value``, ``# newdoc`` or ``# newpar``.
-
-    Raises:
-        ValueError: If a row has one column or another number of them than the first, no word or no label, or
-            the file has no sentence; with file, line and value.
     """
     rows = [(line, text) for line, text in read_lines(path)]
     separator, width = _layout(path, rows)
@@ -531,11 +485,6 @@ def read_own_sentences(
         column: Where labels are in ``.conllu`` and ``.spacy``.
         spans: Of ``.spacy``, read the entities in place of :obj:`column`. (default: :obj:`False`)
         mark: Of ``.conllu``, the key that the marked word has. (default: none, no word is marked)
-
-    Raises:
-        ValueError: If something is wrong with the file, with file, line and value.
-        OSError: If it cannot be read.
-        ImportError: If spaCy is needed and is not there.
     """
     check_suffix("path", path, SUFFIXES)
     suffix = path.suffix.lower()
@@ -574,18 +523,11 @@ def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) ->
 
 
 def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
-    """The number of the word that has a key, from 0; :obj:`None` where none has it.
-
-    Raises:
-        ValueError: If several have it; the message begins with ``place``.
-    """
+    """The number of the word that has a key, from 0; :obj:`None` where none has it."""
     marked = [word for word, there in enumerate(column.there(tree)) if there]
-    if len(marked) > 1:
-        words = ", ".join(tree.form[word] for word in marked)
-        raise ValueError(
-            f"{place}: {len(marked)} words have {column.key!r}, which marks one: write the sentence once for "
-            f"each (got {words})"
-        )
+    words = ", ".join(tree.form[word] for word in marked)
+    message = f"{len(marked)} words have {column.key!r}, which marks one: write the sentence once for each"
+    require(len(marked) < 2, f"{place}: {message} (got {words})")
     return marked[0] if marked else None
 
 

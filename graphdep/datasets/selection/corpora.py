@@ -41,7 +41,7 @@ from graphdep.datasets.selection.dataset import (
     read_pools,
 )
 from graphdep.datasets.selection.store import Pool, Utterance, given_words, utterance
-from graphdep.io.limits import MAX_WORDS, check_choice
+from graphdep.io.limits import MAX_WORDS, check_choice, require
 from graphdep.parsing.parser import Parser, WordLimit
 
 
@@ -413,16 +413,9 @@ class _Replies:
 
 
 def read_log(path: Path) -> Log:
-    """A log and its annotation.
-
-    Raises:
-        FileNotFoundError: If there is no annotation.
-        ValueError: If a line is damaged, with file, line and value.
-    """
-    if not _links_of(path).is_file():
-        raise FileNotFoundError(
-            f"{_links_of(path)} is missing: it says which message of {path} answers which"
-        )
+    """A log and its annotation."""
+    message = f"{_links_of(path)} is missing: it says which message of {path} answers which"
+    require(_links_of(path).is_file(), message, FileNotFoundError)
     lines = [_parts(path, line, text) for line, text in read_lines(path, control=" ")]
     names = {name.casefold() for name, _ in filter(None, lines) if name}
     texts = {

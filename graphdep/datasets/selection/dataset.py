@@ -22,7 +22,14 @@ from torch_geometric.data import Data, Dataset
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
 from graphdep.datasets.base.parsed import CorpusOptions, check_split, digest, warn_of_chains
-from graphdep.datasets.base.raw import BINARY, MAYBE_TEXT, RawFiles, check_forms, read_lines, row_error
+from graphdep.datasets.base.raw import (
+    BINARY,
+    MAYBE_TEXT,
+    RawFiles,
+    check_forms,
+    expect,
+    read_lines,
+)
 from graphdep.datasets.base.rows import Draw, KnownOptions
 from graphdep.datasets.selection.builder import WordPieces, build_store, build_vocab, count_cut
 from graphdep.datasets.selection.store import (
@@ -35,7 +42,7 @@ from graphdep.datasets.selection.store import (
     sentence_of,
 )
 from graphdep.io.files import file_digest
-from graphdep.io.limits import check_least
+from graphdep.io.limits import check_least, require
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
@@ -156,11 +163,6 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         - the node table of :func:`~graphdep.data.encoded`, and its ``cut_words``
         - ``y``: :math:`(1)`, float, 1 for a right response, else 0
         - ``group``: :math:`(1)`, long, number of the pool
-
-    Raises:
-        FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
-            value.
     """
 
     shared_options: ClassVar[type] = SelectionOptions
@@ -434,8 +436,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     def _pairs(self, numbers: Sequence[int]) -> list[Pair]:
         for number in numbers:
-            if not 0 <= number < self.len():
-                raise IndexError(f"there is no pair {number}: they are 0 to {self.len() - 1}")
+            message = f"there is no pair {number}: they are 0 to {self.len() - 1}"
+            require(0 <= number < self.len(), message, IndexError)
         found = self._store.pairs(numbers)
         return [found[number] for number in numbers]
 
@@ -489,19 +491,14 @@ def read_rows(path: Path) -> Iterator[Row]:
     """The lines of a raw file.
 
     Control characters, which texts of users have, are read as spaces.
-
-    Raises:
-        ValueError: If a label is not 0 or 1, a line has less than an utterance and a response, or is not
-            UTF-8: the message has file, line and value.
     """
     for line, text in read_lines(path, control=" "):
         label, *utterances = text.split("\t")
         check_forms(f"{path}:{line}", {"label": label}, {"label": BINARY})
-        if len(utterances) < 2:
-            message = (
-                f"{len(utterances) + 1} tab-separated columns instead of a label, utterances and a response"
-            )
-            raise row_error(path, line, message, text)
+        columns = f"{len(utterances) + 1} tab-separated columns"
+        expect(
+            len(utterances) > 1, path, line, f"{columns} instead of a label, utterances and a response", text
+        )
         numbered = {f"utterance {number}": utterance for number, utterance in enumerate(utterances, start=1)}
         check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, MAYBE_TEXT))
         yield Row(line, int(label), utterances[:-1], utterances[-1])
@@ -515,15 +512,12 @@ def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None
         make: Makes an utterance of a column.
         size: The number of candidates that every pool must have; where two pools of the same context follow
             one another, they are told apart. :obj:`None` for any number. (default: :obj:`None`)
-
-    Raises:
-        ValueError: As :func:`read_rows`; or if a pool has not :obj:`size` candidates.
     """
     for context, group in groupby(read_rows(path), key=lambda row: row.context):
         rows = list(group)
-        if size is not None and len(rows) % size:
-            text = f"the context has {len(rows)} candidates from here on instead of {size} (pool_size)"
-            raise row_error(path, rows[0].line, text, "\t".join(context))
+        text = f"the context has {len(rows)} candidates from here on instead of {size} (pool_size)"
+        whole = size is None or len(rows) % size == 0
+        expect(whole, path, rows[0].line, text, "\t".join(context))
         for start in range(0, len(rows), size or len(rows)):
             pool = rows[start : start + (size or len(rows))]
             yield Pool(
@@ -604,9 +598,9 @@ class ChineseSelection(RowsSelection):
 
     def _resolve(self, parser: str | Parser, cache: Path, keep_parses: bool) -> Parser:
         made = resolve_parser(parser)
-        if made.language is not None and made.language.split("-")[0] != "zh":
-            shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
-            raise ValueError(f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
+        shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
+        right = made.language is None or made.language.split("-")[0] == "zh"
+        require(right, f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
         resolved = super()._resolve(made, cache, keep_parses)
         try:
             resolved.fingerprint  # noqa: B018  # loads the models, if they are there
@@ -677,9 +671,6 @@ class Negatives:
             allowed: Whether a number may be drawn.
             taken: The true response.
             place: Where that is, for messages.
-
-        Raises:
-            ValueError: If there are not enough.
         """
         found: dict[str, int] = {}
         for number in self._numbers(responses):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphdep.io.limits import require
 from graphdep.parsing.parser import Item, Parser, parse_joined
 from graphdep.sentence.sentence import Sentence, join_sentences
 
@@ -159,10 +160,6 @@ class SelectionStore:
 
     Args:
         path: The file.
-
-    Raises:
-        OSError: If the file cannot be read, or is not the one that :meth:`hold` has seen.
-        ValueError: If it is damaged, or no such file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -173,16 +170,15 @@ class SelectionStore:
         """Sees to it that the file is one of pairs, and has as many rows as it says."""
         with self._open() as database:
             (version,) = database.execute("PRAGMA user_version").fetchone()
-            if version != FORMAT:
-                raise sqlite3.DatabaseError(f"format {version}, not {FORMAT}")
+            require(version == FORMAT, f"format {version}, not {FORMAT}", sqlite3.DatabaseError)
             tables = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type != 'index'"))
-            if tables != {name: create_table(name) for name in TABLES}:  # SQL of somebody else's among it
-                raise sqlite3.DatabaseError("the tables are not those of such a file")
+            own = tables == {name: create_table(name) for name in TABLES}  # no SQL of somebody else's
+            require(own, "the tables are not those of such a file", sqlite3.DatabaseError)
             totals = json.loads(_note(database, "totals"))
             for table, name in TOTALS.items():
                 (last,) = database.execute(f"SELECT max(id) FROM {table}").fetchone()
-                if last != (totals[name] - 1 if totals[name] else None):
-                    raise sqlite3.DatabaseError(f"the last of {totals[name]} {name} is {last}")
+                whole = last == (totals[name] - 1 if totals[name] else None)
+                require(whole, f"the last of {totals[name]} {name} is {last}", sqlite3.DatabaseError)
 
     def hold(self) -> None:
         """From now on, reads what the file has now only: it may be replaced, with other numbers of words."""
@@ -243,8 +239,8 @@ class SelectionStore:
         wanted = [*numbers]
         with self._open() as database:
             rows = database.execute(f"{query} {_NUMBERED}", [json.dumps(wanted)]).fetchall()
-            if lost := {*wanted} - {row[0] for row in rows}:
-                raise sqlite3.DatabaseError(f"no row {min(lost)}")
+            lost = {*wanted} - {row[0] for row in rows}
+            require(not lost, f"no row {min(lost, default=None)}", sqlite3.DatabaseError)
             return rows
 
     def _each(self, query: str) -> Iterator[tuple[Any, ...]]:

@@ -22,9 +22,10 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles
+from graphdep.datasets.base.raw import OwnFiles, expect_at
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key, with_tags
+from graphdep.io.limits import require
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import Vocab
@@ -82,11 +83,6 @@ class SpanDataset(WordDataset):
         - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
           each other with the same words
         - ``number``: :math:`(1)`, long, the corpus' own number of it, where it has one
-
-    Raises:
-        FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong or a file is damaged, with file, line and value; if some examples
-            have one span and others two, or some a label and others none.
     """
 
     shared_options: ClassVar[type] = WordOptions
@@ -152,11 +148,7 @@ class SpanDataset(WordDataset):
         return found
 
     def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
-        """The different labels of the training split by name.
-
-        Raises:
-            ValueError: If there are fewer than two.
-        """
+        """The different labels of the training split by name."""
         labels = (example.label for example in train if example.label is not None)
         return tuple(learned_names(labels, train[0].place)) if train else ()
 
@@ -190,11 +182,11 @@ class SpanDataset(WordDataset):
     def _check_alike(found: Sequence[SpanExample]) -> None:
         for example in found[1:]:
             first = found[0]
-            if len(example.spans) != len(first.spans):
-                raise example.error(f"{len(example.spans)} spans, but {len(first.spans)} at {first.place}")
-            if (example.label is None) != (first.label is None):
-                which = ("no label", "one") if example.label is None else ("a label", "none")
-                raise example.error(f"{which[0]}, but {which[1]} at {first.place}")
+            message = f"{len(example.spans)} spans, but {len(first.spans)} at {first.place}"
+            expect_at(example.place, len(example.spans) == len(first.spans), message)
+            which = ("no label", "one") if example.label is None else ("a label", "none")
+            alike = (example.label is None) == (first.label is None)
+            expect_at(example.place, alike, f"{which[0]}, but {which[1]} at {first.place}")
 
 
 class OwnSpans(OwnFiles, SpanDataset):
@@ -272,8 +264,8 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.take_files(train, val, test, options.get("raw_from"))
         for name, path in self.files.items():
             check_suffix(name, path)
-        if text_column == label_column:
-            raise ValueError(f"'label_column' must be no column of texts (got {label_column!r})")
+        other = text_column != label_column
+        require(other, f"'label_column' must be no column of texts (got {label_column!r})")
         self.text_column, self.label_column = text_column, label_column
         self.drawn_val = DrawnVal(val_fraction, seed)
         super().__init__(root, split, parser, **options)

@@ -25,9 +25,9 @@ from graphdep.datasets.base.raw import (
     check_forms,
     check_new,
     expect,
+    expect_at,
     like,
     one_of,
-    place_error,
     placed,
     read_json,
     read_lines,
@@ -152,9 +152,6 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
 
     Of several relations between the same two entities in the same direction the first is the label; the
     others are counted.
-
-    Raises:
-        ValueError: If the file is none of that layout, with file, sentence and value.
     """
     pairs: list[SpanExample] = []
     without = further = 0
@@ -216,8 +213,7 @@ def _relations(place: str, relations: list[Any], size: int) -> dict[tuple[int, i
         own = f"{place}: relation {number}"
         check_forms(own, relation, {"type": name, "head": known, "tail": known})
         head, tail = relation["head"], relation["tail"]
-        if head == tail:
-            raise place_error(own, f"entity {head} with itself")
+        expect_at(own, head != tail, f"entity {head} with itself")
         found.setdefault((head, tail), relation["type"])
     return found
 
@@ -319,9 +315,6 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanEx
     A sentence is three lines and a blank one: a number, a tab and the sentence in quotation marks; the label;
     and a comment, which is not read. At seven tags of the published files a space is missing (``The<e1>``),
     so that a word is cut there: there are two words.
-
-    Raises:
-        ValueError: If the file is another one, with file, line and value.
     """
     examples: list[SpanExample] = []
     cut = 0
@@ -378,11 +371,6 @@ class AspectSentence:
 def read_aspect_terms(path: Path) -> list[AspectSentence]:
     """The sentences of a file: ``<sentences><sentence><text/><aspectTerms><aspectTerm term polarity from
     to/></aspectTerms></sentence></sentences>``. Other elements, such as ``aspectCategories``, are not read.
-
-    Raises:
-        ValueError: If the file is no XML, has a document type, which might name other files or blow up, or an
-            encoding that is not read; if an element stands where it is not expected, a sentence has no text,
-            or a term lacks an attribute; with file, line and value.
     """
     return _Reader(path).read()
 
@@ -421,10 +409,9 @@ class _Reader:
         return self.parser.CurrentLineNumber
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
-        if encoding is not None and encoding.lower() not in _ENCODINGS:
-            raise row_error(
-                self.path, self.line, f"the encoding is none of {', '.join(_ENCODINGS)}", encoding
-            )
+        message = f"the encoding is none of {', '.join(_ENCODINGS)}"
+        known = encoding is None or encoding.lower() in _ENCODINGS
+        expect(known, self.path, self.line, message, encoding)
 
     def _doctype(self, name: str, *rest: object) -> NoReturn:
         raise row_error(self.path, self.line, "a document type, which no file of the corpus has", name)

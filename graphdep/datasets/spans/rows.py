@@ -22,7 +22,7 @@ from graphdep.datasets.base.rows import (
     row_tree,
     row_words,
 )
-from graphdep.io.limits import MAX_WORDS, shown
+from graphdep.io.limits import MAX_WORDS, require, shown
 from graphdep.parsing.parser import ALONE, WordLimit
 from graphdep.sentence.sentence import Sentence
 
@@ -114,11 +114,6 @@ class SpanExample:
         place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
         number: The corpus' own number of the example. (default: :obj:`None`)
 
-    Raises:
-        ValueError: If there is no span or more than two, a span is empty or reaches beyond the sentence, the
-            tree is of other words, or the label is empty or has a control character; the message has place
-            and value.
-
     Example:
         >>> from graphdep.datasets.spans.rows import SpanExample
         >>> SpanExample(["Smoking", "causes", "cancer"], [(0, 1), (2, 3)], "Cause-Effect").marks
@@ -173,8 +168,8 @@ def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
 
 def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
     """Raises :class:`ValueError` if spans are none of so many words or characters."""
-    if wrong := wrong_spans(spans, size, what):
-        raise ValueError(wrong)
+    wrong = wrong_spans(spans, size, what)
+    require(not wrong, wrong)
 
 
 Range = tuple[int, int]
@@ -221,10 +216,6 @@ def mark_text(text: str, ranges: Sequence[Range]) -> MarkedText:
         text: The text.
         ranges: The spans by characters, end exclusive.
 
-    Raises:
-        ValueError: If a span has no word or reaches beyond the text, or there is none or more than two; the
-            message has its number.
-
     Example:
         >>> from graphdep.datasets.spans.rows import mark_text
         >>> mark_text("The dog's bone.", [(4, 7), (10, 14)])
@@ -265,34 +256,27 @@ def word_places(text: str, borders: Sequence[int] = ()) -> list[Range]:
 
 
 def read_tags(text: str) -> tuple[str, list[Range]]:
-    """A text without its tags ``<e1>...</e1>`` and ``<e2>...</e2>``, and what they enclose, by characters.
-
-    Raises:
-        ValueError: If there is no ``<e1>``, another number than 1 or 2, a tag twice, or one that does not
-            open or does not close.
-    """
+    """A text without its tags ``<e1>...</e1>`` and ``<e2>...</e2>``, and what they enclose, by characters."""
     plain, last = "", 0
     ends: dict[str, int] = {}
     for tag in _TAG.finditer(text):
         plain += text[last : tag.start()]
         last = tag.end()
-        if tag[0] in ends or (tag[1] and f"<e{tag[2]}>" not in ends):
-            wrong = "is there twice" if tag[0] in ends else "closes what is not open"
-            raise ValueError(f"the tag {tag[0]} {wrong}")
+        wrong = "is there twice" if tag[0] in ends else "closes what is not open"
+        right = tag[0] not in ends and (not tag[1] or f"<e{tag[2]}>" in ends)
+        require(right, f"the tag {tag[0]} {wrong}")
         ends[tag[0]] = len(plain)
     plain += text[last:]
     opened = sorted(name for name in ends if "/" not in name)
     closed = [name.replace("<", "</") for name in opened]
-    if not {*closed} <= ends.keys() or opened not in (["<e1>"], ["<e1>", "<e2>"]):
-        found = ", ".join(ends) if ends else "none"
-        raise ValueError(f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {found})")
+    right = {*closed} <= ends.keys() and opened in (["<e1>"], ["<e1>", "<e2>"])
+    require(right, f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {', '.join(ends) or 'none'})")
     return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 
 def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> Range:
     inside = [word for word, (start, stop) in enumerate(places) if span[0] <= start and stop <= span[1]]
-    if not inside:
-        raise ValueError(f"span {number} has no word (got {text[slice(*span)]!r})")
+    require(inside, f"span {number} has no word (got {text[slice(*span)]!r})")
     return inside[0], inside[-1] + 1
 
 
@@ -322,9 +306,6 @@ def span_row(
         text_column: Name of the texts.
         label_column: Name of the labels; :obj:`None` reads none. (default: :obj:`None`)
         max_words: Words of a sentence at most; :obj:`None` for no limit. (default: :obj:`10_000`)
-
-    Raises:
-        ValueError: If the row is none of these, with file, line and value.
     """
     if is_lines(row.path):
         check_keys(
@@ -342,11 +323,9 @@ def span_row(
 def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
     has = [name for name in ("words", text_column) if row.values.get(name) is not None]
     has_tree = any(row.values.get(name) is not None for name in TREE)
-    if len(has) != 1 or (has_tree and has != ["words"]):
-        there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
-        raise row.error(
-            f"'words' or {text_column!r} must be there, 'head' and 'deprel' with 'words' (got {there})"
-        )
+    there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
+    message = f"'words' or {text_column!r} must be there, 'head' and 'deprel' with 'words' (got {there})"
+    row.expect(len(has) == 1 and (not has_tree or has == ["words"]), message)
     spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)
@@ -368,7 +347,6 @@ def _text_form(max_words: int | None) -> Form:
 def _of_text(row: TextRow, text: str, spans: Sequence[Any], label: Any) -> SpanExample:
     with placed(row.place, value=text):
         marked = mark_text(text, spans)
-    if marked.inside:
-        parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
-        raise row.error(f"a span begins or ends inside of a word (got {parts})", text)
+    parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
+    row.expect(not marked.inside, f"a span begins or ends inside of a word (got {parts})", text)
     return SpanExample(marked.words, marked.spans, label, place=row.place)

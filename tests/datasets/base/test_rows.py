@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphdep.datasets.base.rows import _MAX_NUMBER, read_text_rows
+
+COLUMNS = ["text", "label"]
+
+
+def write(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_three_formats_have_the_same_rows(tmp_path):
+    rows = [("a fine film", "1"), ("dull", "0")]
+    for name, content in {
+        "x.csv": 'text,label,"more, even"\na fine film,1,\ndull,0,x\n',
+        "x.TSV": "\ufefftext\tlabel\r\na fine film\t1\r\ndull\t0",
+        "x.jsonl": '{"text": "a fine film", "label": "1"}\n{"label": "0", "text": "dull", "id": [3]}\n',
+    }.items():
+        read = read_text_rows(write(tmp_path, name, content), COLUMNS)
+        assert [(row.text("text"), row.label("label")) for row in read] == rows
+
+
+def test_quotes_are_for_csv_alone_and_rows_may_have_several_lines(tmp_path):
+    path = write(tmp_path, "x.csv", 'text,label\n"one\ntwo ""so""",a\nthree,b\n')
+    assert [(row.line, row.values["text"]) for row in read_text_rows(path, COLUMNS)] == [
+        (2, 'one\ntwo "so"'),
+        (4, "three"),
+    ]
+    path = write(tmp_path, "x.tsv", 'text\tlabel\n"one" he said\ta\n')
+    assert read_text_rows(path, COLUMNS)[0].text("text") == '"one" he said'
+
+
+def test_labels_keep_their_kind(tmp_path):
+    path = write(tmp_path, "x.jsonl", '{"y": 1}\n{"y": " a "}\n{"y": true}\n{"y": 0.5}\n')
+    assert [row.label("y") for row in read_text_rows(path, ["y"])] == [1, " a ", True, 0.5]
+    path = write(tmp_path, "x.csv", "y\n a \n1\n")
+    assert [row.label("y") for row in read_text_rows(path, ["y"])] == ["a", "1"]
+
+
+def test_a_value_that_is_none_is_refused_with_its_place(tmp_path):
+    for value, kind, message in [
+        ("  ", "text", r"'x' must be a text with at least one word \(got '  '\)"),
+        (None, "text", r"'x' must be a text with at least one word \(got 'nothing'\)"),
+        (3, "text", r"'x' must be a text with at least one word \(got '3'\)"),
+        (" ", "label", r"'x' must be the name of a class \(got ' '\)"),
+        (None, "label", r"'x' must be the name of a class \(got 'nothing'\)"),
+        ([1], "label", "'x' must be the name of a class"),
+        ("1_0", "number", r"'x' must be a number that is finite in 32 bits \(got '1_0'\)"),
+        ("nan", "number", r"'x' must be a number that is finite in 32 bits \(got 'nan'\)"),
+        ("1e999", "number", "'x' must be a number"),
+        ("", "number", r"'x' must be a number that is finite in 32 bits \(got ''\)"),
+        (True, "number", r"'x' must be a number that is finite in 32 bits \(got 'True'\)"),
+        (None, "number", "'x' must be a number"),
+        ("1e300", "number", r"'x' must be a number that is finite in 32 bits \(got '1e300'\)"),
+        (-1e39, "number", r"'x' must be a number that is finite in 32 bits \(got '-1e\+39'\)"),
+        (10**400, "number", r"'x' must be a number that is finite in 32 bits \(got '1000"),
+    ]:
+        path = write(tmp_path, "x.jsonl", json.dumps({"x": "fine"}) + "\n" + json.dumps({"x": value}) + "\n")
+        row = read_text_rows(path, ["x"])[1]
+        with pytest.raises(ValueError, match=re.escape(f"{path}:2: ") + message):
+            getattr(row, kind)("x")
+
+
+def test_numbers(tmp_path):
+    path = write(
+        tmp_path, "x.jsonl", "".join(json.dumps({"x": x}) + "\n" for x in ["1.5", " 2 ", 3, -4e-1, "-3.4e38"])
+    )
+    assert [row.number("x") for row in read_text_rows(path, ["x"])] == [1.5, 2.0, 3.0, -0.4, -3.4e38]
+
+
+cells = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(cells, cells), min_size=1), st.sampled_from(["csv", "jsonl"]))
+def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
+    path = tmp_path_factory.getbasetemp() / f"written.{suffix}"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if suffix == "csv":
+            csv.writer(file).writerows([COLUMNS, *rows])
+        else:
+            file.writelines(json.dumps(dict(zip(COLUMNS, row))) + "\n" for row in rows)
+    assert [tuple(row.values.values()) for row in read_text_rows(path, COLUMNS)] == rows
+
+
+def test_the_largest_number_is_that_of_32_bits():
+    assert torch.finfo(torch.float32).max == _MAX_NUMBER

@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import Sentence
+from graphdep.datasets import OwnLabels
+from graphdep.datasets.labels.words import (
+    Column,
+    bio_of,
+    check_bio,
+    read_doc_bin,
+    read_word_columns,
+    spans_of,
+    with_insides,
+)
+from graphdep.io import format_conllu
+from graphdep.io.trees import parse_conllu
+
+names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
+
+
+@st.composite
+def some_spans(draw):
+    """Spans without a word in common, in order, and the number of words that they lie in."""
+    spans, end = [], 0
+    for gap, size in draw(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)):
+        spans.append((end + gap, end + gap + size, draw(names)))
+        end += gap + size
+    return spans, end + draw(st.integers(0, 3))
+
+
+def spans_of_slowly(labels):
+    """Word by word: where does a span begin, and how far does it go?"""
+
+    def begins(i):
+        inside = labels[i] not in (None, "O")
+        return inside and (labels[i][0] == "B" or i == 0 or (labels[i - 1] or "O")[2:] != labels[i][2:])
+
+    spans = []
+    for start in range(len(labels)):
+        if begins(start):
+            end = start + 1
+            while end < len(labels) and labels[end] == f"I-{labels[start][2:]}":
+                end += 1
+            spans.append((start, end, labels[start][2:]))
+    return spans
+
+
+@given(some_spans())
+def test_there_and_back(case):
+    spans, length = case
+    labels = bio_of(reversed(spans), length)
+    assert len(labels) == length
+    assert spans_of(labels) == spans
+
+
+@given(st.lists(st.sampled_from([None, "O", "B-X", "I-X", "B-Y", "I-Y"]), max_size=8))
+def test_spans_of(labels):
+    assert spans_of(labels) == spans_of_slowly(labels)
+    assert spans_of(bio_of(spans_of(labels), len(labels))) == spans_of(labels)
+
+
+def test_what_does_not_fit_begins_a_span():
+    for labels, spans in [
+        ([], []),
+        (["I-X", "I-X"], [(0, 2, "X")]),
+        (["B-X", "I-Y"], [(0, 1, "X"), (1, 2, "Y")]),
+        (["B-X", "O", "I-X"], [(0, 1, "X"), (2, 3, "X")]),
+        (["B-X", None, "I-X"], [(0, 1, "X"), (2, 3, "X")]),
+        (["B-X", "B-X", "I-X"], [(0, 1, "X"), (1, 3, "X")]),
+    ]:
+        assert spans_of(labels) == spans
+
+
+def test_labels_that_are_none_of_spans():
+    for label in ["X", "B-", "I", "", "E-X", "b-X", "BX", "o"]:
+        with pytest.raises(ValueError, match=rf"must be O, B-LABEL or I-LABEL \(got '{label}', word 2\)"):
+            spans_of(["O", label])
+
+
+def test_what_begins_can_go_on():
+    assert with_insides(["O", "B-B", "B-A", "I-B"]) == ("O", "B-B", "B-A", "I-B", "I-A")
+    assert with_insides(["B-A", "I-A"]) == ("B-A", "I-A")
+    assert with_insides(["O", "I-A"]) == ("O", "I-A")
+
+
+@given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B", None]), max_size=6))
+def test_iob2_is_what_spans_write(labels):
+    """Labels of which each part without gaps is what its own spans would be written as."""
+    parts = [[]]
+    for label in labels:
+        parts = [*parts, []] if label is None else [*parts[:-1], [*parts[-1], label]]
+    if all(bio_of(spans_of(part), len(part)) == part for part in parts):
+        check_bio(labels)
+    else:
+        with pytest.raises(ValueError, match=r"^word \d: 'I-.' must stand behind B-. or I-. "):
+            check_bio(labels)
+
+
+SENTENCE = Sentence(
+    ["A", "dog", "barks"],
+    [2, 3, 0],
+    ["det", "nsubj", "root"],
+    lemma=["a", "dog", "bark"],
+    upos=["DET", "NOUN", "VERB"],
+    xpos=["_", "NN", "VBZ"],
+    feats=["_", "Number=Sing", "Number=Sing|Person=3"],
+    misc=["Begin=Yes", "SpaceAfter=No|Sense=a=b", "Flag|Sense=|Begin=No"],
+)
+
+
+def test_labels():
+    for key, expected in [
+        ("upos", ["DET", "NOUN", "VERB"]),
+        ("xpos", [None, "NN", "VBZ"]),
+        ("lemma", ["a", "dog", "bark"]),
+        ("deprel", ["det", "nsubj", "root"]),
+        ("feats", [None, "Number=Sing", "Number=Sing|Person=3"]),
+        ("feats:Number", [None, "Sing", "Sing"]),
+        ("feats:Person", [None, None, "3"]),
+        ("misc:Begin", ["Yes", None, "No"]),
+        ("misc:Sense", [None, "a=b", None]),
+        ("misc:Flag", [None, None, None]),
+        ("misc:flag", [None, None, None]),
+    ]:
+        assert Column(key).labels(SENTENCE) == expected
+        filled = ["none" if label is None else label for label in expected]
+        assert Column(key, absent="none").labels(SENTENCE) == filled
+
+
+def test_a_column_that_is_not_there():
+    bare = Sentence(["a", "b"], [0, 1], ["root", "dep"])
+    assert Column("upos").labels(bare) == Column("misc:Begin").labels(bare) == [None, None]
+
+
+def test_wrong_columns():
+    for key in ["", "form", "head", "misc", "misc:", "upos:X", "xpos:", "deps", "UPOS"]:
+        message = r"'key' must be one of upos, xpos, deprel, lemma, feats, feats:KEY, misc:KEY \(got "
+        with pytest.raises(ValueError, match=message):
+            Column(key)
+
+
+def test_wrong_labels_of_the_others():
+    with pytest.raises(ValueError, match=r"'absent'.*control"):
+        Column("upos", "a\0")
+
+
+def test_labels_are_written_and_all_else_stays():
+    for key, absent, column, expected in [
+        ("upos", None, "upos", ["X", "Y", "Z"]),
+        ("upos", "Y", "upos", ["X", "_", "Z"]),
+        ("feats:Case", None, "feats", ["Case=X", "Case=Y|Number=Sing", "Case=Z|Number=Sing|Person=3"]),
+        ("feats:Number", "Z", "feats", ["Number=X", "Number=Y", "Person=3"]),
+        ("misc:Begin", "X", "misc", ["_", "SpaceAfter=No|Sense=a=b|Begin=Y", "Flag|Sense=|Begin=Z"]),
+    ]:
+        written = Column(key, absent).write(SENTENCE, ["X", "Y", "Z"])
+        assert getattr(written, column) == expected
+        assert dataclasses.replace(written, **{column: getattr(SENTENCE, column)}) == SENTENCE
+        assert parse_conllu(format_conllu(written)) == [written]
+        assert Column(key, absent).labels(written) == ["X", "Y", "Z"]
+
+
+def test_a_label_that_stands_for_none_is_not_written():
+    for key in ["upos", "misc:Begin"]:
+        with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_': _ is none"):
+            Column(key).write(SENTENCE, ["X", "_", "Z"])
+        assert Column(key, "_").write(SENTENCE, ["X", "_", "Z"]) == Column(key).write(
+            SENTENCE, ["X", None, "Z"]
+        )
+
+
+def test_classes_are_sorted_by_name():
+    assert Column("misc:Begin").classes([SENTENCE]) == ("No", "Yes")
+    assert Column("upos").classes([SENTENCE, SENTENCE]) == ("DET", "NOUN", "VERB")
+    assert Column("misc:Begin", "Maybe").classes([SENTENCE]) == ("Maybe", "No", "Yes")
+
+
+def test_keys_without_classes():
+    for key, absent, message in [
+        (
+            "misc:Beginn",
+            None,
+            r"'misc:Beginn': no word .* has it \(did you mean 'misc:Begin'\?\); the keys of ",
+        ),
+        ("misc:Zzz", None, "has it; the keys of MISC are Begin, SpaceAfter, Sense"),
+        ("misc:Zzz", "No", "no word of the training split has it; the keys"),
+        ("feats:Sense", None, "the keys of FEATS are Number, Person"),
+        ("feats:Number", None, r"that have it are 'Sing'; with absent=LABEL \(--set absent=LABEL\)"),
+        ("feats:Number", "Sing", "that have it are 'Sing'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Column(key, absent).classes([SENTENCE])
+
+
+def test_columns_without_classes():
+    bare = Sentence(["a", "b"], [0, 1], ["root", "dep"])
+    with pytest.raises(ValueError, match="'key' 'xpos': no word of the training split has it$"):
+        Column("xpos").classes([bare])
+    with pytest.raises(ValueError, match="its column MISC has no key"):
+        Column("misc:A").classes([bare])
+    with pytest.raises(ValueError, match="control character"):
+        Column("lemma").classes([dataclasses.replace(bare, lemma=["a\x85", "b"])])
+
+
+# No blank, tab or control character, which are no part of a word here; "_" as a label has a meaning.
+WORDS = st.text(st.characters(blacklist_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=5)
+LABELS = st.one_of(st.none(), WORDS.filter(lambda label: label != "_"))
+SENTENCES = st.lists(st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+def found(path: Path) -> list[list[tuple[str, str | None]]]:
+    return [list(zip(one.words, one.labels)) for one in read_word_columns(path)[0]]
+
+
+def slow(text: str) -> list[list[tuple[str, str | None]]]:
+    """What is read of a file without comments, paragraph by paragraph."""
+    blocks = re.split(r"\n(?:[ ]*\n)+", text.strip("\n "))
+    cells = [[re.split(r"\t| +", line.strip(" ")) for line in block.split("\n")] for block in blocks]
+    return [[(row[0], None if row[-1] == "_" else row[-1]) for row in rows] for rows in cells]
+
+
+@pytest.mark.parametrize("between", ["\t", " ", "  "])
+@given(SENTENCES)
+def test_what_was_written_is_read(tmp_path_factory, between, sentences):
+    path = tmp_path_factory.mktemp("columns") / "x.tsv"
+    rows = [[(w, label) for w, label in one if not w.startswith(("#", "-DOCSTART-"))] for one in sentences]
+    rows = [one for one in rows if one] or [[("a", "b")]]
+    lines = ["".join(f"{word}{between}{label or '_'}\n" for word, label in one) for one in rows]
+    path.write_text("\n".join(lines), encoding="utf-8", newline="")
+    assert found(path) == rows == slow(path.read_text(encoding="utf-8"))
+
+
+def test_four_columns_and_documents(tmp_path):
+    path = tmp_path / "x.conll"
+    path.write_text(
+        "-DOCSTART- -X- -X- O\n\nAnn NNP B-NP B-PER\nsings VBZ B-VP O\n-DOCSTART- -X- -X- O\n"
+        "# # B-NP O\n1 CD B-NP O\n\n\n\n# sent_id = 5\nBob NNP B-NP B-PER\n# # B-NP O\n"
+    )
+    examples, skipped = read_word_columns(path)
+    assert [list(one.words) for one in examples] == [["Ann", "sings"], ["#", "1"], ["Bob", "#"]]
+    assert [list(one.labels) for one in examples] == [["B-PER", "O"], ["O", "O"], ["B-PER", "O"]]
+    assert skipped == 3
+    assert [one.place for one in examples] == [f"{path}:{line}" for line in (3, 6, 12)]
+
+
+def test_tags_of_hashes_with_tabs(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("# newdoc\n# text = a b\n#fun\tO\nNew York\tB-LOC\n", encoding="utf-8")
+    assert found(path) == [[("#fun", "O"), ("New York", "B-LOC")]]
+    assert read_word_columns(path)[1] == 2
+
+
+OF_SPACY = ["Ann", "Dow", "\n", "sings", "It", "rains"]
+HEADS = [1, 3, 1, 3, 5, 5]
+DEPS = ["compound", "nsubj", "", "ROOT", "expl", "ROOT"]
+TAGS = ["NNP", "NNP", "_SP", "VBZ", "PRP", "VBZ"]
+
+
+@pytest.fixture
+def doc_bin(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    from spacy.tokens import Doc, DocBin
+
+    vocab = spacy.blank("xx").vocab
+    entities = ["B-PER", "I-PER", "O", "O", "", "O"]
+    parsed = Doc(vocab, words=OF_SPACY, heads=HEADS, deps=DEPS, tags=TAGS, ents=entities)
+    plain = Doc(vocab, words=["Bob", "sleeps"], tags=["NNP", "VBZ"], ents=["B-PER", "O"])
+    DocBin(docs=[parsed, plain], store_user_data=False).to_disk(tmp_path / "x.spacy")
+    return tmp_path / "x.spacy"
+
+
+def test_trees_and_columns(doc_bin):
+    examples = read_doc_bin(doc_bin, Column("xpos"))
+    assert [list(one.words) for one in examples] == [
+        ["Ann", "Dow", "sings"],
+        ["It", "rains"],
+        ["Bob", "sleeps"],
+    ]
+    assert [list(one.labels) for one in examples] == [["NNP", "NNP", "VBZ"], ["PRP", "VBZ"], ["NNP", "VBZ"]]
+    assert [one.tree and one.tree.head for one in examples] == [[2, 3, 0], [2, 0], None]
+    assert examples[0].tree.deprel == ["compound", "nsubj", "root"]
+    assert examples[2].place == f"{doc_bin}: document 2"
+
+
+def test_entities(doc_bin, tmp_path, parser):
+    dataset = OwnLabels(tmp_path / "root", train=doc_bin, val=doc_bin, scheme="bio", parser=parser)
+    assert dataset.labels == ("O", "B-PER", "I-PER")
+    assert [data.y.tolist() for data in dataset] == [[1, 2, 0], [-100, 0], [1, 0]]
+    assert dataset.describe()["own_trees"] == 2
+
+
+def test_what_is_no_such_file(tmp_path):
+    pytest.importorskip("spacy")
+    (tmp_path / "x.spacy").write_bytes(b"no")
+    with pytest.raises(ValueError, match=r"x.spacy: no DocBin of spaCy, or damaged"):
+        read_doc_bin(tmp_path / "x.spacy", None)
+
+
+def test_without_spacy(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(
+        ImportError, match=r"x.spacy: spaCy is not installed .*pip install 'graphdep\[spacy\]'"
+    ):
+        read_doc_bin(tmp_path / "x.spacy", None)

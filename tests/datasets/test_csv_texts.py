@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.loader import DataLoader
+
+from graphdep.datasets import CSVTexts
+from graphdep.parsing import Parser
+from graphdep.parsing.parser import Parsed
+from graphdep.sentence import Sentence
+from graphdep.vocab import Vocab, VocabTokens
+
+ROWS = [(f"text number {i}", ["good", "bad", "so so"][i % 3]) for i in range(20)]
+
+
+def write(path: Path, rows=ROWS, header="text,label\n") -> Path:
+    path.write_text(header + "".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def load(tmp_path, parser):
+    """Loads a split of a file with the rows, with options over them."""
+    write(tmp_path / "train.csv")
+
+    def load(split: str = "train", **options) -> CSVTexts:
+        own = {
+            "train": tmp_path / "train.csv",
+            "text_columns": "text",
+            "label_column": "label",
+            "parser": parser,
+        }
+        return CSVTexts(tmp_path / "root", split, **{**own, **options})
+
+    return load
+
+
+def test_one_text(load, tmp_path):
+    train, val = load(), load("val")
+    assert (train.labels, train.num_classes) == (("bad", "good", "so so"), 3)
+    assert (len(train), len(val)) == (18, 2)
+    assert val.labels == train.labels
+    assert val.vocab == train.vocab
+    data = train[0]
+    assert data.y.shape == (1,)
+    assert data.y.dtype == torch.long
+    data.validate()
+    assert train.corpus == "train.csv"
+    assert next(iter(DataLoader(val, batch_size=2))).y.shape == (2,)
+    again = pickle.loads(pickle.dumps(train))
+    assert again.labels == train.labels
+    assert not (tmp_path / "root" / "raw").exists()
+
+
+def test_pairs_and_json(load, tmp_path):
+    rows = [{"a": "one two", "b": "three", "same": i % 2 == 0, "id": i} for i in range(4)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"train": path, "val": path, "text_columns": ["a", "b"], "label_column": "same"}
+    train = load(**options)
+    assert train.labels == (False, True)
+    assert train.y.tolist() == [1, 0, 1, 0]
+    assert train[0].utterance.tolist() == train[0].segment.tolist() == [0, 0, 0, 1, 1]
+    tokens = VocabTokens(Vocab(["one", "two", "three"]))
+    pieces = load(**options, tokens=tokens, max_length=9)
+    assert pieces[0].segment.tolist() == [0, 0, 0, 0, 1, 1]
+
+
+def test_what_is_drawn_for_validation_is_left_out_of_training(load):
+    texts = {s: {data.input_ids[-1].item() for data in load(s, lower=False)} for s in ("train", "val")}
+    assert not texts["train"] & (texts["val"] - {1})  # words of val alone are unknown
+    rows = {s: [row.line for row in load(s).read(Path(), s)] for s in ("train", "val")}
+    assert sorted(rows["train"] + rows["val"]) == list(range(2, 22))
+    assert rows["train"] == sorted(rows["train"])
+    other = load("val", seed=1)
+    assert [row.line for row in other.read(Path(), "val")] != rows["val"]
+    assert len(load("val", val_fraction=0.5)) == 10
+    assert len(load("val", val_fraction=0.99)) == 19  # something is left to train on
+    assert load("val").processed_file_names != other.processed_file_names
+
+
+def test_files_for_val_and_test(load, tmp_path):
+    test = write(tmp_path / "test.csv", ROWS[:3])
+    options = {"val": write(tmp_path / "val.csv", ROWS[3:5]), "test": test}
+    assert [len(load(split, **options)) for split in ("train", "val", "test")] == [20, 2, 3]
+    with pytest.raises(ValueError, match=r"'split' must be one of train, val \(got 'test'\)"):
+        load("test")
+    write(test, ROWS[:4])
+    assert len(load("test", **options)) == 4  # nothing is stale
+    with pytest.raises(FileNotFoundError, match=r"no file .*gone.csv, which is 'test'$"):
+        load("test", test=tmp_path / "gone.csv")
+    with pytest.raises(
+        FileNotFoundError, match=r"no file .*gone.csv, which is 'train' \(words and classes are"
+    ):
+        load("test", test=test, train=tmp_path / "gone.csv")
+
+
+def test_a_checkpoint_s_words_and_classes_need_no_training_file(load, tmp_path):
+    train, test = load(), write(tmp_path / "test.csv", ROWS[:3])
+    loaded = load("test", test=test)
+    (tmp_path / "train.csv").unlink()
+    alone = load("test", test=test, vocab=train.vocab, labels=train.labels)
+    assert alone.y.tolist() == loaded.y.tolist() == [1, 0, 2]
+
+
+def test_regression(load, tmp_path):
+    path = write(tmp_path / "train.csv", [("a", "1.5"), ("b", "-2"), ("c", "1e2")])
+    train = load(goal="regression", val=path)
+    assert train.y.tolist() == [1.5, -2.0, 100.0]
+    assert train.y.dtype == torch.float
+    assert (train.labels, train.num_classes) == ((), 1)
+    write(path, [("a", "1.5"), ("b", "much")])
+    with pytest.raises(ValueError, match=r"csv:3: 'label' must be a number .* \(got 'much'\)"):
+        load(goal="regression", val=path)
+    with pytest.raises(
+        ValueError, match=re.escape("'labels' are for goal='classification' (got ['a', 'b'])")
+    ):
+        load(goal="regression", labels=["a", "b"])
+
+
+def test_limit_acts_before_parsing_and_not_on_the_classes(load, parser):
+    train = load(limit=2)
+    assert (len(train), train.num_classes) == (2, 3)
+    assert len(parser.texts) == 2
+
+
+def test_an_unseen_label(load, tmp_path):
+    for split in ["val", "test"]:
+        path = write(tmp_path / "other.csv", [("a", "good"), ("b", "Good")])
+        classes = "'bad', 'good', 'so so' (got 'Good')"
+        message = f"{path}:3: 'label' is none of the classes of the training file, {classes}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            load(split, **{split: path})
+
+
+def test_labels_of_two_kinds_and_one_class(load, tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": true}\n')
+    with pytest.raises(ValueError, match=r"x.jsonl:2: 'label' is bool here and int in line 1 \(got 'True'\)"):
+        load(train=path)
+    path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": 0}\n')
+    val = tmp_path / "val.jsonl"
+    val.write_text('{"text": "a", "label": true}\n')
+    with pytest.raises(
+        ValueError, match=r"val.jsonl:1: 'label' is none of the classes .* 0, 1 \(got 'True'\)"
+    ):
+        load("val", train=path, val=val)
+    with pytest.raises(ValueError, match=r"train.csv:2: 'label': all labels of the training split are 'x'"):
+        load(train=write(tmp_path / "train.csv", [("a", "x"), ("b", "x")]))
+
+
+def test_wrong_options(load):
+    for options, message in [
+        (
+            {"text_columns": ["a", "b", "c"]},
+            r"'text_columns' must name one or two columns \(got \['a', 'b', 'c'",
+        ),
+        ({"text_columns": ["a", "a"]}, "'text_columns' must name one or two columns"),
+        ({"label_column": "text"}, r"'label_column' must be no column of texts \(got 'text'\)"),
+        ({"goal": "ranking"}, r"'goal' must be one of classification, regression \(got 'ranking'\)"),
+        ({"val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1 \(got 1.0\)"),
+        ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
+        ({"raw_from": "x"}, "'raw_from' is for corpora"),
+        ({"val": "x.xlsx"}, r"'val' must end in .csv, .tsv, .jsonl, .parquet \(got 'x.xlsx'\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            load(**options)
+
+
+class Unasked(Parser):
+    """Parses nothing."""
+
+    fingerprint = "unasked"
+
+    def parse_texts(self, texts):
+        raise AssertionError("asked")
+
+    parse_sentences = parse_texts
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_a_longer_text_has_file_and_line_before_anything_is_parsed(load, tmp_path, split):
+    rows = [*ROWS[:7], ("word " * 10_001, "good"), *ROWS[7:]]
+    write(tmp_path / "train.csv", rows)
+    write(tmp_path / "val.csv", rows)
+    options = {"parser": Unasked(), "val": tmp_path / "val.csv"}
+    message = "{}.csv:9: 'text' has more than max_words={} words"
+    with pytest.raises(ValueError, match=message.format(split, 10_000)):
+        load(split, **options)
+    with pytest.raises(ValueError, match=message.format(split, 9_999)):
+        load(split, **options, max_words=9_999)
+    with pytest.raises(ValueError, match="'max_words' must be at most 1000000"):
+        load(split, **options, max_words=10**9)
+
+
+def test_a_longer_text_can_be_cut(load, tmp_path):
+    short = [(" ".join(text.split()[:2]), label) for text, label in ROWS]
+    cut, default = load(max_words=2, truncate=True), load()
+    write(tmp_path / "train.csv", short)
+    assert [[*data.input_ids] for data in cut] == [[*data.input_ids] for data in load()]
+    write(tmp_path / "train.csv")
+    assert [[*data.input_ids] for data in load(max_words=4)] == [[*data.input_ids] for data in default]
+    with pytest.raises(ValueError, match="has more than max_words=1 words"):
+        load(max_words=1)  # whatever was processed under another limit
+    names = {load(max_words=n, truncate=True).processed_paths[0] for n in (2, 3)}
+    assert len({*names, default.processed_paths[0]}) == 3
+
+
+def test_a_parse_of_more_words_is_refused_or_cut(load):
+    class Letters(Unasked):
+        def parse_texts(self, texts):
+            return [Parsed([Sentence.chain(list(text))]) for text in texts]
+
+    with pytest.raises(ValueError, match="train.csv:2: 'text' has more than max_words=5 words"):
+        load(parser=Letters(), max_words=5)
+    data = load(parser=Letters(), max_words=5, truncate=True)[0]
+    assert data.num_nodes == 6
