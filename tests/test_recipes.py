@@ -22,7 +22,7 @@ RECIPES = {
 # Asked of the copy as of all code: the tests of a file that have one of these in their names.
 GUARDS = {
     "tests/test_structure.py": ("test",),
-    "tests/cli/test_startup.py": ("alone", "version", "completion"),
+    "tests/cli/test_startup.py": ("alone", "completion"),
     "tests/test_layout.py": ("all_is_complete", "every_folder", "stay_short"),
     "tests/test_doctests.py": ("GrandparentEdges", "LinearBiasConv", "Headlines", "every_public_class"),
 }

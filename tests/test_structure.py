@@ -65,6 +65,9 @@ def room_of(module: str) -> str:
     return module
 
 
+NAMES = {module_of(path) for path in MODULES}
+
+
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
@@ -79,9 +82,8 @@ def imports_of(path: Path) -> list[tuple[str, int]]:
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            files = [name for name in names if (ROOT / name.replace(".", "/")).with_suffix(".py").is_file()]
-            folders = [name for name in names if (ROOT / name.replace(".", "/")).is_dir()]
-            found += [(name, node.lineno) for name in (files + folders or [node.module])]
+            modules = [name for name in names if name in NAMES]
+            found += [(name, node.lineno) for name in (modules or [node.module])]
     return [(name, line) for name, line in found if name.partition(".")[0] == "graphdep"]
 
 

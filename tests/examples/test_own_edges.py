@@ -35,7 +35,7 @@ def run(example, texts, monkeypatch):
         folder.mkdir(exist_ok=True)
         monkeypatch.chdir(folder)
         monkeypatch.setattr(registry, "_own", {})
-        own = ("max_epochs=3", "batch_size=8", "accelerator=cpu")
+        own = ("max_epochs=2", "batch_size=8", "accelerator=cpu")
         return example(SCRIPT.name, *texts, *SIZES, *own).stdout
 
     return call
@@ -55,7 +55,7 @@ def test_a_stopped_ablation_goes_on_where_it_was(run, tmp_path, monkeypatch):
     def stopped(self, *args):
         ended(self, *args)
         epochs.append(self.folder)
-        if len(epochs) == 8:  # the second of the third run
+        if len(epochs) == 5:  # the first of the third run
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -76,7 +76,7 @@ def test_a_stopped_ablation_goes_on_where_it_was(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(RunCheckpoint, "on_train_epoch_end", counted)
         table = run(tmp_path / "stopped")
-    assert len(trained) == 9 * 3 - 8
+    assert len(trained) == 9 * 2 - 5
     assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
     assert not {path.parent for path in finished} & {*trained}
     assert rows(table) == rows(expected)
