@@ -19,10 +19,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import GridSearchCV
+from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform, Compose
 
 import graphdep
 from graphdep import Sentence, SentenceEncoder, SequenceClassifier, SpanClassifier, WordLabeller
+from graphdep.data import mark_words, to_data
 from graphdep.datasets import SICK
 from graphdep.parsing import resolver
 from graphdep.parsing.parser import ChainParser
@@ -182,6 +184,21 @@ def test_each_is_answered_as_alone(fitted, kind):
         expected = kind.shares(model, ([text], *marks))
         company = ([text, some[0][0]], *(([0, 1],) if kind is words else ()))
         np.testing.assert_allclose(kind.shares(model, company)[: len(expected)], expected, atol=1e-6)
+
+
+def test_probabilities_of_words_are_those_of_the_model_with_its_mark(fitted):
+    model = fitted(words)
+    task, state = model._predictor.task, model._predictor.state
+    asked, marks = [["Ann", "sees"], ["unknown"], ["Cid", "sees", "Bob", "sing", "sing"]], [1, 0, 0]
+    for one, mark, share in zip(asked, marks, model.predict_proba(asked, marks)):
+        data = to_data([Sentence.chain(one)], vocab=state.vocab, relations=state.relations)
+        mark_words(data, [int(number == mark) for number in range(len(one))])
+        with torch.no_grad():
+            logits = task(task.edges(Batch.from_data_list([data])))
+        expected = logits.double().softmax(dim=1).numpy()[:, [1, 2, 0]]  # the model has O first
+        np.testing.assert_allclose(share, expected, atol=1e-6)
+    first, second = (model.predict_proba(asked[:1], [mark])[0] for mark in (0, 1))
+    assert not np.allclose(first, second)
 
 
 @each
