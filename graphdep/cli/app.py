@@ -148,20 +148,7 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (
-    demo,
-    parse,
-    draw,
-    generate,
-    rank,
-    embed,
-    predict,
-    export,
-    submit,
-    models,
-    settings,
-    compare,
-):
+for command in (demo, parse, draw, generate, rank, embed, predict, export, submit, models, settings, compare):
     app.command(cls=TaskCommand)(command)
 app.command(cls=RunCommand)(train)
 app.command(cls=RunCommand)(ablate)

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -24,7 +24,15 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from graphdep.io.console import plain_console
-from graphdep.io.files import check_plain_file, guard, has_half_character, json_value, long_fields
+from graphdep.io.files import (
+    check_plain_file,
+    decoded_lines,
+    guard,
+    has_half_character,
+    json_value,
+    long_fields,
+)
+from graphdep.io.limits import check_texts
 
 if TYPE_CHECKING:
     from graphdep.parsing.parser import WordLimit
@@ -182,9 +190,14 @@ def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str
     (text,) = texts
     if text == "-" or _is_file(text):
         return [], text
+    check_no_name(text)
+    return texts, None
+
+
+def check_no_name(text: str) -> None:
+    """Raises :class:`FileNotFoundError` if a text that names no file looks like the name of one."""
     if " " not in text and Path(text).suffix.lower() in _SUFFIXES:
         raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
-    return texts, None
 
 
 def _is_file(text: str) -> bool:
@@ -206,18 +219,11 @@ def read_lines(source: str) -> list[str]:
         ValueError: If it has no line or is not UTF-8.
         OSError: If it cannot be read.
     """
-    content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-    content = content.removeprefix(codecs.BOM_UTF8)
-    try:
-        lines = content.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].split(b"\n")
-        raise ValueError(f"{source}:{len(before)}: not UTF-8 at byte {len(before[-1])}") from None
-    if lines[-1] == "":
-        lines.pop()
+    with contextlib.nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as file:
+        lines = [line for _, line in decoded_lines(file, source)]
     if not lines:
         raise ValueError(f"{source}: no line, and so no text")
-    return [line.removesuffix("\r") for line in lines]
+    return lines
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
@@ -227,15 +233,20 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
     return os.path.realpath(one) == os.path.realpath(other)
 
 
+def check_kept(output: Path, files: Mapping[str, str | os.PathLike[str] | None]) -> None:
+    """Raises :class:`ValueError` if a file that is read, by the name of its option, would be written over."""
+    for name, read in files.items():
+        if read not in (None, "", "-") and same_file(output, read):
+            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+
+
 def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
     """Finds out before the work whether the file can be written, and that it is none of those that are read.
 
     Raises:
         ValueError: If it is one of them, no plain file, or below something that is no folder to write in.
     """
-    for name, read in (("--checkpoint", checkpoint), ("--input", source)):
-        if read is not None and read != "-" and same_file(output, read):
-            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+    check_kept(output, {"--checkpoint": checkpoint, "--input": source})
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
     check_plain_file(output)
@@ -244,12 +255,35 @@ def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
         raise ValueError(
             f"'output' cannot be written: no folder {str(output.parent)!r} (got {str(output)!r})"
         )
-    if not folder.is_dir():
-        raise ValueError(f"'output' cannot be written: {str(folder)!r} is no folder (got {str(output)!r})")
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(
-            f"'output' cannot be written: no permission to write in {str(folder)!r} (got {str(output)!r})"
+            f"'output' cannot be written: {str(folder)!r} is no folder to write in (got {str(output)!r})"
         )
+
+
+def check_suffix(output: Path | None, *suffixes: str, why: str = "") -> None:
+    """Raises :class:`ValueError` if a file of another kind is asked for."""
+    if output is not None and output.suffix.lower() not in suffixes:
+        raise ValueError(f"'output' must end in {', '.join(suffixes)}{why} (got {str(output)!r})")
+
+
+def check_json(json: bool, output: Path | None, what: str) -> None:
+    """Raises :class:`ValueError` if two things would go to stdout."""
+    if json and output is None:
+        raise ValueError(f"--json needs --output: the {what} and the summary cannot both go to stdout")
+
+
+def check_shared(settings: Mapping[str, Any], *names: str) -> None:
+    """Raises :class:`ValueError` if a setting is given that runs differ in."""
+    for name in settings.keys() & {*names}:
+        raise ValueError(f"{name!r} is not a setting of all runs")
+
+
+def check_no_columns(source: str | None, text_columns: str | None) -> None:
+    """Raises :class:`ValueError` if columns are named of what has none."""
+    if text_columns is not None:
+        given = "texts" if source is None else repr(source)
+        raise ValueError(f"--text-columns is for files that have columns (got {given})")
 
 
 _BLOCK = 2**20
@@ -276,16 +310,13 @@ def stream_texts(text: str) -> tuple[Iterator[str], int | None]:
         return _texts(sys.stdin, text), None
     if not text.strip():
         return _counted(lambda: _texts([], text))
-    if _is(Path.is_dir, text):
-        raise ValueError(f"{text!r} is a folder: name a file in it")
     if _is(Path.is_fifo, text):  # also <(a command)
         return _texts(_lines(Path(text)), text), None
     if _is(Path.is_file, text):
         return _counted(lambda: _texts(_lines(Path(text)), text))
     if " " not in text and _is(Path.exists, text):
         raise ValueError(f"{text!r} is neither a file nor a pipe")
-    if " " not in text and Path(text).suffix in (".txt", ".text", ".md", ".tsv", ".csv", ".conllu"):
-        raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
+    check_no_name(text)
     return _counted(lambda: _texts([" ".join(text.split())], text))
 
 
@@ -373,22 +404,15 @@ def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
 def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[str, Any]:
     row = json_value(line, place)
     for key in keys:
-        if not isinstance(row, dict) or key not in row:
-            raise ValueError(f"{place}: no object with {key!r} (got {line[:80]!r})")
-        _check_texts(row[key], key, place)
+        if not isinstance(row, dict) or not row.get(key):
+            raise ValueError(f"{place}: no object with {key!r}, a list of at least one (got {line[:80]!r})")
+        try:
+            check_texts(key, row[key], _WHAT[key])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{place}: {error}") from None
         for number, text in enumerate(row[key]):
             limit.check(text, f"{place}: '{key}[{number}]'")
     return row
-
-
-def _check_texts(texts: Any, key: str, place: str) -> None:
-    if not isinstance(texts, list) or not texts:
-        raise ValueError(f"{place}: {key!r} must be a list of at least one string (got {repr(texts)[:80]})")
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"{place}: '{key}[{number}]' must be a string (got {repr(text)[:80]})")
-        if not text.strip():
-            raise ValueError(f"{place}: '{key}[{number}]' is blank: a {_WHAT[key]} has at least one word")
 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -401,15 +425,10 @@ def guard_table(text: str, kind: str) -> str:
 
     Args:
         text: The content of the file.
-        kind: Its suffix.
-
-    Raises:
-        ValueError: If it is neither ``.csv`` nor ``.tsv``.
+        kind: Its suffix, ``.csv`` or ``.tsv``.
     """
     if kind == ".tsv":  # without quotes, as :mod:`graphdep.training.floors` writes it
         return "\n".join("\t".join(map(_guarded, line.split("\t"))) for line in text.split("\n"))
-    if kind != ".csv":
-        raise ValueError(f"--guard-formulas is for .csv and .tsv (got {kind!r})")
     file = io.StringIO()
     with long_fields():
         rows = [[_guarded(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]

@@ -15,11 +15,19 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.cli import options as o
-from graphdep.cli.common import check_output, print_json, read_texts, same_file, say_loading, stream_texts
+from graphdep.cli.common import (
+    check_kept,
+    check_output,
+    check_suffix,
+    print_json,
+    read_texts,
+    say_loading,
+    stream_texts,
+)
 from graphdep.cli.options import EDGES, import_edges
 from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
-from graphdep.io.limits import plural
+from graphdep.io.limits import check_between, check_choice, plural
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -48,10 +56,7 @@ def parse(
     ] = None,
     enhanced: Annotated[
         str | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="Write column DEPS as well: enhanced or enhanced++ (English).",
-        ),
+        typer.Option(metavar="LEVEL", help="Write column DEPS as well: enhanced or enhanced++ (English)."),
     ] = None,
     engine: Annotated[
         str,
@@ -167,10 +172,8 @@ def _enhanced(sentences: Iterable[Sentence], level: str, engine: str) -> Iterato
 def _check_output(output: Path, text: str, parser: str, cache: Path | None) -> None:
     if text == "-" and output.exists() and sys.stdin is not None and _is_stdin(output):
         raise ValueError(f"'output' is the file that stdin is read from (got {str(output)!r})")
-    files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": str(cache or "")}
-    for name, read in files.items():
-        if read and same_file(output, read):
-            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+    files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": cache}
+    check_kept(output, files)
     check_output(output, Path(text), None)
 
 
@@ -229,8 +232,7 @@ def draw(
 
         graphdep draw "The old dog chased a cat." --edges constituents --output page.html
     """
-    if output.suffix not in (".html", ".svg", ".png", ".pdf"):
-        raise ValueError(f"'output' must end in .html, .svg, .png or .pdf (got {str(output)!r})")
+    check_suffix(output, ".html", ".svg", ".png", ".pdf")
     check_output(output, Path(text), None)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     other = against if against in (None, "random") else import_edges(against)
@@ -289,16 +291,14 @@ def attention(
         graphdep attention --checkpoint runs/.../best.ckpt "The dog chased the cat." --output attention.png
     """
     check_output(output, checkpoint, None)
-    if output.suffix not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"'output' must end in .png, .pdf or .svg (got {str(output)!r})")
+    check_suffix(output, ".png", ".pdf", ".svg")
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.io.files import atomic_path
     from graphdep.visualization.attention import attention_map
 
     shown = attention_map(checkpoint, texts, parser=parser)
-    if layer is not None and not 1 <= layer <= len(shown.layers):
-        raise ValueError(f"'layer' must be 1 to {len(shown.layers)}, the layers there are (got {layer})")
+    check_between("layer", layer, 1, len(shown.layers))
     shown = shown if special else shown.without_special()
     figure = shown.plot(None if layer is None else layer - 1, title=" | ".join(texts))
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -367,14 +367,12 @@ def explore(
 
         graphdep explore --checkpoint runs/A --text "The dog chased the cat." --explain gradient
     """
-    if output.suffix not in (".html", ".svg", ".png", ".pdf"):
-        raise ValueError(f"'output' must end in .html, .svg, .png or .pdf (got {str(output)!r})")
+    check_suffix(output, ".html", ".svg", ".png", ".pdf")
     if (text is None) == (input is None):
         raise ValueError("give the example by --text or by --input, one of the two")
     if len(checkpoint) > 2 or (len(checkpoint) == 2 and against is not None):
         raise ValueError("two can be compared: give --checkpoint twice, or once with --against")
-    if against not in (None, "random"):
-        raise ValueError(f"'against' must be 'random' (got {against!r}); a second model by --checkpoint")
+    check_choice("against", against or "random", ["random"])
     places = [find_checkpoint(place) for place in checkpoint]
     check_output(output, places[0], None)
     texts = text if text is not None else read_texts(str(input))

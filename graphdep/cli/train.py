@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from graphdep.cli import options as o
-from graphdep.cli.common import print_json, print_scores, say_loading
+from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
@@ -219,8 +219,7 @@ def ablate(
     shared = file.settings | o.gather(task, options, settings)
     shared.pop("task", None)
     first = shared.pop("seed", 0)
-    if "model" in shared:
-        raise ValueError("'model' is not a setting of all runs: use --models")
+    check_shared(shared, "model")
     from graphdep.tasks import family_of
     from graphdep.training.config import TrainConfig
     from graphdep.training.rows import row_settings
@@ -441,9 +440,7 @@ def needs_structure(
     task = o.task_of(task, options)
     shared = o.gather(task, options, settings)
     shared.pop("task", None)
-    for name in ("seed", "model", "edges"):
-        if name in shared:
-            raise ValueError(f"{name!r} is not a setting of all runs here")
+    check_shared(shared, "seed", "model", "edges")
     from graphdep.training.structure import needs_structure as run
 
     found = run(

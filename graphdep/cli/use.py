@@ -14,7 +14,10 @@ import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.common import (
+    check_json,
+    check_no_columns,
     check_output,
+    check_suffix,
     describe,
     is_table,
     print_json,
@@ -113,8 +116,7 @@ def predict(
 
         graphdep predict --checkpoint runs/.../best.ckpt --input relations.jsonl --output labelled.jsonl
     """
-    if json and output is None:
-        raise ValueError("--json needs --output: the predictions and the summary cannot both go to stdout")
+    check_json(json, output, "predictions")
     texts, source = texts_or_file(texts, source)
     checkpoint = find_checkpoint(checkpoint)
     _check_files(source, output, checkpoint, text_columns)
@@ -153,15 +155,11 @@ def _check_files(source: str | None, output: Path | None, checkpoint: Path, text
     table = kind in _WITH_ROWS
     if output is not None:
         same = ".jsonl" if kind == ".parquet" else kind
-        if table and output.suffix.lower() != same:
-            why = "" if kind == ".parquet" else ", as the input does"
-            raise ValueError(f"'output' must end in {same}{why} (got {str(output)!r})")
-        if not table and output.suffix.lower() not in _TABLES:
-            raise ValueError(f"'output' must end in {', '.join(_TABLES)} (got {str(output)!r})")
+        why = "" if kind == ".parquet" or not table else ", as the input does"
+        check_suffix(output, *([same] if table else _TABLES), why=why)
         check_output(output, checkpoint, source)
-    if text_columns is not None and not table:
-        given = "texts" if source is None else repr(source)
-        raise ValueError(f"--text-columns is for files that have columns (got {given})")
+    if not table:
+        check_no_columns(source, text_columns)
     if source is None or source == "-":
         return
     Path(source).stat()
@@ -282,15 +280,9 @@ def embed(
 
 
 def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
-    """The texts of a file, and the place of each.
-
-    Raises:
-        ValueError: If a file with columns is given without the name of one, or the other way round, or
-            something is wrong in it; names file and line.
-    """
+    """The texts of a file, and the place of each."""
     if not is_table(source):
-        if text_columns is not None:
-            raise ValueError(f"--text-columns is for files that have columns (got {source!r})")
+        check_no_columns(source, text_columns)
         lines = read_lines(source)
         return lines, [f"{source}:{number}" for number in range(1, len(lines) + 1)]
     from graphdep.datasets.base.rows import column_names, read_text_rows
@@ -320,8 +312,7 @@ def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
     suffix = ".csv" if output is None else output.suffix.lower()
     if suffix == ".npy":
         return lambda file, vectors: np.save(file, vectors, allow_pickle=False)
-    if suffix not in (".csv", ".tsv"):
-        raise ValueError(f"'output' must end in .npy, .csv or .tsv (got {str(output)!r})")
+    check_suffix(output, ".npy", ".csv", ".tsv")
     delimiter = "," if suffix == ".csv" else "\t"
     # Nine digits give every float32 back.
     return lambda file, vectors: np.savetxt(file, vectors, fmt="%.9g", delimiter=delimiter)
@@ -356,8 +347,7 @@ def generate(
         int, typer.Option(metavar="N", help="Responses a context, best first.", rich_help_panel=_DECODING)
     ] = 1,
     max_length: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Tokens of a response at most.", rich_help_panel=_DECODING),
+        int | None, typer.Option(metavar="N", help="Tokens of a response at most.", rich_help_panel=_DECODING)
     ] = None,
     length_penalty: Annotated[
         float | None,
@@ -447,8 +437,7 @@ def generate(
         print_json(_summary(responder, len(rows), output))
     where = "" if output is None else f" -> {output}"
     plain_console(stderr=True).print(
-        f"{len(rows)} contexts, {responder.parser_failures} turns with a chain tree{where}",
-        soft_wrap=True,
+        f"{len(rows)} contexts, {responder.parser_failures} turns with a chain tree{where}", soft_wrap=True
     )
 
 
@@ -500,8 +489,7 @@ def _check_options(source: str | None, output: Path | None, num_return: int, jso
     for name, given in (("--output", output is not None), ("--num-return", num_return > 1), ("--json", json)):
         if given and source is None:
             raise ValueError(f"{name} needs --input: without it, this is a chat")
-    if json and output is None:
-        raise ValueError("--json needs --output: the responses and the summary cannot both go to stdout")
+    check_json(json, output, "responses")
 
 
 def _answered(row: dict[str, Any], texts: list[str], num_return: int) -> dict[str, Any]:
@@ -561,8 +549,7 @@ def rank(
     Examples:
         graphdep rank --checkpoint runs/.../best.ckpt --input pools.jsonl --output ranked.jsonl
     """
-    if json and output is None:
-        raise ValueError("--json needs --output: the rankings and the summary cannot both go to stdout")
+    check_json(json, output, "rankings")
     if output is not None:
         check_output(output, checkpoint, source)
     checkpoint = find_checkpoint(checkpoint)
@@ -702,9 +689,7 @@ def submit(
 
 
 def _task_and_file(text: str) -> tuple[str | None, Path]:
-    """The task, where it is named, and the checkpoint; ``glue-sst2`` and ``glue-mrpc`` are ``sst2`` and
-    ``mrpc``.
-    """
+    """The task, where it is named, without ``glue-``, and the checkpoint."""
     name, equals, path = text.partition("=")
     if not equals or Path(text).exists() or not re.fullmatch(r"\s*[a-z0-9-]+\s*", name):
         return None, find_checkpoint(text)
@@ -739,11 +724,7 @@ def export(
     """
     if private and push is None:
         raise ValueError("--private is for --push")
-    if output.exists() and not output.is_dir():
-        raise ValueError(f"'output' must be a folder (got {str(output)!r})")
     checkpoint = find_checkpoint(checkpoint)
-    if output.resolve() == (checkpoint if checkpoint.is_dir() else checkpoint.parent).resolve():
-        raise ValueError(f"'output' must be another folder than that of the run (got {str(output)!r})")
     say_loading()
     from graphdep.training.checkpoint import load_task
     from graphdep.training.hub import result_beside, write_model_folder

@@ -236,24 +236,23 @@ def read_replies(systems: Mapping[str, str | os.PathLike[str]]) -> dict[str, lis
     """The responses of all systems, in the order of the files."""
     if not systems or not all(name.strip() for name in systems):
         raise ValueError(f"'systems' must be files by the names of their systems (got {dict(systems)})")
-    replies = {s: [_reply(f"{path}:{i}", x) for i, x in _lines(path)] for s, path in systems.items()}
+    replies = {s: [_reply(path, i, x) for i, x in _lines(path)] for s, path in systems.items()}
     first = next(iter(systems))
     for name, path in systems.items():
         for line, (ours, own) in enumerate(zip_longest(replies[first], replies[name]), start=1):
-            if ours is None or own is None or ours[0] != own[0]:
-                other = f"another context than in {systems[first]}"
-                raise ValueError(f"{path}:{line}: {other} (got {own[0] if own else 'no line'})")
+            same = ours is not None and own is not None and ours[0] == own[0]
+            other = f"another context than in {systems[first]}"
+            check_line(same, other, path, line, str(own[0]) if own else "no line")
     return replies
 
 
-def _reply(place: str, line: str) -> _Reply:
-    match json_value(line, place):
-        case {"context": [_, *_] as context, "response": str(response)} if all(
-            isinstance(turn, str) for turn in context
-        ):
-            return context, response
+def _reply(path: str | os.PathLike[str], line: int, text: str) -> _Reply:
+    row = json_value(text, f"{path}:{line}")
+    context, response = (row.get("context"), row.get("response")) if isinstance(row, dict) else (None, None)
+    texts: list[Any] = [*context, response] if isinstance(context, list) and context else [None]
     needed = "'context', a list of at least one string, and 'response', a string"
-    raise ValueError(f"{place}: no object with {needed} (got {line[:80]})")
+    check_line(all(isinstance(turn, str) for turn in texts), f"no object with {needed}", path, line, text)
+    return texts[:-1], texts[-1]
 
 
 def _lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn.conv import MessagePassing
 
 from graphdep.io.limits import check_shape
+from graphdep.nn.attention.layout import refuse_clique
 from graphdep.nn.conv.attention_conv import MessageSender
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.pretrained.anatomy import EdgeSender
@@ -67,11 +68,9 @@ class ExplainableModel(nn.Module):
 
     def __init__(self, model: nn.Module, data: Data) -> None:
         super().__init__()
-        if data.get("clique") is not None:
-            raise ValueError(
-                "'data' has implicit edges ('clique'), which no mask can tell apart: build them without "
-                "implicit=True"
-            )
+        refuse_clique(
+            data.get("clique"), "'data' has implicit edges ('clique'), which no mask can tell apart"
+        )
         self.model, self.data = model, data
         self._encoders = [m for m in model.modules() if isinstance(m, PretrainedEncoder)]
         self.senders = nn.ModuleList(EdgeSender() for e in self._encoders for _ in range(e.num_layers))

@@ -14,8 +14,9 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from graphdep.datasets.base.raw import placed
 from graphdep.io.console import plain_console
-from graphdep.io.limits import check_limit
+from graphdep.io.limits import check_choice, check_limit
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.config import TrainConfig, resolve_model
@@ -171,9 +172,7 @@ def ablate(
             raise ValueError(f"'edges' are the rows, and no setting of all of them (got {given['edges']!r})")
     keys = list(rows or edges or models)
     reference = reference or ("transformer" if "transformer" in keys else keys[0])
-    if reference not in keys:
-        what = "rows" if rows else "edges" if edges else "models"
-        raise ValueError(f"'reference' must be one of the {what} {', '.join(keys)} (got {reference!r})")
+    check_choice("reference", reference, keys)
     spec, own = resolve_task(task), TrainConfig.of_task(task)
     own_settings: dict[str, dict[str, Any]] = {
         key: dict(rows[key]) if rows else {"model": models[0], "edges": key} if edges else {"model": key}
@@ -315,13 +314,11 @@ def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], ed
 
 
 def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
-    try:
+    with placed(f"model {settings['model']!r}"):
         configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
         configs[0].own_edges()  # these and what their model does not read fail before hours of parsing
         family_of(configs[0].task).task_class.make_edges(configs[0])
-        return configs
-    except ValueError as error:
-        raise ValueError(f"model {settings['model']!r}: {error}") from None
+    return configs
 
 
 def _check(name: str, values: Sequence[object]) -> None:

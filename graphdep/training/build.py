@@ -21,13 +21,7 @@ from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.training.config import TrainConfig, resolve_model
-from graphdep.training.encoder_config import (
-    ADDING_NODES,
-    CONVS,
-    EncoderConfig,
-    PretrainedConfig,
-    WordConfig,
-)
+from graphdep.training.encoder_config import ADDING_NODES, CONVS, EncoderConfig, PretrainedConfig, WordConfig
 from graphdep.training.settings import NOISY_TREES, PARSED
 from graphdep.transforms.carried import carried, missing, unread
 from graphdep.transforms.edge_set import CLIQUES, CLS, CLS_ALL, DISTANCES, MARKS, NODES, ROOT, TYPES, Compose
@@ -230,9 +224,7 @@ def _row(config: TrainConfig, model: str) -> TrainConfig:
 
 
 def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LSTMEncoder:
-    """Two layers, two thirds of the channels a direction: about as many weights as two layers of a
-    Transformer whose feed-forward part has twice the channels.
-    """
+    """Two layers with about as many weights as two of a Transformer with twice the channels inside."""
     channels = 2 * (2 * hidden_channels // 3)
     sizes: dict[str, Any] = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
     return M.LSTMEncoder(num_words, bidirectional=True, **sizes, **options)
@@ -504,9 +496,7 @@ def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:
 
 
 def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
-    """Adagrad has that one pass on the CPU alone; elsewhere PyTorch takes all weights at once by itself, with
-    the number of steps on the CPU.
-    """
+    """Adagrad has that one pass on the CPU alone, and else wants its numbers of steps there."""
     for group in optimizer.param_groups:
         group["fused"] = all(parameter.is_cpu for parameter in group["params"]) or None
         for parameter in group["params"] if group["fused"] is None else ():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -20,8 +19,17 @@ from lightning.pytorch.callbacks import Checkpoint
 from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.datasets.base.raw import placed
 from graphdep.datasets.base.rows import Label
-from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_archive, find_checkpoint
+from graphdep.io.files import (
+    BEST,
+    MODEL_CONFIG,
+    MODEL_WEIGHTS,
+    atomic_path,
+    check_archive,
+    file_digest,
+    find_checkpoint,
+)
 from graphdep.io.limits import check_name, shown
 from graphdep.metrics.metric import Metric
 from graphdep.training.build import Parts
@@ -88,27 +96,21 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
     checkpoint; no code is run.
 
     Raises:
-        ValueError: If it is not graphdep's, of another version, or a file is missing or not what was written.
+        FileNotFoundError: If a file is missing.
+        ValueError: If it is not graphdep's, of another version, or a file is not what was written.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     place = Path(folder)
-    if not (place / MODEL_CONFIG).is_file():
-        raise ValueError(f"{place}: damaged: no file {MODEL_CONFIG}")
     said = _read(place / MODEL_CONFIG)
-    if said.get("library_name") != "graphdep":
-        raise ValueError(f"{place / MODEL_CONFIG}: not a model of graphdep")
-    if said.get("format") != MODEL_FORMAT:
-        raise ValueError(f"{place}: a model of another version (got {str(said.get('format'))[:40]!r})")
     files, run = said.get("files"), said.get("run")
-    known = {MODEL_WEIGHTS, *PARTS.values()}
-    if not isinstance(files, dict) or not isinstance(run, dict) or not {MODEL_WEIGHTS} <= {*files} <= known:
-        raise ValueError(f"{place / MODEL_CONFIG}: damaged: 'files' or 'run' is not what it must be")
+    known = isinstance(files, dict) and {MODEL_WEIGHTS} <= {*files} <= {MODEL_WEIGHTS, *PARTS.values()}
+    ours = (said.get("library_name"), said.get("format")) == ("graphdep", MODEL_FORMAT)
+    if not isinstance(files, dict) or not isinstance(run, dict) or not known or not ours:
+        raise ValueError(f"{place / MODEL_CONFIG}: damaged, or not a model of this version of graphdep")
     for name, digest in files.items():
-        if not (place / name).is_file():
-            raise ValueError(f"{place}: damaged: no file {name}")
-        if digest_of(place / name) != digest:
+        if file_digest(place / name) != digest:
             raise ValueError(f"{place / name}: damaged: not what was written with {MODEL_CONFIG}")
     parts = {part: _read(place / name) if name in files else None for part, name in PARTS.items()}
     try:
@@ -131,7 +133,7 @@ def exported_files(folder: Path) -> set[str]:
     parts = [part for part in (said.get("files"), said.get("beside")) if isinstance(part, dict)]
     written = {name: digest for part in parts for name, digest in part.items()}
     kept = {name for name in written if (folder / name).is_file()}
-    return {MODEL_CONFIG, *(name for name in kept if digest_of(folder / name) == written[name])}
+    return {MODEL_CONFIG, *(name for name in kept if file_digest(folder / name) == written[name])}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -139,17 +141,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: too large (got {path.stat().st_size} bytes)")
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: no JSON: {str(error)[:120]}") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: no object (got {type(value).__name__})")
-    return value
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return {**value}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path}: no JSON object: {str(error)[:120]}") from None
 
 
 def _mean(losses: np.ndarray, _: np.ndarray) -> float:
@@ -245,7 +239,8 @@ class RunState:
     labels: list[Label] | None = None
 
     def __post_init__(self) -> None:
-        _check_labels(self.labels or [])
+        if fault := _fault_of_labels(self.labels or []):
+            raise ValueError(fault)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain values only."""
@@ -300,9 +295,7 @@ def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState)
 
 
 def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file, and an
-    interruption stays one.
-    """
+    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(content, file)
@@ -319,33 +312,34 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        TypeError: If it is no path.
         ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
             code in it is run.
     """
-    if not isinstance(path, str | os.PathLike):
-        name = type(path).__name__
-        raise TypeError(f"'checkpoint' must be a file, or a folder of save_pretrained (got {name})")
     path = find_checkpoint(path)
     checkpoint = read_model_folder(path) if path.is_dir() else _read_archive(path)
+    with placed(os.fspath(path)):
+        if fault := _fault(checkpoint):
+            raise ValueError(fault)
+    return cast("dict[str, Any]", checkpoint)
+
+
+def _fault(checkpoint: Any) -> str:
+    """What is wrong with the parts of a checkpoint; empty where nothing is."""
     state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
-        raise ValueError(f"{path}: not a checkpoint of graphdep")
+        return "not a checkpoint of graphdep"
     # By shown(): a few bytes of nested lists can have a repr that no memory holds.
-    if state.get("format") != CHECKPOINT_FORMAT:
-        kind = state.get("format")
+    if (kind := state.get("format")) != CHECKPOINT_FORMAT:
         other = shown(kind) if isinstance(kind, str) else type(kind).__name__
-        raise ValueError(f"{path}: a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})")
-    for key, kind in _KEYS.items():
-        if not isinstance(state.get(key), kind):
-            raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
+        return f"a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})"
+    for key, types in _KEYS.items():
+        if not isinstance(state.get(key), types):
+            return f"damaged checkpoint: {key!r} is {type(state.get(key)).__name__}"
     if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
-        raise ValueError(f"{path}: damaged checkpoint: 'own_edges' must be texts by settings")
-    try:
-        _check_labels(state["labels"] or [])
-    except ValueError as error:
-        raise ValueError(f"{path}: damaged checkpoint: {error}") from None
-    return checkpoint
+        return "damaged checkpoint: 'own_edges' must be texts by settings"
+    with placed("damaged checkpoint"):
+        fault = _fault_of_labels(state["labels"] or [])
+    return fault and f"damaged checkpoint: {fault}"
 
 
 def _read_archive(path: Path) -> Any:
@@ -359,29 +353,26 @@ def _read_archive(path: Path) -> Any:
         ) from None
 
 
-def _check_labels(labels: list[Any]) -> None:
-    """Raises :class:`ValueError` if they are no names of classes, or two of them are one as texts."""
+def _fault_of_labels(labels: list[Any]) -> str:
+    """Why they are no names of classes, or which two are one as texts; empty where nothing is wrong."""
     seen: dict[str, int] = {}
     for number, label in enumerate(labels):
         place = f"labels[{number}]"
         if type(label) not in (str, int, float, bool) or type(label) is not type(labels[0]):
             first = f" as 'labels[0]', {shown(labels[0])}" if number else ""
-            raise ValueError(
-                f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
-            )
+            return f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
         if isinstance(label, float) and not math.isfinite(label):
-            raise ValueError(f"{place!r} must be finite (got {label!r})")
+            return f"{place!r} must be finite (got {label!r})"
         if isinstance(label, str):
             check_name(place, label)
         first_with = seen.setdefault(str(label), number)
         if first_with != number:
-            raise ValueError(f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})")
+            return f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})"
+    return ""
 
 
 def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:
-    """Raises :class:`ValueError` if the settings ask for more than the weights can be: building it would take
-    the memory or the time before anything is compared.
-    """
+    """Raises :class:`ValueError` if settings ask for more, which may fit no memory, than weights can be."""
     sizes = {size for weight in weights.values() for size in getattr(weight, "shape", ())}
     for name, value in config.to_dict().items():
         if type(value) is not int or not name.endswith(("layers", "channels", "heads", "_dim")):
@@ -391,15 +382,8 @@ def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:
 
 
 def read_task(path: str | os.PathLike[str]) -> str:
-    """The name of the task that a checkpoint was trained on.
-
-    Raises:
-        FileNotFoundError, ValueError: As :func:`read_checkpoint`.
-    """
-    task = read_checkpoint(path)["graphdep"]["config"].get("task")
-    if not isinstance(task, str):
-        raise ValueError(f"{path}: damaged checkpoint: 'task' is {type(task).__name__}")
-    return task
+    """The name of the task that a checkpoint was trained on."""
+    return str(read_checkpoint(path)["graphdep"]["config"].get("task"))
 
 
 def load_task(
@@ -423,10 +407,8 @@ def load_task(
             are not those of the training.
     """
     checkpoint = read_checkpoint(path)
-    try:
+    with placed(os.fspath(path)):
         known = with_edges(checkpoint["graphdep"], edges)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
     try:
         state = RunState.from_state_dict(known)
         _check_sizes(state.config, checkpoint["state_dict"])

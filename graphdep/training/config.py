@@ -7,14 +7,16 @@ import difflib
 import hashlib
 import json
 import math
+import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from graphdep.datasets.base.raw import placed
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import check_encoder_name, check_transformers
+from graphdep.io.limits import check_choice, check_divides, check_encoder_name, check_transformers
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.settings import (
     CONTROL_TREES,
@@ -237,9 +239,7 @@ class TrainConfig(Settings):
         choices=("file", "unit"),
     )
     seed: int = setting(
-        0,
-        "Random seed of the weights, the order of the examples, dropout and random trees.",
-        panel=TRAINING,
+        0, "Random seed of the weights, the order of the examples, dropout and random trees.", panel=TRAINING
     )
     max_epochs: int = setting(
         ...,
@@ -355,16 +355,14 @@ class TrainConfig(Settings):
 
     def check(self) -> None:
         """Raises :class:`ValueError` where settings do not fit each other; subclasses add theirs."""
-        if not self.any_encoder and self.encoder not in self.encoders:
-            raise ValueError(f"'encoder' must be one of {', '.join(self.encoders)} (got {self.encoder!r})")
+        if not self.any_encoder:
+            check_choice("encoder", self.encoder, self.encoders)
         for name in self.edge_settings:
             _check_edges(name, getattr(self, name))
-        if self.encoder in self.headed and self.hidden_channels % self.heads:
-            raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
-        if self.max_epochs % self.val_every:
-            raise ValueError(f"'val_every' ({self.val_every}) must divide 'max_epochs' ({self.max_epochs})")
-        if self.monitor != "metric" and self.keep != "best":
-            raise ValueError(f"'monitor' is for keep='best' (got {self.monitor!r}, keep={self.keep!r})")
+        if self.encoder in self.headed:
+            check_divides("heads", self.heads, "hidden_channels", self.hidden_channels)
+        check_divides("val_every", self.val_every, "max_epochs", self.max_epochs)
+        self.check_read(("monitor",), "keep='best'", self.keep == "best")
         if (self.edges is None) == self.encoders.get(self.encoder, True):
             reading = ", ".join(f"encoder={name!r}" for name, reads in self.encoders.items() if reads)
             raise ValueError(
@@ -373,21 +371,12 @@ class TrainConfig(Settings):
             )
         resolve_model(self.model, self.models)
         check_trees(self.trees, self.task, self.spec.gold_trees)
-        if not self.labels and not self.reads_labels:
-            raise ValueError(
-                f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "
-                "same without (got False)"
-            )
-        if self.trees in CONTROL_TREES and not self.reads_trees:
-            raise ValueError(
-                f"'trees' is for models that read trees: encoder={self.encoder!r} with edges={self.edges!r} "
-                f"would be the same (got {self.trees!r})"
-            )
-        if self.word_order != "text" and (self.edges is None or not self.position_embedding):
-            raise ValueError(
-                "'word_order' is for models that know the order by positions (got 'shuffled', "
-                f"encoder={self.encoder!r}, position_embedding={self.position_embedding})"
-            )
+        own = f"models that read the labels of arcs: edges={self.edges!r} would be the same without"
+        self.check_read(("labels",), own, self.labels or self.reads_labels)
+        own = f"models that read trees: encoder={self.encoder!r} with edges={self.edges!r} would be the same"
+        self.check_read(("trees",), own, self.trees not in CONTROL_TREES or self.reads_trees)
+        ordered = self.edges is not None and self.position_embedding
+        self.check_read(("word_order",), "models that know the order by positions", ordered)
 
     def check_read(self, names: Iterable[str], reader: str, read: bool) -> None:
         """Raises :class:`ValueError` if a setting that nothing reads has another value than the default: it
@@ -664,8 +653,7 @@ class OwnFilesConfig(TrainConfig):
         super().check()
         if self.train is None:
             raise ValueError(f"task {self.task!r} needs 'train' (--train), which is not given")
-        if self.raw_from is not None:
-            raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
+        self.check_read(("raw_from",), f"corpora, not for task {self.task!r}", False)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -811,15 +799,11 @@ def typed_settings(given: Mapping[str, Any], path: Path, task: str | None = None
     Raises:
         ValueError: If one is unknown or of a wrong type; names the file.
     """
-    try:
-        task = given.get("task", task)
-        if not isinstance(task, str | None):
-            raise ValueError(f"'task' must be the name of a task (got {task!r})")
-        config = config_of(task)
+    with placed(os.fspath(path)):
+        name = given.get("task", task)
+        config = config_of(None if name is None else str(name))
         config.check_keys(given)
         return {name: config.read(name, value) for name, value in given.items()}
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -837,19 +821,15 @@ def read_mapping(path: Path) -> dict[str, Any]:
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
             seen = set()
             for key, _ in node.value:
-                if not isinstance(key, yaml.ScalarNode):
-                    raise ValueError(f"line {key.start_mark.line + 1}: a name must be a text")
-                if key.value in seen:
+                if str(key.value) in seen:
                     raise ValueError(f"{key.value!r} is there twice, again in line {key.start_mark.line + 1}")
-                seen.add(key.value)
+                seen.add(str(key.value))
             return dict(super().construct_mapping(node, deep))
 
     try:
         value = yaml.load(path.read_text(encoding="utf-8-sig"), Loader)  # a safe one
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
-    except RecursionError:
-        raise ValueError(f"{path}: nested too deep") from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{path}: no settings and their values (NAME: VALUE)")
     return value

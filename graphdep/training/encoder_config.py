@@ -93,8 +93,7 @@ class PretrainedConfig(TrainConfig):
     def _check_encoder(self) -> None:
         """Raises :class:`ValueError` where the encoder is of the other kind."""
         self.check_read(("freeze_layers", "layer_decay", "head_lr"), "a pretrained encoder", self.pretrained)
-        if self.pretrained and self.vectors is not None:
-            raise ValueError(f"'vectors' are for {self.from_scratch_name} (got encoder={self.encoder!r})")
+        self.check_read(("vectors",), self.from_scratch_name, not self.pretrained)
 
 
 class EncoderConfig(PretrainedConfig):
@@ -310,9 +309,7 @@ class EncoderConfig(PretrainedConfig):
             self.check_read(*reader)
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-        """Settings, what reads them, and whether that is there: a setting that nothing reads would make two
-        rows of a table that are one.
-        """
+        """Settings, what reads them, and whether that is there."""
         terms = self.pretrained and self.relation_attention
         nodes = self.takes_nodes and self.edges in ADDING_NODES
         dam = nodes and self.edges == "dam"
@@ -335,11 +332,7 @@ class EncoderConfig(PretrainedConfig):
                 takers = [edges for edges in (*PRESETS, *PHRASE_PRESETS) if name in preset_options(edges)]
                 read = self.edges is not None and name in preset_options(self.edges)
                 yield (name,), f"edges {', '.join(takers)}", read
-        yield (
-            ("arcs",),
-            "edges='dam' on the parser's trees",
-            dam and self.trees in ("parser", "gold"),
-        )
+        yield (("arcs",), "edges='dam' on the parser's trees", dam and self.trees in ("parser", "gold"))
         yield ("engine",), "arcs of an enhanced graph", self.arcs != "basic"
 
 

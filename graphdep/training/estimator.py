@@ -27,7 +27,15 @@ from torch_geometric.transforms import BaseTransform
 from graphdep import parsing
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_folder
-from graphdep.io.limits import MAX_WORDS, check_limit, check_list, check_some, check_text, shown
+from graphdep.io.limits import (
+    MAX_WORDS,
+    check_count,
+    check_limit,
+    check_list,
+    check_some,
+    check_string,
+    check_text,
+)
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.sentence import Sentence
@@ -105,9 +113,7 @@ def check_learnable(name: str, labels: Iterable[Any], examples: Iterable[Any]) -
 
 def check_batch_size(batch_size: Any) -> None:
     """Raises :class:`ValueError` if it is no whole number above 0, or too large a one."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
-    check_limit("batch_size", batch_size)
+    check_limit("batch_size", check_count("batch_size", batch_size, 1))
 
 
 def check_family(checkpoint: str, config: TrainConfig, family: str, what: str) -> None:
@@ -128,10 +134,8 @@ def resolve_device(device: str | torch.device | None) -> torch.device:
     Raises:
         ValueError: If there is none of that name.
     """
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        return torch.device(device)
+        return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except (RuntimeError, TypeError):
         raise ValueError(f"'device' must be a device such as 'cpu' or 'cuda' (got {device!r})") from None
 
@@ -474,9 +478,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         return self
 
     def _train_on(self, text: str, name: str, **own: Any) -> None:
-        """Trains on a file with that content, whose name begins with ``name``, and takes up the model;
-        ``own`` are the settings that :attr:`own` names.
-        """
+        """Trains on a file with that content, whose name begins with ``name``, and takes up the model."""
         with temporary_folder("graphdep-fit") as temporary:
             folder = Path(temporary if self.folder is None else self.folder).absolute()
             self._train_in(folder, text, name, own)
@@ -510,8 +512,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         return Path(_parses_of_process(os.getpid()).name, "parses.sqlite")
 
     def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
-        if not isinstance(self.parser, str):
-            raise TypeError(f"'parser' must be a name where a model is trained (got {shown(self.parser)})")
+        check_string("parser", self.parser)
         given = self._given(path, folder, own)
         settings = {name: plain(value) for name, value in self.settings.items()}
         twice = sorted(given.keys() & settings.keys())
@@ -560,9 +561,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         return {**arguments, **files, "validation_fraction": config.val_fraction}
 
     def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
-        """The settings of a trained model that neither its preset nor an argument has, so that a copy of it
-        trains alike.
-        """
+        """The settings of a trained model that neither its preset nor an argument has."""
         needed = {name: getattr(config, name) for name in self.needed if hasattr(config, name)}
         preset = type(config).of(config.model, task=config.task, **needed).to_dict()
         places = TrainConfig.of_task(self.task).with_mark("place")

@@ -8,14 +8,14 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from rich.console import Console
 
-from graphdep.io.files import atomic_path
+from graphdep.io.files import atomic_path, check_line
+from graphdep.io.limits import check_choice
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.config import TrainConfig
@@ -66,12 +66,9 @@ def write_predictions(
         beside: Texts by the names of their columns, which are not read back. (default: none)
 
     Raises:
-        ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
-            float64 holds, or a group is no whole number.
+        ValueError: If they are not of one size, or a value is not a finite number that int64 or float64
+            holds.
     """
-    if target.shape != prediction.shape or target.ndim != 1 or not target.size:
-        shapes = f"{target.shape} and {prediction.shape}"
-        raise ValueError(f"'target' and 'prediction' must be vectors of one size > 0 (got {shapes})")
     for name, values in (("target", target), ("prediction", prediction)):
         if not _is_exact(values):
             raise ValueError(
@@ -79,17 +76,12 @@ def write_predictions(
             )
     columns = [target.tolist(), prediction.tolist()]
     if group is not None:
-        if group.shape != target.shape or group.dtype.kind not in "iu" or not _is_exact(group):
-            raise ValueError(
-                f"'group' must be {target.size} whole numbers that int64 holds (got {group.dtype}, shape "
-                f"{group.shape})"
-            )
         columns.append(group.tolist())
     texts = {name: [" ".join(text.split()) for text in column] for name, column in (beside or {}).items()}
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*(_HEADER if group is None else _GROUPED).split(","), *texts])
-        writer.writerows(zip(count(), *columns, *texts.values()))
+        writer.writerows(zip(range(len(target)), *columns, *texts.values(), strict=True))
 
 
 def read_predictions(path: str | os.PathLike[str]) -> Predictions:
@@ -105,15 +97,12 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         lines = file.read().split("\n")
     known = next((header for header in (_GROUPED, _HEADER) if f"{lines[0]},".startswith(f"{header},")), None)
-    if known is None:
-        raise _error(path, 1, f"the header must be {_HEADER!r} or {_GROUPED!r}", lines[0])
-    if lines[-1] != "":
-        raise _error(path, len(lines), "the file is cut: its last line has no line break", lines[-1])
-    lines.pop()
-    if len(lines) == 1:
-        raise _error(path, 1, "no example after the header")
+    check_line(known, f"the header must be {_HEADER!r} or {_GROUPED!r}", path, 1, lines[0])
+    cut = lines.pop()
+    check_line(not cut, "the file is cut: its last line has no line break", path, len(lines) + 1, cut)
+    check_line(lines[1:], "no example after the header", path, 1)
     # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
-    names, more = known.split(",")[1:], lines[0] != known
+    names, more = str(known).split(",")[1:], lines[0] != known
     rows = [_row(path, number, line, names, more) for number, line in enumerate(lines[1:], start=2)]
     return Predictions(*(_array(column) for column in zip(*rows)))
 
@@ -148,32 +137,23 @@ def _row(
     """The numbers of a line, behind which there may be texts, in quotes of their own."""
     cells = line.split(",", len(names) + 1) if more else line.split(",")
     wanted = len(names) + 1 + more
-    if len(cells) != wanted:
-        raise _error(path, number, f"{len(cells)} columns instead of {wanted}", line)
-    if cells[0] != str(number - 2):
-        raise _error(path, number, f"expected example {number - 2}", cells[0])
+    check_line(len(cells) == wanted, f"{len(cells)} columns instead of {wanted}", path, number, line)
+    check_line(cells[0] == str(number - 2), f"expected example {number - 2}", path, number, cells[0])
     return tuple(_number(path, number, name, cell) for name, cell in zip(names, cells[1:]))
 
 
 def _number(path: str | os.PathLike[str], number: int, name: str, text: str) -> float:
     if _WHOLE.fullmatch(text) and int(text) in _INT64:
         return int(text)
-    if name == "group":
-        raise _error(path, number, "the group is not a whole number", text)
+    check_line(name != "group", "the group is not a whole number", path, number, text)
     value = float(text) if _FLOAT.fullmatch(text) else math.nan
-    if not math.isfinite(value):
-        raise _error(path, number, f"the {name} is not a finite number", text)
+    check_line(math.isfinite(value), f"the {name} is not a finite number", path, number, text)
     return value
 
 
 def _array(column: tuple[float, ...]) -> np.ndarray:
     whole = all(isinstance(value, int) for value in column)
     return np.array(column, dtype=np.int64 if whole else np.float64)
-
-
-def _error(path: str | os.PathLike[str], line: int, message: str, value: str | None = None) -> ValueError:
-    shown = "" if value is None else f" (got {value[:80]!r})"
-    return ValueError(f"{os.fspath(path)}:{line}: {message}{shown}")
 
 
 def evaluate(
@@ -205,8 +185,7 @@ def evaluate(
     task, state = _load(checkpoint, (settings or {}).get("edges"))
     config = state.config.for_evaluation(settings or {})
     others = config.spec.other_tests
-    if split not in (*SPLITS, *others):
-        raise ValueError(f"'split' must be one of {', '.join((*SPLITS, *others))} (got {split!r})")
+    check_choice("split", split, (*SPLITS, *others))
     if ("test" if split in others else split) not in config.splits:
         advice = config.task_family.missing_split(config, split)
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")

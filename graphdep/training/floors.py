@@ -19,6 +19,7 @@ from torch_geometric.utils import scatter
 
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import OBJECTS
+from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.nn.models.transformer import read_texts, texts_of
 from graphdep.training.task import family_of, resolve_task
@@ -179,8 +180,7 @@ def frozen_vectors(encoder: PretrainedEncoder, examples: Iterable[Data], pool: s
     Raises:
         ValueError: If :obj:`pool` is unknown.
     """
-    if pool not in POOLS:
-        raise ValueError(f"'pool' must be one of {', '.join(POOLS)} (got {pool!r})")
+    check_choice("pool", pool, POOLS)
     number: dict[tuple[int, ...], int] = {}
     rows = [[number.setdefault(text, len(number)) for text in texts_of(data)] for data in examples]
     table = torch.zeros(len(number), encoder.hidden_channels)

@@ -280,9 +280,7 @@ class HubModel(ModelHubMixin):
 
     @classmethod
     def _of_folder(cls, folder: str, **options: Any) -> Self:
-        """A predictor from a folder, with :obj:`edges`, :obj:`parser`, :obj:`device` and :obj:`batch_size` as
-        in the class.
-        """
+        """A predictor from a folder, with options as in the class."""
         return cls(folder, **options)
 
     def _result(self) -> Mapping[str, Any] | None:

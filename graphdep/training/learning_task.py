@@ -452,14 +452,7 @@ class LearningTask(L.LightningModule, ABC):
 
     def log_loss(self, name: str, loss: Tensor, examples: int) -> None:
         """Logs the mean of a loss over the examples of an epoch, those of all processes."""
-        self.log(
-            name,
-            loss.detach(),
-            on_step=False,
-            on_epoch=True,
-            batch_size=examples,
-            sync_dist=True,
-        )
+        self.log(name, loss.detach(), on_step=False, on_epoch=True, batch_size=examples, sync_dist=True)
 
     def on_validation_epoch_start(self) -> None:
         self._start_split()

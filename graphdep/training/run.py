@@ -7,15 +7,15 @@ import json
 import logging
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import lightning as L
 import sklearn.metrics  # noqa: F401 (the first validation would take the time that this takes)
 import torch
+from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
 from rich.console import Console
 from torch import Tensor
@@ -48,10 +48,7 @@ from graphdep.version import __version__
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
+_LOCK = ".lock"
 
 
 class FolderInUseError(ValueError):
@@ -68,50 +65,31 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
 
     Raises:
         FolderInUseError: If another process is in it.
-        ValueError: If the lock is a link.
-        OSError: If nothing can be written to the folder.
+        OSError: If nothing can be written to the folder, or the lock is a link.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / _LOCK)
     try:
-        # A link would lead elsewhere, and what it leads to is not ours to empty.
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    except OSError as error:
-        if (folder / ".lock").is_symlink():
-            raise ValueError(f"{folder / '.lock'}: is a link, not the lock of a run") from None
-        raise error
-    with open(handle, "r+") as lock:
-        if fcntl is not None and not _locks(lock):
-            raise FolderInUseError(f"{folder}: another process {does} in this folder")
+        lock.acquire(timeout=0.1, poll_interval=0.01)  # is_taken() has it for a moment
+    except Timeout:
+        raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
+    try:
         yield
-
-
-def _locks(lock: IO[str]) -> bool:
-    """Whether the lock could be had, within a tenth of a second: :func:`is_taken` has it for a moment."""
-    for _ in range(10):
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        time.sleep(0.01)
-    return False
+    finally:
+        lock.release()
 
 
 def is_taken(folder: Path) -> bool:
-    """Whether a process holds the lock of a folder; :obj:`False` where nothing tells (Windows)."""
-    if fcntl is None:
+    """Whether a process holds the lock of a folder."""
+    if not (folder / _LOCK).exists():  # asking would make it
         return False
     try:
-        handle = os.open(folder / ".lock", os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+        with FileLock(folder / _LOCK, timeout=0):
+            return False
+    except Timeout:
         return True
-    except OSError:  # a file system without locks
+    except OSError:  # a link, or a folder of somebody else
         return False
-    finally:
-        os.close(handle)
-    return False
 
 
 CURVES = "curves.png"
@@ -340,9 +318,8 @@ def _train(
 
 
 def _validates_what_is_kept(config: TrainConfig, task: LearningTask, progress: _Progress) -> bool:
-    """Whether a validation's outputs are those of the weights that are kept: a callback may have had others
-    then, and what a frozen encoder remembers differs in its last digits.
-    """
+    """Whether a validation's outputs are those of the weights that are kept."""
+    # A callback may have had others then, and what a frozen encoder remembers differs in its last digits.
     own = type(task).configure_callbacks is not L.LightningModule.configure_callbacks
     return not (progress.callbacks or own or getattr(config, "frozen", False))
 
@@ -420,9 +397,7 @@ def _sweep(folder: Path, files: tuple[str, ...]) -> None:
 
 
 def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: int) -> None:
-    """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
-    that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
-    """
+    """Moves what an earlier run left to a folder of its own: a new one that fails must not cost it."""
     names = [name for name in (*_FILES, *files, "best.ckpt") if (folder / name).exists()]
     if {*names} <= {RUN_FILE, STEPS, METRICS} and _epochs(folder) <= val_every:
         for name in names:  # of a run that was killed before its first checkpoint: folders would only grow
@@ -472,10 +447,6 @@ def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
         earlier, epochs = RunState.from_state_dict(content), int(content["epoch"])
     except UnknownEdgesError as error:
         raise _of_another_run(path, error) from None
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
-        ) from None
     edges = content["own_edges"]
     _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.with_mark("late"))
     _check_best(folder)

@@ -16,7 +16,7 @@ from pydantic import (
     field_validator,
 )
 
-from graphdep.io.limits import LIMITS, check_above, check_limit
+from graphdep.io.limits import LIMITS, check_above, check_choice, check_limit
 from graphdep.training.task import config_of
 
 USUAL_WORDS: dict[str, str] = {
@@ -62,13 +62,9 @@ CONTROL_TREES = ("random", "random-labels", "chain", "reversed", *NOISY_TREES, *
 
 def check_trees(trees: str, task: str, gold: bool) -> None:
     """Raises :class:`ValueError` if trees begin with those of a corpus that has none of its own."""
-    if trees == "gold" and not gold:
-        raise ValueError(f"'trees' cannot be 'gold': the corpus of {task!r} has none of its own")
-    if trees in PARSED and not gold:
-        raise ValueError(
-            f"'trees' cannot be {trees!r}: the corpus of {task!r} has none of its own, so that "
-            f"{PARSED[trees]!r} begins with the parser's"
-        )
+    if trees in ("gold", *PARSED) and not gold:
+        instead = f", so that {PARSED[trees]!r} begins with the parser's" if trees in PARSED else ""
+        raise ValueError(f"'trees' cannot be {trees!r}: the corpus of {task!r} has none of its own{instead}")
 
 
 DATA, OWN, TRAINING = "Data", "Files of your own", "Training"
@@ -164,9 +160,8 @@ class Settings(BaseModel):
         name = str(info.field_name)
         own = cls.marks[name]
         choices = own.get("choices")
-        if choices is not None and value not in choices:
-            known = ", ".join("none" if choice is None else choice for choice in choices)
-            raise ValueError(f"{name!r} must be one of {known} (got {value!r})")
+        if choices is not None and value is not None:
+            check_choice(name, value, ["none" if choice is None else choice for choice in choices])
         if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
             check_limit(name, value, own.get("least"))
         above, below = own.get("above"), own.get("below")

@@ -18,6 +18,7 @@ from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.parsed import ParsedDataset
 from graphdep.datasets.base.rows import Label, spread_rows
 from graphdep.datasets.selection.dataset import SelectionDataset
+from graphdep.io.limits import check_least
 from graphdep.training.build import fingerprint_of, load_pretrained
 from graphdep.training.config import TrainConfig
 from graphdep.vocab.relations import RelationVocab
@@ -106,9 +107,8 @@ class TokenBatchSampler(Sampler[list[int]]):
     def __init__(
         self, sampler: Sampler[int], sizes: Tensor, max_tokens: int, max_examples: int | None = None
     ) -> None:
-        for name, limit in (("max_tokens", max_tokens), ("max_examples", max_examples)):
-            if limit is not None and limit < 1:
-                raise ValueError(f"{name!r} must be at least 1 (got {limit})")
+        check_least("max_tokens", max_tokens, 1)
+        check_least("max_examples", max_examples, 1)
         self.sampler, self.sizes, self.max_tokens = sampler, sizes.tolist(), max_tokens
         self.max_examples = max_examples or len(self.sizes) or 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import statistics
@@ -16,7 +15,8 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io.console import plain_console
-from graphdep.io.files import atomic_path, temporary_folder
+from graphdep.io.files import atomic_path, file_digest, temporary_folder
+from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound
 from graphdep.training.ablation import ablate
@@ -61,9 +61,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Cost:
-    """Seconds of a run: to train on an example, to score validation and test split, and what of it is
-    validation.
-    """
+    """Seconds of a run: to train on an example, to score both splits, and what of it is validation."""
 
     trained: float
     scored: float
@@ -100,10 +98,11 @@ def plan_runs(
             before = json.loads(path.read_text(encoding="utf-8"))
             same, planned = before["asked"] == asked, Plan(**before["plan"])
         except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{path} is damaged: take another folder (--output), or delete it") from None
+            same = False
         if not same:
             raise ValueError(
-                f"{path} is of another call, or of files that have changed: take another folder (--output)"
+                f"{path} is of another call, or of files that have changed, or damaged: take another folder "
+                "(--output)"
             )
         return planned
     configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
@@ -156,7 +155,7 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     """Of the user's own files, by what they are for."""
     paths = {name: Path(str(settings[name])) for name in ("train", "val", "test") if settings.get(name)}
     found = {name: path for name, path in paths.items() if path.is_file()}
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in found.items()}
+    return {name: file_digest(path)[:16] for name, path in found.items()}
 
 
 def _fits(
@@ -306,15 +305,10 @@ def _rows(task: str, model: str | None, trees: str) -> StructureRows:
     if model is None:
         rows = known[0]
     else:
-        found = [rows for rows in known if rows.trees == model]
-        if not found:
-            names = ", ".join(rows.trees for rows in known)
-            raise ValueError(f"'model' must be one of {names} (got {model!r})")
-        rows = found[0]
+        by_model = {rows.trees: rows for rows in known}
+        rows = by_model[check_choice("model", model, by_model)]
     own = resolve_task(task).gold_trees
-    if trees not in ("parser", "gold") or (trees == "gold" and not own):
-        known_trees = "'parser' or 'gold'" if own else "'parser': the corpus has no trees of its own"
-        raise ValueError(f"'trees' must be {known_trees} (got {trees!r})")
+    check_choice("trees", trees, ("parser", "gold") if own else ("parser",))
     if not own or trees == "gold":
         return rows
     # Labels of the corpus' own trees would tell the random ones what the parser's do not know.
@@ -328,9 +322,7 @@ def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: st
 
 
 def _no_skill(metric: Metric, floor: float | None, row: Mapping[str, Any]) -> float | None:
-    """What no skill gets; also by the targets of the test split alone, whose most frequent label may be
-    another one than that of training.
-    """
+    """What no skill gets, also by the test split alone, whose most frequent label may be another one."""
     if metric.floor is None:
         return floor
     target = read_predictions(Path(row["checkpoints"][0]).with_name(PREDICTIONS)).target
@@ -347,9 +339,7 @@ def _doubts(
     plain: Mapping[str, Any],
     trees: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Why what was found may be of models that have learnt nothing, or are still learning, by the verdict
-    that it stands against; ``gain`` is that which trees have at least.
-    """
+    """By verdict, why models may have learnt nothing or still learn; ``gain`` is the least of trees."""
     against: dict[str, str] = {}
     for row, what, verdicts in (
         (plain, "the plain model", ("yes", "no")),
@@ -380,9 +370,7 @@ def _doubts(
 
 
 def _last_gain(checkpoint: Path, metric: Metric) -> tuple[float, int]:
-    """How much better a run's last validation was than all before it, and how many there were; with one
-    validation nobody knows, and it may be any.
-    """
+    """How much better a run's last validation was than all before it, if known, and how many there were."""
     rows = read_metrics(checkpoint.with_name(METRICS))
     scores = [score for row in rows if (score := row.get(f"val_{metric.name}")) is not None]
     if len(scores) < 2:
@@ -406,9 +394,7 @@ def _verdict(
     *,
     whole: bool,
 ) -> dict[str, Any]:
-    """The verdict; whether trees are better than none (``over``), and whether a gain above the bound is
-    excluded. ``no`` is said only of all examples (``whole``).
-    """
+    """The verdict, and what it is made of; ``no`` is said only of all examples (``whole``)."""
     gains = [_gain(found, metric) for found in (over_plain, over_random)]
     excluded, verdict = gains[0][1] < bound, "undecided"
     if excluded:
@@ -455,9 +441,7 @@ def _worth(
     part: str | None,
     more: str,
 ) -> str:
-    """Whether a parser is worth having, in a sentence; ``part`` are the examples, if not all, and ``more``
-    the option that gets more of them.
-    """
+    """The verdict in a sentence; ``part`` are the examples, if not all, and ``more`` the option for more."""
     if found["verdict"] == "yes":
         return "A parser is worth having here" + (f", with {part}." if part else ".")
     if found["verdict"] == "no":

@@ -18,8 +18,8 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.io.files import atomic_path
+from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
-from graphdep.metrics.scores import ACCURACY, F1
 from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
 from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
 from graphdep.training.floors import below_floor, untrained
@@ -204,9 +204,7 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
 
 
 def _below_floor(summary: dict[str, Any]) -> list[str]:
-    """The rows that have learned nothing of use, or not yet: no more than counting does, or than the
-    pretrained encoder brings along.
-    """
+    """The rows that have learned no more than counting does, or than the pretrained encoder brings along."""
     lines = []
     for row in summary["rows"]:
         means = {name: spread["mean"] for name, spread in row["metrics"].items()}
@@ -358,11 +356,6 @@ def _write(path: str, text: str) -> None:
 
 Side = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _SHARED = ("n", "units", "samples", "over", "paired")  # the same for all metrics
-# What scikit-learn's metrics of labels take; others take any number, whatever their name is.
-_LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
-    ACCURACY.compute: ("whole numbers", lambda values: values == np.rint(values)),
-    F1.compute: ("0 and 1", lambda values: np.isin(values, (0, 1))),
-}
 
 
 @dataclass(frozen=True)
@@ -431,9 +424,8 @@ def compare_runs(
     for side in sides:
         _check_one_system(side)
     name = _task_of(runs, task)
-    metrics = _choose(resolve_task(name).metrics, metric, name)
+    metrics = _choose(resolve_task(name).metrics, metric)
     _check_same_examples(runs)
-    _check_labels(runs, metrics)
     if len(runs[0].target) < 2:
         raise ValueError(f"{runs[0].path}: one example is too few to compare on: it needs two at least")
     sides, paired = _pair(sides)
@@ -478,14 +470,7 @@ def _files_of(texts: Sequence[str]) -> list[Path]:
             kind = "nothing matches" if glob.has_magic(text) else "no folder or file"
             raise ValueError(f"{kind} {text!r}")
         paths += map(Path, found)
-    return [_predictions_in(path) if path.is_dir() else path for path in paths]
-
-
-def _predictions_in(folder: Path) -> Path:
-    path = folder / PREDICTIONS
-    if not path.exists():
-        raise ValueError(f"{folder}: no {PREDICTIONS}; the run is not finished")
-    return path
+    return [path / PREDICTIONS if path.is_dir() else path for path in paths]
 
 
 def _read(path: Path) -> Run:
@@ -508,9 +493,7 @@ def _read(path: Path) -> Run:
 
 
 def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
-    """The runs of both sides in the order of their seeds, and whether they are paired; where seeds are not
-    known, as they are and :obj:`None`.
-    """
+    """The runs of both sides by their seeds, where known, and whether they are paired."""
     seeds = [[run.seed for run in side] for side in sides]
     if None in seeds[0] + seeds[1]:
         return sides, None
@@ -520,19 +503,12 @@ def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
 
 
 def _check_once(runs: list[Run]) -> None:
-    seen: dict[Path | str, Path] = {}
+    seen: dict[object, Path] = {}
     for run in runs:
-        path = run.path.resolve()
-        if path in seen:
-            raise ValueError(f"{run.path} is given twice")
-        if run.settings is not None and run.settings in seen:
-            raise ValueError(
-                f"{run.path} and {seen[run.settings]} are one run: the same settings and the same seed "
-                f"({run.seed})"
-            )
-        seen[path] = run.path
-        if run.settings is not None:
-            seen[run.settings] = run.path
+        for key, same in ((run.path.resolve(), "file"), (run.settings, "settings and the same seed")):
+            if key in seen:
+                raise ValueError(f"{run.path} and {seen[key]} are one run: the same {same} ({run.seed})")
+            seen |= {key: run.path} if key is not None else {}
 
 
 def _check_one_system(side: list[Run]) -> None:
@@ -564,12 +540,9 @@ def _task_of(runs: list[Run], given: str | None) -> str:
     return name
 
 
-def _choose(metrics: tuple[Metric, ...], name: str | None, task: str) -> list[Metric]:
-    chosen = [metric for metric in metrics if name in (None, metric.name)]
-    if not chosen:
-        names = ", ".join(metric.name for metric in metrics)
-        raise ValueError(f"no metric {name!r} of {task}; choose one of {names}")
-    return chosen
+def _choose(metrics: tuple[Metric, ...], name: str | None) -> list[Metric]:
+    by_name = {metric.name: metric for metric in metrics}
+    return [*metrics] if name is None else [by_name[check_choice("metric", name, by_name)]]
 
 
 def _check_same_examples(runs: list[Run]) -> None:
@@ -587,24 +560,8 @@ def _check_same_examples(runs: list[Run]) -> None:
             )
 
 
-def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
-    """Finds what scikit-learn would refuse without the name of the file."""
-    columns = [(run.path, name, getattr(run, name)) for run in runs for name in ("target", "prediction")]
-    for metric in (metric for metric in metrics if metric.compute in _LABELS):
-        labels, allowed = _LABELS[metric.compute]
-        for path, name, values in columns:
-            (wrong,) = np.nonzero(~allowed(values))
-            if wrong.size:
-                raise ValueError(
-                    f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric.name} is for "
-                    f"the labels {labels}"
-                )
-
-
 def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
-    """The settings that the two sides, or the runs of one, do not share, by name: the values of each. Runs
-    that do not say theirs are passed over.
-    """
+    """By name the values of settings that the two sides, or the runs of one, do not share."""
     configs = [[json.loads(run.settings)[0] for run in side if run.settings] for side in sides]
     if not all(configs):
         return {}

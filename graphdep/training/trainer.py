@@ -31,7 +31,7 @@ from rich.text import Text
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
-from graphdep.io.limits import check_logger, check_whole
+from graphdep.io.limits import check_choice, check_logger, check_whole
 from graphdep.io.process import end_with_parent
 from graphdep.training.build import settled
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
@@ -308,8 +308,7 @@ class Processes:
     def __post_init__(self) -> None:
         check_whole("devices", self.devices)
         check_whole("nodes", self.nodes)
-        if self.strategy not in _STRATEGIES:
-            raise ValueError(f"'strategy' must be one of {', '.join(_STRATEGIES)} (got {self.strategy!r})")
+        check_choice("strategy", self.strategy, _STRATEGIES)
 
     @property
     def count(self) -> int:

@@ -38,7 +38,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def tiny(corpus: list[str]) -> list[str]:
     """Options of a run that takes a fraction of a second."""
     sets = [part for key, value in SIZES.items() for part in ("--set", f"{key}={value}")]
-    return [*corpus, "--max-epochs", "2", *sets]
+    return [*corpus, "--max-epochs", "1", *sets]
 
 
 @pytest.fixture

@@ -32,12 +32,15 @@ def row_of(summary, name):
     return next(row for row in summary["rows"] if row["name"] == name)
 
 
-def test_a_bound_is_a_column_of_verdicts(run, tiny, tmp_path):
-    done = run("ablate", "--models", "transformer,dt", "--seeds", "1", *tiny, "--bound", 0.5, "--json")
+def test_a_bound_is_a_column_of_verdicts_and_mse_stands_beside_the_paper(run, tiny, tmp_path, published_data):
+    models = ["--task", "sick-r", "--models", "dt-lr,dt@chain", "--seeds", "1"]
+    done = run("ablate", *models, *tiny, "--bound", 0.5, "--json")
     summary = json.loads(done.stdout)
-    verdict = row_of(summary, "dt")["against"]["verdict"]
-    assert (summary["bound"], row_of(summary, "dt")["against"]["bound"]) == (0.5, 0.5)
-    table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
+    verdict = row_of(summary, "dt@chain")["against"]["verdict"]
+    assert (summary["bound"], row_of(summary, "dt@chain")["against"]["bound"]) == (0.5, 0.5)
+    table = (tmp_path / "runs" / "ablation_sick-r" / "table.md").read_text()
+    assert "test_mse" in table
+    assert "0.2545" in table
     assert "| smallest visible | verdict |" in table
     assert f"| {verdict} |" in table
     assert "and not over seeds, of which each row has one" in table
@@ -83,15 +86,15 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
 
 
 def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
-    models = ["--models", "dt,transformer,dt@chain", "--seeds", "2", *tiny]
+    models = ["--models", "dt,transformer", "--seeds", "2", *tiny]
     rows = json.loads(run("ablate", *models, "--json").stdout)["rows"]
-    assert [row["against"] and row["against"]["row"] for row in rows] == ["transformer", None, "transformer"]
+    assert [row["against"] and row["against"]["row"] for row in rows] == ["transformer", None]
     assert 0 < rows[0]["against"]["p_randomisation"] <= 1
     assert 0 <= rows[0]["against"]["p_seeds"] <= 1
     difference = rows[0]["metrics"]["test_accuracy"]["mean"] - rows[1]["metrics"]["test_accuracy"]["mean"]
     assert rows[0]["against"]["difference"] == pytest.approx(difference)
     rows = json.loads(run("ablate", *models, "--reference", "dt", "--json").stdout)["rows"]
-    assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt", "dt"]
+    assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt"]
     table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
     assert "difference: to the row dt (accuracy), by the seeds that the two rows share" in table
     assert "with a 95% interval over seeds and the" in table
@@ -100,17 +103,9 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     assert "| verdict |" not in header
     results = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("result.json")]
     last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
-    assert f"- {last} of 6 runs were best in the last epoch they could have" in table
+    assert f"- {last} of 4 runs were best in the last epoch they could have" in table
     done = run("ablate", *models, "--reference", "lstm")
-    assert "'reference' must be one of the models dt, transformer, dt@chain (got 'lstm')" in done.stderr
-
-
-def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path, published_data):
-    done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt@chain", "--seeds", "1", *tiny)
-    assert done.exit_code == 0, done.stderr
-    table = (tmp_path / "runs" / "ablation_sick-r" / "table.md").read_text()
-    assert "test_mse" in table
-    assert "0.2545" in table
+    assert "'reference' must be one of dt, transformer (got 'lstm')" in done.stderr
 
 
 def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, published_data, monkeypatch):
@@ -151,12 +146,12 @@ def test_goes_on_where_it_stopped(run, tiny, tmp_path, monkeypatch):
     assert len(list(tmp_path.rglob("result.json"))) == 4
 
 
-@pytest.mark.parametrize("how", ["renamed", "copied", "elsewhere"])
-def test_a_finished_ablation_works_on_its_own_files(run, tiny, tmp_path, monkeypatch, how):
+def test_a_finished_ablation_works_on_its_own_files(run, tiny, tmp_path, monkeypatch):
+    """Called by another name, and copied."""
     tested = ("row", "score_a", "score_b", "p_randomisation", "p_seeds")
 
     def ablated(folder):
-        arguments = ["--models", "transformer,dt", "--seeds", "2", *tiny, "--output", folder, "--json"]
+        arguments = ["--models", "transformer,dt", "--seeds", "1", *tiny, "--output", folder, "--json"]
         done = run("ablate", *arguments)
         assert done.exit_code == 0, done.stderr
         summary = json.loads(done.stdout)
@@ -167,20 +162,18 @@ def test_a_finished_ablation_works_on_its_own_files(run, tiny, tmp_path, monkeyp
         return table, [checkpoint for row in summary["rows"] for checkpoint in row["checkpoints"]]
 
     table, _ = ablated("a")
-    folder = "b"
-    if how == "renamed":
-        (tmp_path / "a").rename("b")
-    elif how == "copied":
-        shutil.copytree("a", "b")
-        for path in (tmp_path / "a").rglob("predictions.csv"):
-            path.write_text("damaged")
-    else:
-        (tmp_path / "sub").mkdir()
-        monkeypatch.chdir("sub")
-        folder = "../a"
-    again, checkpoints = ablated(folder)
-    assert again == table
-    assert {os.path.dirname(os.path.dirname(checkpoint)) for checkpoint in checkpoints} == {folder}
+    (tmp_path / "sub").mkdir()
+    for folder in ("../a", "b"):
+        if folder == "../a":
+            monkeypatch.chdir("sub")
+        else:
+            monkeypatch.chdir(tmp_path)
+            shutil.copytree("a", "b")
+            for path in (tmp_path / "a").rglob("predictions.csv"):
+                path.write_text("damaged")
+        again, checkpoints = ablated(folder)
+        assert again == table
+        assert {os.path.dirname(os.path.dirname(checkpoint)) for checkpoint in checkpoints} == {folder}
 
 
 def test_a_failing_run_does_not_lose_the_others(run, tiny, tmp_path, monkeypatch):
@@ -201,14 +194,15 @@ def test_a_failing_run_does_not_lose_the_others(run, tiny, tmp_path, monkeypatch
     assert "FAILED dt seed 1" in (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
 
 
-def test_all_runs_failing_is_still_a_table(run, tiny, monkeypatch):
+def test_all_runs_failing_is_still_a_table_of_models_that_are_appended(run, tiny, monkeypatch):
     def train(*args, **kwargs):
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(ablation, "train", train)
-    done = run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json")
+    done = run("ablate", "--models", "dt", "--models", "transformer,dt@chain", "--seeds", 1, *tiny, "--json")
     assert done.exit_code == 1
-    assert json.loads(done.stdout)["rows"][0]["n"] == 0
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["name"], row["n"]) for row in rows] == [("dt", 0), ("transformer", 0), ("dt@chain", 0)]
 
 
 @pytest.mark.parametrize(
@@ -218,11 +212,9 @@ def test_all_runs_failing_is_still_a_table(run, tiny, monkeypatch):
         (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
         (["--models", ","], "'models' must name at least one"),
         (["--task", "cats"], "task 'cats' is unknown"),
-        (["--set", "model=dt"], "'model' is not a setting of all runs: use --models"),
+        (["--set", "model=dt"], "'model' is not a setting of all runs"),
         (["--seeds", 10**9], "'seeds' must be at most 1000 (got 1000000000)"),
-        (["--seeds", 10**20], "'seeds' must be at most 1000"),
         (["--seed", 10**20], "'seed' must be at most 4294967295"),
-        (["--max-epochs", 10**9], "'max_epochs' must be at most 1000000"),
         (["--set", f"num_workers={10**9}"], "'num_workers' must be at most"),
     ],
 )
@@ -230,12 +222,6 @@ def test_errors(run, arguments, message):
     done = run("ablate", *arguments)
     assert done.exit_code == 2
     assert message in done.stderr
-
-
-def test_models_are_appended(run, tiny):
-    done = run("ablate", "--models", "dt", "--models", "transformer,dt@chain", "--seeds", 1, *tiny, "--json")
-    assert done.exit_code == 0, done.stderr
-    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["dt", "transformer", "dt@chain"]
 
 
 def test_rows_of_a_file(run, tiny, tmp_path):

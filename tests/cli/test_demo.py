@@ -28,35 +28,23 @@ def quick(monkeypatch, tmp_path):
 
 
 def test_parses_draws_trains_and_tells(run, quick, tmp_path):
-    done = run("demo", "--seeds", "1", "--max-epochs", "1")
+    done = run("demo", "--seeds", "1", "--max-epochs", "1", "--json")
     assert done.exit_code == 0, done.stderr
     for text in ("1. Parsing", "<-root- ROOT", "dt@random", "no skill", "attention.png", "(reference: "):
-        assert text in done.stdout
+        assert text in done.stderr
     output = tmp_path / "runs" / "demo"
     plots = ("plot.png", "agreement/plot.png")
     page = (output / "explorer.html").resolve()
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert f"Open in a browser what the trained model does with a sentence: {page}" in done.stdout
+    assert f"Open in a browser what the trained model does with a sentence: {page}" in done.stderr
     for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", *plots):
         assert (output / name).read_bytes()[:4] == b"\x89PNG"
     assert (output / "table.md").exists()
     assert (output / "agreement" / "table.md").exists()
     agreement, pairs = (", ".join(names) for names in (demo.AGREEMENT_MODELS, demo.MODELS))
-    assert done.stdout.index(f"3. Agreement, 1 seeds: {agreement}") < done.stdout.index(f"1 seeds: {pairs}")
-    seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stdout)
+    assert done.stderr.index(f"3. Agreement, 1 seeds: {agreement}") < done.stderr.index(f"1 seeds: {pairs}")
+    seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stderr)
     assert 0 <= float(seen[1]) <= 1
-
-
-def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
-    summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
-    demo.show(summary, tmp_path / "agreement", Console())
-    assert "- FAILED transformer seed 0: " in capsys.readouterr().out
-
-
-def test_json_is_one_object(run, quick):
-    done = run("demo", "--seeds", "1", "--max-epochs", "1", "--json")
-    assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)
     assert [row["model"] for row in summary["rows"]] == list(demo.MODELS)
     assert summary["paper"] is None
@@ -64,6 +52,13 @@ def test_json_is_one_object(run, quick):
     assert all(
         row["metrics"].keys() >= {"val_accuracy", "test_accuracy"} for row in summary["agreement"]["rows"]
     )
+
+
+def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
+    summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
+    demo.show(summary, tmp_path / "agreement", Console())
+    assert "- FAILED transformer seed 0: " in capsys.readouterr().out
 
 
 def test_corpus_is_generated_outside_a_clone(tmp_path, monkeypatch):

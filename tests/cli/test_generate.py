@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import os
 
 import pytest
 from typer.testing import CliRunner
@@ -129,19 +128,13 @@ def test_the_output_of_one_model_is_input_of_the_next(run, model, tmp_path):
     [
         (b"", "a blank line, where an object must be"),
         (b'{"context": ["a"]', "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b'["a"]', "no object with 'context' (got '[\"a\"]')"),
-        (b'{"dialogue": ["a"]}', "no object with 'context'"),
-        (b'{"context": "a"}', "'context' must be a list of at least one string (got 'a')"),
-        (b'{"context": ["a", 1]}', "'context[1]' must be a string (got 1)"),
-        (b'{"context": null}', "'context' must be a list of at least one string (got None)"),
-        (b'{"context": []}', "'context' must be a list of at least one string (got [])"),
+        (b'["a"]', "no object with 'context', a list of at least one (got '[\"a\"]')"),
+        (b'{"context": "a"}', "'context' must be a list (got str 'a')"),
+        (b'{"context": ["a", 1]}', "'context[1]' must be a string (got int 1)"),
+        (b'{"context": []}', "no object with 'context', a list of at least one"),
         (b'{"context": ["a", " \\n"]}', "'context[1]' is blank: a turn has at least one word"),
         (b'{"context": ["a"], "context": ["b"]}', "no JSON: the key 'context' is there 2 times"),
-        (b'{"context": ["a"], "x": {"y": 1, "y": 2}}', "no JSON: the key 'y' is there 2 times"),
         (b'{"context": ["a"], "x": NaN}', "no JSON: Out of range float values"),
-        (b'{"context": ["a"], "x": -Infinity}', "no JSON: Out of range float values"),
-        (b'{"context": ["a"], "x": 1e999}', "no JSON: Out of range float values"),
         (b'{"context": ["a"], "x": "\\ud83d"}', "half a character, which no file can hold"),
         (b'{"context": ["caf\xe9"]}', "not UTF-8 at byte 17"),
     ],
@@ -163,18 +156,11 @@ def test_a_bad_line_is_named_and_nothing_is_written(run, model, tmp_path, bad, m
     [
         (["--output", "o.jsonl"], "--output needs --input: without it, this is a chat"),
         (["--num-return", "2"], "--num-return needs --input"),
-        (["--json"], "--json needs --input"),
         (["--input", "in.jsonl", "--json"], "--json needs --output"),
         (["--input", "missing.jsonl"], "missing.jsonl: No such file"),
-        (["--input", "empty.jsonl"], "empty.jsonl: no line"),
-        (["--input", "in.jsonl", "--output", "in.jsonl"], "'output' is the file of --input"),
-        (["--input", "in.jsonl", "--output", "."], "'output' must be a file"),
         (["--input", "in.jsonl", "--output", "/dev/null"], "'/dev/null' is no plain file"),
         (["--input", "in.jsonl", "--strategy", "best"], "'strategy' must be one of greedy, beam, sample"),
-        (["--input", "in.jsonl", "--beams", "2"], "strategy='greedy' gives one response: 'beams' must be 1"),
         (["--input", "in.jsonl", "--temperature", "0"], "'temperature' must be at least 1e-06"),
-        (["--input", "in.jsonl", "--parser", "none"], "unknown parser 'none'"),
-        (["--input", "in.jsonl", "--checkpoint", "none.ckpt"], "no checkpoint at none.ckpt"),
         (["--input", "in.jsonl", "--checkpoint", "cut.ckpt"], "cut.ckpt: not a checkpoint, or damaged"),
     ],
 )
@@ -189,21 +175,6 @@ def test_errors(run, model, checkpoint, tmp_path, arguments, message):
     assert message in done.stderr
     assert done.stdout == ""
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_an_output_is_replaced_whole_or_stays(run, model, contexts, tmp_path, monkeypatch):
-    (tmp_path / "out.jsonl").write_text("old")
-    monkeypatch.setattr("graphdep.tasks.dialogues.predict.detokenize", lambda *_, **__: 1 / 0)
-    done = run("generate", *model, "--input", contexts, "--output", "out.jsonl")
-    assert done.exit_code == 2
-    assert (tmp_path / "out.jsonl").read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["contexts.jsonl", "out.jsonl"]
-
-
-def test_the_parser_of_a_checkpoint_has_to_be_given(run, checkpoint, dialogues, contexts):
-    done = run("generate", "--checkpoint", checkpoint, "--input", contexts)
-    assert done.exit_code == 2
-    assert f"trained with the parser '{dialogues['parser']}'; only 'bundled' is taken" in done.stderr
 
 
 @pytest.fixture
@@ -270,21 +241,6 @@ def test_a_bad_line_in_a_chat_is_no_turn(chat, monkeypatch, kind):
     bad_bytes, no_tree = (line for line in done.stderr.splitlines() if "graphdep: error:" in line)
     assert bad_bytes == "graphdep: error: stdin: not UTF-8"
     assert "no tree for 'fail'" in no_tree
-
-
-def test_an_output_that_is_a_pipe(run, model, contexts, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    done = run("generate", *model, "--input", contexts, "--output", "pipe")
-    assert done.exit_code == 2
-    assert "'pipe' is no plain file" in done.stderr
-    assert (tmp_path / "pipe").is_fifo()
-
-
-def test_help(run):
-    done = run("generate", "--help")
-    for text in ("--input", "--strategy", "--num-return", "--no-repeat-ngram", "/reset", "graphdep generate"):
-        assert text in done.stdout
-    assert "generate" in run("--help").stdout
 
 
 def test_a_long_text_has_its_line_or_is_cut(run, model, tmp_path):

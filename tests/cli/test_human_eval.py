@@ -72,20 +72,6 @@ def test_from_sheets_to_the_table(run, sheets):
     assert (summary["kappa"], summary["kappa_items"], summary["raters"]) == (1.0, 6, [1, 2])
 
 
-def test_missing_grades(run, sheets):
-    sheets()
-    path = fill(1, lambda response: "" if response == "a 0" or response == "a 1" else "1")
-    arguments = ["human-eval", "score", "--key", "out/key.json", path]
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert "has no grade (--allow-missing goes on without)" in done.stderr
-    assert done.stdout == ""
-    done = run(*arguments, "--allow-missing")
-    assert done.exit_code == 0, done.stderr
-    assert "items without a grade" in done.stdout
-    assert "No Fleiss' kappa" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("systems", "message"),
     [
@@ -102,28 +88,3 @@ def test_bad_systems(run, systems, message):
     assert done.exit_code == 2
     assert message in done.stderr
     assert not Path("out").exists()
-
-
-def test_sheets_are_not_overwritten(sheets):
-    sheets()
-    done = sheets()
-    assert done.exit_code == 2
-    assert "'output' has out/key.json already" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("command", "texts"),
-    [
-        (["human-eval"], ["sheet", "score", "blinded"]),
-        (
-            ["human-eval", "sheet"],
-            ["--system", "NAME=FILE", "--raters", "rate.html", "graphdep human-eval sheet"],
-        ),
-        (["human-eval", "score"], ["--key", "--allow-missing", "Fleiss' kappa"]),
-    ],
-)
-def test_help_says_what_there_is(run, command, texts):
-    done = run(*command, "--help")
-    assert done.exit_code == 0
-    for text in texts:
-        assert text in done.stdout

@@ -108,7 +108,7 @@ def test_columns_of_the_same_names(predict, tmp_path):
     assert json.loads(done.stdout.splitlines()[1])["probabilities"] == 1
 
 
-@pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-dam-basic"])
+@pytest.mark.parametrize("model", ["bert", "bert-dam-basic"])
 def test_a_long_text_is_cut_and_the_others_are_predicted_as_ever(run, tmp_path, model):
     pytest.importorskip("transformers")
     from tests.kit.tiny_encoder import write_tiny_encoder

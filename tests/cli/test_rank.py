@@ -1,12 +1,18 @@
+"""The commands rank and export."""
+
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
+import huggingface_hub
 import pytest
+from huggingface_hub.utils import filter_repo_objects
 from typer.testing import CliRunner
 
 from graphdep import ResponseSelector
 from graphdep.cli import app
+from graphdep.training import TrainConfig, train
 from tests.kit.tiny_corpora import write_tiny_selection
 
 POOLS = [
@@ -76,18 +82,9 @@ def test_stdout_and_summary(rank):
     ("line", "message"),
     [
         (b'{"context": ["ann saw bob"]}', "pools.jsonl:2: no object with 'candidates'"),
-        (b'{"candidates": ["ann saw bob"]}', "pools.jsonl:2: no object with 'context'"),
-        (
-            b'{"context": [], "candidates": ["ann saw bob"]}',
-            "'context' must be a list of at least one string",
-        ),
-        (b'{"context": ["ann"], "candidates": []}', "'candidates' must be a list of at least one string"),
+        (b'{"context": ["ann"], "candidates": []}', "no object with 'candidates', a list of at least one"),
         (b'{"context": ["ann"], "candidates": ["bob", " "]}', "'candidates[1]' is blank: a candidate has"),
-        (b'{"context": ["ann"], "candidates": "bob"}', "'candidates' must be a list"),
-        (b'{"context": ["ann"], "candidates": ["a"], "candidates": ["b"]}', "pools.jsonl:2: no JSON"),
-        (b"[1]", "no object with 'context'"),
         (b"{", "pools.jsonl:2: no JSON"),
-        (b'{"context": ["\xff"]}', "UTF-8"),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_written(rank, line, message):
@@ -111,12 +108,73 @@ def test_a_checkpoint_of_another_task_is_refused(rank, tmp_path, pools):
     )
 
 
-def test_a_long_text_has_its_line_or_is_cut(rank):
-    rows = [POOLS[0], {"context": ["ann saw bob"], "candidates": ["ann saw bob ann", "ann saw bob"]}]
-    result, out = rank(rows, "--max-words", 3)
-    assert result.exit_code == 2
-    assert "pools.jsonl:2: 'candidates[0]' has more than max_words=3 words" in result.stderr
-    assert not out.exists()
-    result, out = rank(rows, "--max-words", 3, "--truncate")
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(out.read_text().splitlines()[1])["candidates"] == rows[1]["candidates"]
+@pytest.fixture(scope="module")
+def trained(opinions, tmp_path_factory):
+    sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "max_epochs": 1}
+    folder = tmp_path_factory.mktemp("run")
+    train(TrainConfig.of("dt", **opinions, **sizes, accelerator="cpu"), folder)
+    return folder
+
+
+def test_a_folder_that_every_command_takes(run, trained, tmp_path):
+    done = run("export", "--checkpoint", trained, "--output", tmp_path / "model", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["pushed"] is None
+    answers = [
+        run("predict", "--checkpoint", place, "--parser", "chain", "A fine film.").stdout
+        for place in (trained, tmp_path / "model")
+    ]
+    assert answers[0] == answers[1] != ""
+    again = run("export", "--checkpoint", tmp_path / "model", "--output", tmp_path / "copy")
+    assert again.exit_code == 0, again.stderr
+    kept = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "copy")]
+    assert kept[0] == kept[1]
+
+
+def test_what_is_replaced(run, trained, tmp_path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "README.md").write_text("# My thesis")
+    command = ["export", "--checkpoint", trained, "--output", tmp_path / "project"]
+    done = run(*command)
+    assert done.exit_code == 2
+    assert "project/README.md is not as an export wrote it, and would be replaced" in done.stderr
+    assert "--overwrite" in done.stderr
+    assert [path.name for path in (tmp_path / "project").iterdir()] == ["README.md"]
+    for options in (["--overwrite"], []):  # and then it is an export
+        assert run(*command, *options).exit_code == 0
+        assert "library_name: graphdep" in (tmp_path / "project" / "README.md").read_text()
+
+
+def test_the_files_of_the_model_alone_are_uploaded(run, trained, tmp_path, monkeypatch):
+    names = ["README.md", "config.json", "model.safetensors", "relations.json", "run.yaml", "vocab.json"]
+    uploaded = []
+
+    def upload(self, *, repo_id, folder_path, allow_patterns):
+        files = [str(path.relative_to(folder_path)) for path in folder_path.rglob("*") if path.is_file()]
+        uploaded.extend(filter_repo_objects(files, allow_patterns=allow_patterns))
+        return f"at {repo_id}"
+
+    repository = SimpleNamespace(repo_id="ann/model")
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_repo", lambda self, *_, **__: repository)
+    monkeypatch.setattr(huggingface_hub.HfApi, "upload_folder", upload)
+    folder = tmp_path / "project"
+    for name in (".env", "customers.csv", "secrets/api_key.txt", "old/README.md", "old/config.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("secret")
+    done = run("export", "--checkpoint", trained, "--output", folder, "--push", "ann/model")
+    assert done.stdout == "at ann/model\n", done.stderr
+    assert sorted(uploaded) == names
+    told = done.stderr.partition("uploads to ann/model: ")[2].splitlines()[0]
+    assert sorted(told.split(", ")) == names
+
+
+def test_what_cannot_be(run, trained, tmp_path):
+    (tmp_path / "file").write_text("")
+    for options, message in (
+        (["--output", tmp_path / "file"], "file: File exists"),
+        (["--output", trained], "is the folder of a run, whose best.ckpt is its model"),
+        (["--output", tmp_path / "model", "--private"], "--private is for --push"),
+    ):
+        done = run("export", "--checkpoint", trained, *options)
+        assert done.exit_code == 2
+        assert message in done.stderr

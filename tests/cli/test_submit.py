@@ -144,8 +144,7 @@ def test_a_test_file_whose_answers_would_be_to_other_rows(submit, checkpoints, g
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("task", ["cola", "stsb"])
+@pytest.mark.parametrize(("task", "value"), [("cola", float("nan")), ("stsb", float("inf"))])
 def test_outputs_that_are_not_finite(submit, checkpoints, tmp_path, monkeypatch, task, value):
     from graphdep.tasks import SentenceTask
 
@@ -163,20 +162,17 @@ def test_outputs_that_are_not_finite(submit, checkpoints, tmp_path, monkeypatch,
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("task", ["mrpc", "stsb"])
-def test_a_checkpoint_of_a_pretrained_encoder(submit, glue, tmp_path_factory, tmp_path, task):
+def test_a_checkpoint_of_a_pretrained_encoder(submit, glue, tmp_path_factory, tmp_path):
     pytest.importorskip("transformers")
     from graphdep.training import TrainConfig, train
     from tests.kit.tiny_encoder import write_tiny_encoder
 
     folder = tmp_path_factory.mktemp("bert")
     settings = {"encoder": write_tiny_encoder(folder), "arcs": "basic", "max_length": 40, "max_epochs": 1}
-    name = "glue-mrpc" if task == "mrpc" else task
-    config = TrainConfig.of("bert-dam", task=name, accelerator="cpu", **glue, **settings)
-    done = submit({name: train(config, folder / "run")["checkpoint"]})
+    config = TrainConfig.of("bert-dam", task="glue-mrpc", accelerator="cpu", **glue, **settings)
+    done = submit({"glue-mrpc": train(config, folder / "run")["checkpoint"]})
     assert done.exit_code == 0, done.stderr
-    file = {"mrpc": "MRPC.tsv", "stsb": "STS-B.tsv"}[task]
-    assert len(rows(tmp_path / "out" / file)) == 13
+    assert len(rows(tmp_path / "out" / "MRPC.tsv")) == 13
 
 
 def test_scores_are_within_their_scale():
@@ -279,10 +275,3 @@ def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path,
     monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
     assert submit({"cola": checkpoints["cola"]}).exit_code == 2
     assert [path.name for path in tmp_path.iterdir()] in ([], ["elsewhere"])
-
-
-def test_help(run):
-    done = run("submit", "--help")
-    for text in ("--checkpoint", "--fill", "submission.zip", "WNLI.tsv", "--raw-from"):
-        assert text in done.stdout
-    assert "submit" in run("--help").stdout

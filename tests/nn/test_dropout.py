@@ -13,8 +13,10 @@ from graphdep.nn.dropout import Dropout, scaled_mask, take_over_dropout
 SIZE = 200_003  # no multiple of four
 
 
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.9, 0.001])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("p", "dtype"),
+    [(0.1, torch.float32), (0.5, torch.float64), (0.9, torch.bfloat16), (1e-3, torch.float32)],
+)
 def test_as_many_are_dropped_as_asked_for_and_the_mean_stays(p, dtype):
     torch.manual_seed(0)
     mask = scaled_mask(torch.zeros(SIZE, dtype=dtype), p)

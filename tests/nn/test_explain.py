@@ -22,7 +22,8 @@ from graphdep.vocab import VocabTokens
 from tests.kit.tiny_encoder import write_tiny_encoder
 from tests.kit.trees import random_sentence
 
-RELATIONS, VOCAB = RelationVocab(), Vocab([f"w{number}" for number in range(9)])
+RELATIONS = RelationVocab()
+VOCAB = Vocab([f"w{number}" for number in range(9)])
 SIZES = {"hidden_channels": 8, "num_layers": 2, "ff_channels": 8}
 needs_transformers = pytest.mark.skipif(find_spec("transformers") is None, reason="needs transformers")
 

@@ -48,15 +48,7 @@ def check_backend(backend: str) -> str:
 
 
 def auto_backend(*, area: int, pairs: int, repeated: bool, on_cuda: bool, scatter: bool) -> str:
-    """The backend of ``backend="auto"`` where the fused kernels do not serve.
-
-    Args:
-        area: Pairs that padded blocks would hold.
-        pairs: Pairs that would be gathered.
-        repeated: Whether an edge is there twice, which ``dense`` cannot serve.
-        on_cuda: Whether the states are on a GPU.
-        scatter: Whether torch-scatter is installed.
-    """
+    """The backend of ``backend="auto"`` where the fused kernels do not serve."""
     if area <= PAIRS_AN_EDGE_CPU * pairs and not repeated:
         return "dense"
     return "scatter" if on_cuda and scatter else "reference"

@@ -169,13 +169,7 @@ def join_blocks(block: Tensor) -> Runs:
 
 @on_cpu
 def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBlocks:
-    """The padded blocks of a set of pairs, on the CPU.
-
-    Args:
-        edge_index: Edges ``[2, num_edges]``, source -> target.
-        group: Number of every node's clique, -1: none, ``[num_nodes]``; :obj:`None`: no cliques.
-        runs: No pair leaves one.
-    """
+    """The padded blocks of a set of pairs, on the CPU."""
     size, order = runs.size, runs.order
     wide = size.new_tensor([nodes for count, nodes in runs.shapes for _ in range(count)])
     start, area = cumsum(wide)[:-1], cumsum(wide * wide)[:-1]  # of the runs by bucket
@@ -658,6 +652,12 @@ def dense_edges(edge_index: object) -> Tensor:
     return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
 
 
+def refuse_clique(clique: Tensor | None, why: str) -> None:
+    """Raises :class:`ValueError`, which says why, if there are cliques."""
+    if clique is not None:
+        raise ValueError(f"{why}: build the edges without implicit=True")
+
+
 def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
     check_shape("edge_index", edge_index, 2, "num_edges", dtype=torch.long)
     if clique is not None:
@@ -766,17 +766,7 @@ def implicit_edges(edges: str | BaseTransform) -> BaseTransform:
 
 @torch.compiler.disable  # the number of edges is data
 def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
-    """The layout of edges that are built from the nodes of the data, whatever edges it has.
-
-    Args:
-        data: The nodes. It is left as it is.
-        edges: Builds the edges.
-        reads: What the layer reads of them, such as ``AttentionConv.reads``.
-
-    Raises:
-        ValueError: If they join two examples, there are none, the layer does not read what they carry, or
-            :obj:`edges` changes the nodes.
-    """
+    """The layout of edges that are built from the nodes of the data, whatever edges it has."""
     bare = copy.copy(data)
     for key in [key for key in data.keys() if key.startswith("edge_") or key == "clique"]:  # noqa: SIM118
         del bare[key]  # they are other layers', and a tree transform would refuse them
@@ -790,13 +780,7 @@ def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLa
 
 
 def refuse_unread(data: Data, reads: Set[str], edges: object) -> None:
-    """Raises :class:`ValueError` where edges have types or marks that nobody reads.
-
-    Args:
-        data: The nodes, with these edges.
-        reads: What is read of them.
-        edges: What they are called in the message.
-    """
+    """Raises :class:`ValueError` where edges have types or marks that nobody reads."""
     for key, kind in (("edge_type", TYPES), ("edge_mark", MARKS)):
         if key in data and kind not in reads:
             raise ValueError(

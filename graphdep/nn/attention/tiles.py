@@ -105,15 +105,7 @@ TENSORS = tuple(field.name for field in fields(AttentionTiles) if field.type == 
 def build_tiles(
     edge_index: Tensor, block: Tensor, group: Tensor | None, *, number_all: bool = False
 ) -> AttentionTiles:
-    """The tiles of a set of pairs, on the CPU.
-
-    Args:
-        edge_index: Edges ``[2, num_edges]``, source -> target.
-        block: Number of every node's block, ascending, ``[num_nodes]``; no pair leaves its block.
-        group: Number of every node's clique, -1: none, ``[num_nodes]``. (default: no cliques)
-        number_all: Every edge gets a number, so that terms can be served; blocks whose bytes cannot say it go
-            to the ``csr`` kernel. (default: :obj:`False`)
-    """
+    """The tiles of a set of pairs, on the CPU."""
     num_nodes = block.numel()
     source, target, edge, twice = _sort(edge_index, num_nodes)
     rowptr = torch.searchsorted(target, torch.arange(num_nodes + 1))

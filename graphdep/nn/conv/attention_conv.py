@@ -12,7 +12,7 @@ from torch_geometric.nn.conv import MessagePassing
 from graphdep.io.limits import check_count, check_shape, check_share
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.edge_attention import edge_attention
-from graphdep.nn.attention.layout import Adj, AttentionLayout, dense_edges
+from graphdep.nn.attention.layout import Adj, AttentionLayout, dense_edges, refuse_clique
 from graphdep.nn.attention.relations import RelationVectors, check_typed
 from graphdep.transforms.edge_set import CLIQUES
 
@@ -48,8 +48,7 @@ class MessageSender(MessagePassing):
 
     def check_messages(self, layout: AttentionLayout) -> None:
         """Raises :class:`ValueError` where pairs of a clique would have to send messages."""
-        if layout.clique is not None:
-            raise ValueError("a clique has no edges to explain: build the edges without implicit=True")
+        refuse_clique(layout.clique, "a clique has no edges to explain")
 
     def send(self, layout: AttentionLayout, value: Tensor, alpha: Tensor, **terms: Tensor | None) -> Tensor:
         r"""The sum of the weighted values that reach each node; ``terms`` go to :meth:`message`.
@@ -87,9 +86,6 @@ def _places(edge_index: Tensor, among: Tensor, num_nodes: int) -> Tensor:
     found = torch.searchsorted(key, own).clamp(max=max(len(key) - 1, 0))
     missing = torch.full_like(own, len(key))
     return torch.where(key[found] == own, number[found], missing) if len(key) else missing
-
-
-_NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Take torch.compile"
 
 
 class AttentionConv(MessageSender):
@@ -233,7 +229,7 @@ class AttentionConv(MessageSender):
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
         """Checks the input; returns the layout that it has or that is made of its edges."""
         if torch.jit.is_tracing():  # type: ignore[attr-defined]
-            raise ValueError(_NO_SCRIPT)
+            self.__prepare_scriptable__()
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})"
@@ -255,7 +251,7 @@ class AttentionConv(MessageSender):
         return layout, edge_type
 
     def __prepare_scriptable__(self) -> nn.Module:
-        raise ValueError(_NO_SCRIPT)
+        raise ValueError("TorchScript is not supported: the number of edges is data. Take torch.compile")
 
     def __repr__(self) -> str:
         options = {"concat": True, "dropout": 0.0, "bias": True, "backend": "auto", **self.extra_options}

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention import Adj
+from graphdep.nn.attention.layout import refuse_clique
 from graphdep.nn.attention.relations import check_relations
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.transforms.edge_set import DISTANCES
@@ -98,8 +99,7 @@ class GATEConv(AttentionConv):
     ) -> Any:
         layout, edge_type = self.typed_layout(x, edge_index, edge_type)
         _check_known(edge_type)
-        if layout.clique is not None:
-            raise ValueError("the pairs of a clique have no distance: build the edges without implicit=True")
+        refuse_clique(layout.clique, "the pairs of a clique have no distance")
         return self.attend(
             x,
             layout,

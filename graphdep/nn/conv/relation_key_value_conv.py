@@ -99,4 +99,4 @@ class RelationKeyValueConv(AttentionConv):
         self, value_j: Tensor, alpha: Tensor, edge_value: Tensor
     ) -> Tensor:
         weight = nn.functional.dropout(alpha, self.dropout, self.training)
-        return (value_j + edge_value) * weight.unsqueeze(-1).to(value_j.dtype)
+        return (value_j + edge_value.to(value_j.dtype)) * weight.unsqueeze(-1).to(value_j.dtype)

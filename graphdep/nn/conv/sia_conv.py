@@ -10,6 +10,7 @@ from torch_geometric.utils import cumsum
 
 from graphdep.io.limits import check_choice
 from graphdep.nn.attention import Adj, AttentionLayout
+from graphdep.nn.attention.layout import refuse_clique
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.transforms.edge_set import CLIQUES
 
@@ -84,8 +85,7 @@ class SIAConv(AttentionConv):
                 "mask='multiplicative' gives weight to all pairs of an example, and a bare 'edge_index' does "
                 "not tell examples apart: pass AttentionLayout.of(data)"
             )
-        if layout.clique is not None:
-            raise ValueError("mask='multiplicative' needs all pairs: build the edges without implicit=True")
+        refuse_clique(layout.clique, "mask='multiplicative' needs all pairs")
         if self.sends_messages:
             raise ValueError(
                 "mask='multiplicative' attends to all pairs: its edges cannot be explained one by one"

@@ -496,11 +496,7 @@ class DialogueModel(nn.Module):
 
 
 def target_bounds(data: Data) -> Tensor:
-    """Where the target tokens of each example start and end ``[num_examples + 1]``.
-
-    Raises:
-        ValueError: If there are none, or the batch does not know their bounds.
-    """
+    """Where the target tokens of each example start and end ``[num_examples + 1]``."""
     require(data, "target_ids", "it is a context without its response")
     ptr = data.get("target_ids_ptr")
     if ptr is not None:

@@ -15,16 +15,7 @@ from graphdep.transforms.options import require
 
 
 def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
-    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike.
-
-    Args:
-        data: One example or a batch.
-        has_relations: Whether there are vectors for them.
-        channels: What their size is called, for the error.
-
-    Raises:
-        ValueError: If there are some and no vectors for them, or some that no key names.
-    """
+    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike."""
     # To look for them by their type would stall a GPU.
     given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
     related = torch.cat(given) if given else data.input_ids.new_zeros(0)
@@ -48,10 +39,20 @@ def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
     return related
 
 
+def check_absent(there: nn.Module | None, what: str) -> None:
+    """Raises :class:`ValueError` if the encoder has an embedding of it."""
+    if there is not None:
+        raise ValueError(f"the encoder has an embedding of {what} already: {there}")
+
+
+def word_embedding(num_words: int, channels: int, vectors: Tensor | None, dropout: float) -> NodeEmbedding:
+    """The vectors of words alone, without positions and levels."""
+    return NodeEmbedding(num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout)
+
+
 def fit_relations(there: nn.Module | None, embedding: nn.Module, channels: int) -> nn.Module:
     """The embedding, if there is none yet and its vectors have so many channels, else :class:`ValueError`."""
-    if there is not None:
-        raise ValueError(f"the encoder has an embedding of relations already: {there}")
+    check_absent(there, "relations")
     device = next(embedding.parameters()).device
     with torch.no_grad():
         size = embedding(torch.zeros(1, dtype=torch.long, device=device)).size(-1)
@@ -61,13 +62,8 @@ def fit_relations(there: nn.Module | None, embedding: nn.Module, channels: int) 
 
 
 def make_marks(there: nn.Embedding | None, number: int, channels: int) -> nn.Embedding:
-    """An embedding of marks, whose first vector is zeros and stays so.
-
-    Raises:
-        ValueError: If there is one already, or :obj:`number` is below 2.
-    """
-    if there is not None:
-        raise ValueError(f"the encoder has an embedding of marks already: {there}")
+    """An embedding of marks, whose first vector is zeros and stays so."""
+    check_absent(there, "marks")
     check_least("number", number, 2)
     marks = nn.Embedding(number, channels, padding_idx=0)
     reset_marks(marks)
@@ -82,11 +78,7 @@ def reset_marks(marks: nn.Embedding) -> None:
 
 
 def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
-    """The vectors of the marks of all nodes: ``[N, C]``.
-
-    Raises:
-        ValueError: If the data has no ``mark`` or not one a node, or one that has no vector.
-    """
+    """The vectors of the marks of all nodes: ``[N, C]``."""
     require(data, "mark", "call graphdep.data.node_table(data, marks)")
     mark = data.mark
     check_shape("mark", mark, *data.input_ids.shape)

@@ -20,7 +20,7 @@ from graphdep.nn.attention.layout import own_layout
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
-from graphdep.nn.models.transformer import TextEncoder, example_bounds, example_of, words_of
+from graphdep.nn.models.transformer import TextEncoder, check_each, example_bounds, example_of, words_of
 from graphdep.transforms.presets import preset_options, resolve
 from graphdep.vocab.relations import RelationVocab
 
@@ -28,6 +28,16 @@ READOUTS = ("cls", "mean", "pair")
 _FEATURES = {"cls": 1, "mean": 1, "pair": 4}
 Loss = tuple[Tensor, int]
 """A mean, and over how many items."""
+
+
+def draw_as_bert(module: nn.Module) -> None:
+    """Draws the linear layers within a module as BERT's are; norms start anew."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.normal_(part.weight, std=0.02)
+            nn.init.zeros_(part.bias)
+        elif isinstance(part, nn.LayerNorm):
+            part.reset_parameters()
 
 
 class SelectionModel(nn.Module):
@@ -100,20 +110,14 @@ class SelectionModel(nn.Module):
         sizes = [_FEATURES[readout] * size, *[size] * (mlp_layers - 1)]
         hidden = [module for pair in pairwise(sizes) for module in (nn.Linear(*pair), nn.Tanh())]
         self.mlp = nn.Sequential(*hidden, Dropout(dropout), nn.Linear(sizes[-1], 1))
-        self._reset_mlp()  # the encoder comes with its weights
+        draw_as_bert(self.mlp)  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
         """Draws everything anew, the MLP as BERT's layers are, added relations and terms too; pretrained
         weights stay.
         """
         reset(self.encoder)
-        self._reset_mlp()
-
-    def _reset_mlp(self) -> None:
-        for module in self.mlp:
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=0.02)
-                nn.init.zeros_(module.bias)
+        draw_as_bert(self.mlp)
 
     def forward(self, data: Data) -> Tensor:
         return self.score(data, self.encoder(data))
@@ -165,16 +169,9 @@ def selected_pairs(data: Data, logits: Tensor) -> Tensor:
 
 @torch.compiler.disable  # reads values
 def cls_nodes(data: Data) -> Tensor:
-    """The CLS node of every example.
-
-    Raises:
-        ValueError: If an example has none or several.
-    """
+    """The CLS node of every example."""
     cls = (data.node_type == NodeType.CLS).nonzero().view(-1)
-    count = torch.searchsorted(cls, example_bounds(data)).diff()
-    if bool((count != 1).any()):
-        example = int((count != 1).nonzero()[0])
-        raise ValueError(f"an example has one CLS node (got {int(count[example])} in example {example})")
+    check_each(torch.searchsorted(cls, example_bounds(data)).diff(), 1, "an example has one CLS node")
     return cls
 
 
@@ -267,20 +264,12 @@ class SIA(TextEncoder):
         self.edges = _resolve(edges, max_sum, implicit=mask != "multiplicative")
         convs = (SIAConv(size, size // heads, heads, mask=mask, dropout=dropout) for _ in range(sia_layers))
         self.layers = nn.ModuleList(_BertBlock(conv, dropout) if block == "bert" else conv for conv in convs)
-        self._reset_layers()  # the encoder comes with its weights
+        draw_as_bert(self.layers)  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
         """Draws everything anew, added relations and terms too; pretrained weights stay."""
         reset(self.encoder)
-        self._reset_layers()
-
-    def _reset_layers(self) -> None:
-        for module in self.layers.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=0.02)
-                nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.LayerNorm):
-                module.reset_parameters()
+        draw_as_bert(self.layers)
 
     def add_marks(self, number: int) -> SIA:
         """As :meth:`TextEncoder.add_marks`, of the encoder."""
@@ -437,16 +426,12 @@ class StructuralDialogueModel(SelectionModel):
         subjects, objects = _ids(SUBJECTS), _ids(OBJECTS)
         self.register_buffer("subjects", subjects, persistent=False)
         self.register_buffer("objects", objects, persistent=False)
-        self._reset_order()
+        draw_as_bert(self.order)
 
     def reset_parameters(self) -> None:
         """As of :class:`SelectionModel`, and what the order is told by."""
         super().reset_parameters()
-        self._reset_order()
-
-    def _reset_order(self) -> None:
-        nn.init.normal_(self.order.weight, std=0.02)
-        nn.init.zeros_(self.order.bias)
+        draw_as_bert(self.order)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
         x = self.encoder(data)
@@ -637,17 +622,12 @@ class UtteranceManipulationModel(SelectionModel):
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         heads = {name: nn.Sequential(Dropout(dropout), nn.Linear(size, 1)) for name in MANIPULATIONS}
         self.manipulations = nn.ModuleDict(heads)
-        self._reset_manipulations()
+        draw_as_bert(self.manipulations)
 
     def reset_parameters(self) -> None:
         """As of :class:`SelectionModel`, and what manipulations add."""
         super().reset_parameters()
-        self._reset_manipulations()
-
-    def _reset_manipulations(self) -> None:
-        for head in self.manipulations.values():
-            nn.init.normal_(head[1].weight, std=0.02)  # type: ignore[index]
-            nn.init.zeros_(head[1].bias)  # type: ignore[index]
+        draw_as_bert(self.manipulations)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
         x = self.encoder(data)
@@ -719,9 +699,7 @@ class MaskedWordHead(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draws its own parameters as BERT's are; the input vectors are the encoder's."""
-        nn.init.normal_(self.lin.weight, std=0.02)
-        nn.init.zeros_(self.lin.bias)
-        self.norm.reset_parameters()
+        draw_as_bert(self)
         nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, weight: Tensor) -> Tensor:
@@ -789,9 +767,8 @@ class PostTrainingModel(nn.Module):
 
     def _reset_heads(self) -> None:
         self.words.reset_parameters()
-        for lin in (self.pool, self.relevance):
-            nn.init.normal_(lin.weight, std=0.02)
-            nn.init.zeros_(lin.bias)
+        draw_as_bert(self.pool)
+        draw_as_bert(self.relevance)
 
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
         x = self.encoder(data)

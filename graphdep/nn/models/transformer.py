@@ -17,13 +17,13 @@ from torch_geometric.utils import cumsum, scatter
 
 from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_count, check_divides
-from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.layout import AttentionLayout, refuse_clique
 from graphdep.nn.attention.relations import reset_relation
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.transforms.edge_set import TYPES
 from graphdep.transforms.presets import resolve
 
@@ -107,11 +107,7 @@ def example_bounds(data: Data) -> Tensor:
 
 
 def root_nodes(data: Data) -> Tensor:
-    """The ROOT node of every utterance.
-
-    Raises:
-        ValueError: If the data has none.
-    """
+    """The ROOT node of every utterance."""
     root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
     if root.numel() == 0:
         raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
@@ -119,11 +115,7 @@ def root_nodes(data: Data) -> Tensor:
 
 
 def utterance_of(data: Data) -> Tensor:
-    """The utterance of every node, counted over the whole batch: ``[num_nodes]``.
-
-    Raises:
-        ValueError: If not every utterance has a ROOT node.
-    """
+    """The utterance of every node, counted over the whole batch: ``[num_nodes]``."""
     batch = example_of(data)
     key = batch * (data.utterance.max() + 1) + data.utterance
     keys, utterance = key.unique(return_inverse=True)
@@ -148,7 +140,11 @@ def word_mean(data: Data, x: Tensor) -> Tensor:
 def check_sentences(data: Data, number: int, rule: str) -> None:
     """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
     batch = example_of(data)
-    count = torch.bincount(batch[root_nodes(data)], minlength=int(batch.max()) + 1)
+    check_each(torch.bincount(batch[root_nodes(data)], minlength=int(batch.max()) + 1), number, rule)
+
+
+def check_each(count: Tensor, number: int, rule: str) -> None:
+    """Raises :class:`ValueError`, which says the ``rule``, unless every example has so many."""
     wrong = (count != number).nonzero().view(-1)
     if wrong.numel():
         example = int(wrong[0])
@@ -482,14 +478,10 @@ class GraphTransformer(TextEncoder):
     def _check(self, layout: AttentionLayout) -> None:
         if any(self.typed) and layout.edge_type is None:
             raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
-        if layout.clique is None:
-            return
         for layer in self.layers:
             if not _takes_layout(layer.conv):
-                raise ValueError(
-                    f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': build the "
-                    "edges without implicit=True"
-                )
+                kind = type(layer.conv).__name__
+                refuse_clique(layout.clique, f"{kind} sees edges alone and the data has a 'clique'")
 
 
 def _takes_layout(conv: nn.Module | Tensor) -> bool:
@@ -765,9 +757,7 @@ class WordAverage(TextEncoder):
     ) -> None:
         super().__init__()
         self.hidden_channels, self.window = hidden_channels, check_count("window", window)
-        self.embedding = NodeEmbedding(
-            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
 
     def forward(self, data: Data) -> Tensor:
         x = self.embedding(data)
@@ -861,10 +851,7 @@ class FrozenEncoder(TextEncoder):
         return x.index_select(0, scatter(node, text, dim_size=int(count.sum()), reduce="min"))
 
     def check_texts(self, data: Data, number: int, rule: str) -> None:
-        wrong = (text_of(data)[1] != number).nonzero().view(-1)
-        if wrong.numel():
-            example = int(wrong[0])
-            raise ValueError(f"{rule} (got {int(text_of(data)[1][example])} in example {example})")
+        check_each(text_of(data)[1], number, rule)
 
     def extra_repr(self) -> str:
         return f"texts={len(self._rows)}"

@@ -52,13 +52,7 @@ class NearEdges:
 
 
 def near_edges(layout: AttentionLayout, position: Tensor, window: int) -> NearEdges:
-    """The pairs whose places differ by less than the window, written out unless all do.
-
-    Args:
-        layout: The pairs, none of which joins two examples.
-        position: Places of the nodes in their examples, ``[num_nodes]``.
-        window: One more than the farthest place that is seen.
-    """
+    """The pairs whose places differ by less than the window, written out unless all do."""
     if position.numel() == 0 or int(position.max()) - int(position.min()) < window:
         return NearEdges(layout)
     source, target = layout.pairs
@@ -263,11 +257,7 @@ def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Any]:
 
 
 def register() -> None:
-    """Makes :func:`graph_attention` known to transformers under :obj:`NAME`.
-
-    Raises:
-        ImportError: If transformers is not installed.
-    """
+    """Makes :func:`graph_attention` known to transformers under :obj:`NAME`."""
     import_transformers().AttentionInterface.register(NAME, graph_attention)
 
 
@@ -292,11 +282,7 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def import_transformers() -> Any:
-    """The package transformers.
-
-    Raises:
-        ImportError: If it is not installed; the message says how to get it.
-    """
+    """The package transformers."""
     check_transformers()
     import transformers
 
@@ -347,10 +333,6 @@ def examine(model: Any) -> Anatomy:
     that the model computes with its own attention from each example alone. A model that ignores the attention
     interface, is causal, joins neighbours outside of its attention, or adds to the scores what edges do not
     know (such as relative positions) fails. The model is left as it was.
-
-    Raises:
-        ValueError: If the model is no encoder that runs over edges; the message says why.
-        ImportError: If transformers is not installed.
     """
     config = model.config
     taken = inspect.signature(model.forward).parameters
@@ -405,11 +387,7 @@ def run_model(
 
 
 def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
-    """The block of every layer; one that does the work of several layers is named several times.
-
-    Raises:
-        ValueError: If there are no blocks.
-    """
+    """The block of every layer; one that does the work of several layers is named several times."""
     return [_block(model, name.split(".")) for name in anatomy.attentions]
 
 

@@ -59,10 +59,6 @@ def fit_vocabulary(model: Any, tokenizer: Any, eou: str) -> None:
 
     Its row is the mean of the table plus noise of a hundredth of the table's standard deviation, the same in
     every run: near to all symbols and equal to none. The table never shrinks.
-
-    Raises:
-        ValueError: If the ids of the tokenizer do not fit the table, or :obj:`eou` is another special token
-            or a piece of text.
     """
     name = f"the tokenizer {type(tokenizer).__name__}"
     table = model.get_input_embeddings().weight
@@ -184,16 +180,7 @@ def _terms_over(
 def make_terms(
     make: Callable[[], nn.Module], layers: Iterable[int], there: Iterable[nn.Module]
 ) -> dict[str, nn.Module]:
-    """A new module for each layer, by the layer's number.
-
-    Args:
-        make: Gives one.
-        layers: Numbers of the layers.
-        there: The modules of other layers.
-
-    Raises:
-        ValueError: If :obj:`make` is a module, or gives no module or one that another layer has.
-    """
+    """A new module for each layer, by the layer's number."""
     if isinstance(make, nn.Module) or not callable(make):
         raise ValueError(
             "'make' must be a function that gives a new module for each layer, e.g. "
@@ -211,12 +198,7 @@ def make_terms(
 
 
 def check_shared(modules: Mapping[str, nn.Module], there: Iterable[nn.Parameter]) -> None:
-    """Raises :class:`ValueError` if relation vectors that modules share are no part of any of them.
-
-    Args:
-        modules: What is to be added, by the layer's number.
-        there: The parameters of the encoder.
-    """
+    """Raises :class:`ValueError` if relation vectors that modules share are no part of any of them."""
     known = {id(parameter) for parameter in there}
     known |= {id(parameter) for module in modules.values() for parameter in module.parameters()}
     for number, module in modules.items():
@@ -230,13 +212,7 @@ def check_shared(modules: Mapping[str, nn.Module], there: Iterable[nn.Parameter]
 
 
 def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> None:
-    """Fails, as PyTorch does, unless the model runs with these terms, over a node that sees itself.
-
-    Args:
-        model: The model, which is left as it was.
-        anatomy: Its parts.
-        terms: What is to be added, by the layer's number.
-    """
+    """Fails, as PyTorch does, unless the model runs with these terms, over a node that sees itself."""
     node = torch.zeros(1, dtype=torch.long, device=model.device)
     data = Data(num_nodes=1, edge_index=node.new_zeros(2, 1), edge_type=node)
     training = model.training
@@ -281,15 +257,7 @@ def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
 
 
 def check_nodes(data: Data, has_relations: bool) -> Tensor:
-    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike.
-
-    Args:
-        data: One example or a batch.
-        has_relations: Whether RELATION nodes can be read.
-
-    Raises:
-        ValueError: If the node table is none that an encoder can read.
-    """
+    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike."""
     for key in ("input_ids", "position", "segment", *(("node_type", "deprel") if has_relations else ())):
         require(data, key, "make it with to_data(), text_data() or selection_data()")
     return related_nodes(data, has_relations, "encoder.embedding_channels")
@@ -323,16 +291,7 @@ def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
 
 @contextmanager
 def without_places(model: Any, data: Data, related: Tensor) -> Iterator[None]:
-    """Within it, the model adds no position and no segment to the RELATION nodes of position -1.
-
-    Args:
-        model: The model, whose embeddings of positions and of segments have hooks within it.
-        data: One example or a batch.
-        related: The RELATION nodes.
-
-    Raises:
-        ValueError: If there are such nodes, and positions are no embedding of the model's.
-    """
+    """Within it, the model adds no position and no segment to the RELATION nodes of position -1."""
     tables = [module for name, module in model.named_modules() if _is_place(name, module)]
     if not related.numel() or not tables:  # to ask for the positions would stall a GPU
         if related.numel() and bool((data.position[related] < 0).any()):

@@ -33,10 +33,6 @@ def load_config(name: str) -> Any:
 
     A file may also choose the attention, even code from the hub: build the model with
     ``attn_implementation="eager"``, which overrules that.
-
-    Raises:
-        ValueError: If there is none, it counts more of something than any encoder has, or it is of quantised
-            weights, which a loader reads that it names.
     """
     config = load_part(import_transformers().AutoConfig, name, "encoder")
     for part in (config, config.get_text_config()):
@@ -44,8 +40,8 @@ def load_config(name: str) -> Any:
             check_counts(part.to_dict())
         except ValueError as error:
             raise ValueError(f"{name!r} has no encoder of a size that can be built ({error})") from None
-        if getattr(part, "quantization_config", None) is not None:
-            raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
+        plain = getattr(part, "quantization_config", None) is None
+        _expect(plain, f"{name!r} has quantised weights ('quantization_config'), which are not read")
     return config
 
 
@@ -58,8 +54,12 @@ def check_counts(options: Mapping[str, Any]) -> None:
     """Raises :class:`ValueError` if building an encoder of these options would take any memory or time."""
     for name, value in options.items():
         most = LIMITS["num_layers"][1] if is_count_of_layers(name) else LARGEST_COUNT
-        if isinstance(value, int) and abs(value) > most:
-            raise ValueError(f"{name!r} is {value}")
+        _expect(not isinstance(value, int) or abs(value) <= most, f"{name!r} is {value}")
+
+
+def _expect(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
 
 
 @contextmanager
@@ -133,8 +133,7 @@ def encoder_of_state(
         tokenizer = transformers.PreTrainedTokenizerFast(
             tokenizer_object=_backend(state["tokenizer"]), **special
         )
-        if state["eou"] not in tokenizer.get_vocab():
-            raise ValueError(f"the tokenizer has no token {state['eou']!r}")
+        _expect(state["eou"] in tokenizer.get_vocab(), f"the tokenizer has no token {state['eou']!r}")
         config = transformers.AutoConfig.for_model(**_checked(options, weights))
         if weights is not None:
             with torch.device("meta"):
@@ -151,11 +150,10 @@ def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -
     """The options of a configuration, none of which can keep a model from being built in a moment."""
     kept = {key: value for key, value in options.items() if key not in _UNREAD}
     for name, value in kept.items():
-        if isinstance(value, dict) and name.endswith("config"):
-            raise ValueError(f"{name!r} is a configuration of its own, which no text encoder has")
-        counts = is_count_of_layers(name) and isinstance(value, int)
-        if counts and weights is not None and value > len(weights):
-            raise ValueError(f"{name!r} is {value}, which its weights do not have")
+        nested = isinstance(value, dict) and name.endswith("config")
+        _expect(not nested, f"{name!r} is a configuration of its own, which no text encoder has")
+        if is_count_of_layers(name) and isinstance(value, int) and weights is not None:
+            _expect(value <= len(weights), f"{name!r} is {value}, which its weights do not have")
     check_counts(kept)
     return kept
 
@@ -167,12 +165,12 @@ def _check_shapes(model: torch.nn.Module, weights: Mapping[str, Tensor]) -> None
     for name, parameter in model.named_parameters():
         if name.startswith("pooler."):
             continue
-        if name not in found or found[name].shape != parameter.shape:
-            shape = [*found[name].shape] if name in found else None
-            raise ValueError(f"{name!r} has shape {[*parameter.shape]}, in its weights {shape}")
+        shape = [*found[name].shape] if name in found else None
+        own = [*parameter.shape]
+        _expect(shape == own, f"{name!r} has shape {own}, in its weights {shape}")
         weight = found[name]
-        if weight.untyped_storage().nbytes() < weight.numel() * weight.element_size():
-            raise ValueError(f"{name!r} repeats its numbers instead of having them")
+        whole = weight.untyped_storage().nbytes() >= weight.numel() * weight.element_size()
+        _expect(whole, f"{name!r} repeats its numbers instead of having them")
 
 
 def _backend(text: str) -> Any:
@@ -197,8 +195,8 @@ def _check_charsmap(charsmap: Any) -> None:
     it, take that much memory, and end the process.
     """
     blob = base64.b64decode(charsmap) if isinstance(charsmap, str) else b""
-    if len(blob) < 4 or int.from_bytes(blob[:4], "little") > len(blob) - 4:
-        raise ValueError("the tokenizer has a damaged 'precompiled_charsmap'")
+    fits = len(blob) >= 4 and int.from_bytes(blob[:4], "little") <= len(blob) - 4
+    _expect(fits, "the tokenizer has a damaged 'precompiled_charsmap'")
 
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -248,17 +246,17 @@ def load_bert_fp(
     state = _weights_of_bert(_read(path), os.fspath(path))
     name = os.fspath(base)
     config = load_config(name)
-    if config.model_type != "bert":  # others may have layers of the same names, and other positions
-        raise ValueError(f"'base' must be a BERT (got {config.model_type!r} in {name!r})")
+    kind = config.model_type  # others may have layers of the same names, and other positions
+    _expect(kind == "bert", f"'base' must be a BERT (got {kind!r} in {name!r})")
     tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
-    if eou in tokenizer.get_vocab():
-        raise ValueError(f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
+    new = eou not in tokenizer.get_vocab()
+    _expect(new, f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
     rows = state[_WORDS].size(0)
-    if rows != len(tokenizer) + 1:
-        raise ValueError(
-            f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
-            f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)"
-        )
+    _expect(
+        rows == len(tokenizer) + 1,
+        f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
+        f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)",
+    )
     tokenizer.add_tokens([eou], special_tokens=True)
     config.vocab_size = rows
     set_dropout(config, dropout)
@@ -297,8 +295,7 @@ def _is_entry(entry: tuple[Any, Any]) -> bool:
 def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     """The weights of the BERT in a checkpoint, under the names that they have in it alone."""
     prefixes = [key.removesuffix(_WORDS) for key in state if key.endswith(_WORDS)]
-    if len(prefixes) != 1:
-        raise ValueError(f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
+    _expect(len(prefixes) == 1, f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
     prefix = prefixes[0]
     others = [key for key in state if not key.startswith(prefix)]
     if others:
@@ -306,8 +303,8 @@ def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     inside = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     weights = {key: value for key, value in inside.items() if not key.startswith(_BERT_FP_UNREAD)}
     for key, value in weights.items():
-        if not value.is_floating_point():
-            raise ValueError(f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})")
+        message = f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})"
+        _expect(value.is_floating_point(), message)
     return weights
 
 
@@ -323,9 +320,8 @@ def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
             if key in wanted and value.shape != wanted[key].shape
         ],
     }
-    if any(wrong.values()):
-        found = "; ".join(f"{what}: {_named(keys)}" for what, keys in wrong.items() if keys)
-        raise ValueError(f"{path}: the checkpoint does not fit {base!r}: {found}")
+    found = "; ".join(f"{what}: {_named(keys)}" for what, keys in wrong.items() if keys)
+    _expect(not found, f"{path}: the checkpoint does not fit {base!r}: {found}")
     model.load_state_dict(state, strict=False)
 
 
@@ -407,13 +403,14 @@ def _copy(head: MaskedWordHead, weights: dict[str, torch.Tensor], name: str) -> 
     own = head.state_dict()
     for key, value in weights.items():
         rows = value.size(0) if key == "bias" else own[key].size(0)
-        if rows > own[key].size(0) or value.shape[1:] != own[key].shape[1:] or value.size(0) != rows:
-            raise ValueError(
-                f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
-                f"{[*value.shape]}, not {[*own[key].shape]}"
-            )
-        if not value.isfinite().all():
-            raise ValueError(f"{name!r}: weight {key!r} of the masked-word head is not finite")
+        fits = rows <= own[key].size(0) and value.shape[1:] == own[key].shape[1:] and value.size(0) == rows
+        _expect(
+            fits,
+            f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
+            f"{[*value.shape]}, not {[*own[key].shape]}",
+        )
+        finite = bool(value.isfinite().all())
+        _expect(finite, f"{name!r}: weight {key!r} of the masked-word head is not finite")
     for key, value in weights.items():
         own[key][: value.size(0)].copy_(value)
 

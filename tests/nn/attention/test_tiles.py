@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep.nn.attention import AttentionLayout
@@ -63,6 +63,7 @@ def rows(tiles: AttentionTiles) -> list[int]:
     return sorted(found + [x for x in [*tiles.light_rows.tolist(), *tiles.hub_rows.tolist()] if x >= 0])
 
 
+@settings(max_examples=25)
 @given(
     sizes=st.lists(st.integers(0, 80), min_size=1, max_size=4),
     degree=st.floats(0.0, 4.0),

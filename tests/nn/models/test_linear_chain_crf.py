@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -72,6 +72,7 @@ cases = given(
 )
 
 
+@settings(max_examples=30)
 @cases
 def test_likelihood_and_best_labels_equal_those_of_all_sequences(size, lengths, seed, tables, learned):
     crf, logits = (
@@ -88,6 +89,7 @@ def test_likelihood_and_best_labels_equal_those_of_all_sequences(size, lengths, 
     assert crf.decode(logits, torch.tensor(lengths)).tolist() == best
 
 
+@settings(max_examples=30)
 @given(size=st.integers(1, 3), length=st.integers(1, 4), seed=st.integers(0, 2**32), tables=st.booleans())
 def test_likelihoods_of_all_sequences_sum_to_one(size, length, seed, tables):
     crf, logits = random_crf(size, seed, tables=tables), random_logits(length, size, seed)
@@ -97,6 +99,7 @@ def test_likelihoods_of_all_sequences_sum_to_one(size, length, seed, tables):
     assert float((-loss).exp().sum().detach()) == pytest.approx(1)
 
 
+@settings(max_examples=20)
 @cases
 def test_a_batch_equals_each_sequence_alone(size, lengths, seed, tables, learned):
     crf, logits = (
@@ -113,6 +116,7 @@ def test_a_batch_equals_each_sequence_alone(size, lengths, seed, tables, learned
         torch.testing.assert_close(crf(rows, own, labels), one[None], rtol=1e-12, atol=1e-12)
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), lengths=st.lists(st.integers(1, 5), min_size=1, max_size=3))
 def test_equally_good_sequences_are_told_apart_by_their_last_labels(seed, lengths):
     """Reading backwards, the lowest label from which the best score can be reached."""
@@ -199,8 +203,8 @@ def test_without_scores_it_is_the_cross_entropy_of_each_word() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_low_precision_is_summed_in_float32(dtype) -> None:
-    crf, lengths = random_crf(5, 6).float(), torch.tensor([300, 1, 40])
-    logits = random_logits(341, 5, 7).to(dtype).requires_grad_()
+    crf, lengths = random_crf(5, 6).float(), torch.tensor([100, 1, 20])
+    logits = random_logits(121, 5, 7).to(dtype).requires_grad_()
     labels = crf.decode(logits, lengths)
     assert torch.equal(labels, crf.decode(logits.double(), lengths))
     loss = crf(logits, lengths, labels)

@@ -18,6 +18,7 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
 from graphdep.transforms import CompleteEdges, RandomTree, SelfLoops, resolve
+from tests.kit.slow import assert_same_gradients
 from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
@@ -113,19 +114,18 @@ def literal(model: SIA, data: Data, name: str, max_sum: int) -> Tensor:
     return h + x
 
 
-@pytest.mark.parametrize("mask", ["additive", "multiplicative"])
-@pytest.mark.parametrize("max_sum", range(7))
+@pytest.mark.parametrize(
+    ("mask", "max_sum"), [("additive", 0), ("additive", 3), ("additive", 6), ("multiplicative", 3)]
+)
 def test_equals_the_formula(mask: str, max_sum: int) -> None:
     model = make(mask=mask, max_sum=max_sum)
-    examples = [example(0), example(1, (0, 0)), example(2, (6, 3)), example(3, (2, 1, 0))]
+    examples = [example(0), example(1, (0, 0)), example(3, (2, 1, 0))]
     expected = torch.cat([literal(model, data, "sia", max_sum) for data in examples])
     out = model(Batch.from_data_list(examples))
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-10)
     alone = torch.cat([model(data) for data in examples])
     torch.testing.assert_close(out, alone, rtol=0, atol=1e-10)
-    leaves = [*model.parameters()]
-    for a, b in zip(*(torch.autograd.grad(y.sin().sum(), leaves) for y in (out, expected))):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
+    assert_same_gradients(out, expected, [*model.parameters()], atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,23 @@ def test_equals_the_formula(mask: str, max_sum: int) -> None:
         {"mask": "multiplicative"},
     ],
 )
-@pytest.mark.parametrize("edges", ["sia", "sia-intra", "sia-inter", "transformer"])
-def test_options_and_rows_of_table_2(options: dict, edges: str) -> None:
+def test_options(options: dict) -> None:
+    check_edges("sia", **options)
+
+
+@pytest.mark.parametrize("edges", ["sia-intra", "sia-inter", "transformer"])
+def test_rows_of_table_2(edges: str) -> None:
+    check_edges(edges)
+    check_edges(edges, mask="multiplicative")
+
+
+def check_edges(edges: str, **options) -> None:
     own = {"max_sum": 3} if edges in ("sia", "sia-inter") else {}
     model, data = make(edges=edges, **own, **options), example(0)
     torch.testing.assert_close(model(data), literal(model, data, edges, 3), rtol=0, atol=1e-10)
 
 
-@settings(max_examples=15)
+@settings(max_examples=3)
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 6), min_size=1, max_size=5), st.integers(0, 6))
 def test_any_dialogue(seed: int, sizes: list[int], max_sum: int) -> None:
     model, data = make(max_sum=max_sum), example(seed, sizes)
@@ -265,15 +274,11 @@ def test_autocast(block: str) -> None:
 
 
 @pytest.mark.parametrize("block", ["attention", "bert"])
-def test_reset_dropout_and_copy(block: str) -> None:
+def test_start_dropout_and_copy(block: str) -> None:
     model, data = make(block=block, dropout=0.5), example(0)
     assert not torch.equal(model(data), model(data))
     model.eval()
     assert torch.equal(copy.deepcopy(model)(data), model(data))
-    for parameter in model.parameters():
-        nn.init.constant_(parameter, torch.nan)
-    model.reset_parameters()
-    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
     encoder = backbone()
     kept = copy.deepcopy(encoder.state_dict())
     fresh = SIA(encoder, block=block)
@@ -291,23 +296,6 @@ def test_print() -> None:
 
 
 def test_errors() -> None:
-    for options, message in (
-        ({"layer": 4}, r"'layer' must be between 0 and 3 \(got 4\)"),
-        ({"layer": -1}, r"'layer' must be between 0 and 3 \(got -1\)"),
-        ({"sia_layers": 0}, r"'sia_layers' must be a whole number of at least 1 \(got 0\)"),
-        ({"heads": 5}, r"'heads' \(5\) must divide 'hidden_channels' \(12\)"),
-        ({"block": "gpt"}, r"'block' must be one of attention, bert \(got 'gpt'\)"),
-        ({"edges": "sai"}, "no preset 'sai'"),
-        ({"edges": "sai", "max_sum": 3}, "no preset 'sai'"),
-        ({"max_sum": -1}, "'max_sum' must be a whole number"),
-        ({"edges": "sia-intra", "max_sum": 4}, r"'max_sum' is given \(4\), but .* \(got 'sia-intra'\)"),
-        ({"edges": COMPLETE, "max_sum": 0}, r"'max_sum' is given \(0\), but .* \(got CompleteEdges\)"),
-        ({"mask": "mul"}, "'mask' must be one of"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            SIA(backbone(), **options)
-    with pytest.raises(ValueError, match=r"'encoder' \(Linear\) has no 'num_layers'"):
-        SIA(nn.Linear(2, 2))
     with pytest.raises(ValueError, match=r"'edges' must keep the nodes of the data \(it makes \d+ of \d+\)"):
         make(edges="dam")(example(0))
     with pytest.raises(ValueError, match="build the edges without implicit=True"):

@@ -40,7 +40,8 @@ from graphdep.nn.models import (
 from graphdep.transforms import resolve
 from tests.kit.trees import bracketed_sentence
 
-VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
+VOCAB = Vocab("abcdefgh")
+RELATIONS = RelationVocab()
 WORDS = len(VOCAB)
 BLOCK = {"heads": 2, "ff_channels": 8}
 LAYERS = BLOCK | {"num_layers": 2}
@@ -135,13 +136,13 @@ def batch(name: str, *seeds: int) -> Batch:
 def test_a_batch_in_any_order_is_its_examples(name: str) -> None:
     model = make(name).eval()
     alone = dict(zip((5, 1, 3, 2), examples(name, 5, 1, 3, 2)))
-    for seeds in ((5, 1, 3, 2), (2, 5, 3, 1)):
-        data = batch(name, *seeds)
-        out = model(data)
-        states = [model(alone[seed]) for seed in seeds]
-        torch.testing.assert_close(out, torch.cat(states), rtol=0, atol=1e-12)
-        vectors = [model.readout(alone[seed], x) for seed, x in zip(seeds, states)]
-        torch.testing.assert_close(model.readout(data, out), torch.cat(vectors), rtol=0, atol=1e-12)
+    seeds = (2, 5, 3, 1)
+    data = batch(name, *seeds)
+    out = model(data)
+    states = [model(alone[seed]) for seed in seeds]
+    torch.testing.assert_close(out, torch.cat(states), rtol=0, atol=1e-12)
+    vectors = [model.readout(alone[seed], x) for seed, x in zip(seeds, states)]
+    torch.testing.assert_close(model.readout(data, out), torch.cat(vectors), rtol=0, atol=1e-12)
     plain = Data.from_dict({key: data[key] for key in data.keys() if key != "ptr"})  # noqa: SIM118
     torch.testing.assert_close(model(plain), out)
 
@@ -169,7 +170,7 @@ def test_a_gradient_reaches_every_parameter(name: str) -> None:
 
 
 @each
-def test_copies_and_saved_weights_give_the_same(name: str) -> None:
+def test_copies_and_saved_weights_give_the_same_and_resetting_others(name: str) -> None:
     model, data = make(name).eval(), batch(name, 1, 2)
     out = model(data)
     assert torch.equal(copy.deepcopy(model)(data), out)
@@ -178,11 +179,6 @@ def test_copies_and_saved_weights_give_the_same(name: str) -> None:
     assert not torch.equal(other(data), out)
     other.load_state_dict(model.state_dict())
     assert torch.equal(other(data), out)
-
-
-@each
-def test_reset_parameters(name: str) -> None:
-    model = make(name)
     for parameter in model.parameters():
         nn.init.constant_(parameter, torch.nan)
     model.reset_parameters()
@@ -190,12 +186,15 @@ def test_reset_parameters(name: str) -> None:
 
 
 @each
-def test_dropout_in_training_only(name: str) -> None:
+def test_dropout_in_training_only_and_the_input_stays(name: str) -> None:
     model, data = make(name, dropout=0.5), batch(name, 1, 2)
+    before = copy.deepcopy(data)
     assert not torch.equal(model(data), model(data))
     model.eval()
     assert torch.equal(model(data), model(data))
     assert torch.equal(model(data), make(name).eval()(data))
+    assert data.keys() == before.keys()
+    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
 
 
 @each
@@ -211,20 +210,13 @@ def test_bfloat16(name: str) -> None:
 
 
 @pytest.mark.cuda
-@each
-def test_cuda(name: str) -> None:
-    model, data = make(name).eval(), batch(name, 1, 2, 3)
-    out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
-    torch.testing.assert_close(out.cpu(), model(data), rtol=0, atol=1e-10)
-
-
-@each
-def test_forward_leaves_its_input_alone(name: str) -> None:
-    data = batch(name, 1, 2)
-    before = copy.deepcopy(data)
-    make(name)(data)
-    assert data.keys() == before.keys()
-    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
+def test_cuda() -> None:
+    for name in ENCODERS:
+        model, data = make(name).eval(), batch(name, 1, 2, 3)
+        out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
+        torch.testing.assert_close(
+            out.cpu(), model(data), rtol=0, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
+        )
 
 
 @pytest.mark.parametrize("name", ZERO_WITHOUT_WORDS)
@@ -251,23 +243,20 @@ def test_empty_nodes_of_an_enhanced_graph_are_no_words(name: str) -> None:
     torch.testing.assert_close(model(data)[kept], model(table(name, sentence)))
 
 
-@pytest.mark.parametrize("name", ZERO_WITHOUT_WORDS)
-@pytest.mark.parametrize("order", [[True, False], [False, True]])
-def test_every_utterance_needs_root(name: str, order: list[bool]) -> None:
-    parts = [table(name, bracketed_sentence(random.Random(0), 3), root=root) for root in order]
-    with pytest.raises(ValueError, match="ROOT node"):
-        make(name)(Batch.from_data_list(parts))
+def test_errors() -> None:
+    for name in ENCODERS:
+        check_errors(name)
 
 
-@each
-def test_vectors_are_read_at_root(name: str) -> None:
+def check_errors(name: str) -> None:
+    if name in ZERO_WITHOUT_WORDS:
+        for order in ([True, False], [False, True]):
+            parts = [table(name, bracketed_sentence(random.Random(0), 3), root=root) for root in order]
+            with pytest.raises(ValueError, match="ROOT node"):
+                make(name)(Batch.from_data_list(parts))
     model, data = make(name), table(name, bracketed_sentence(random.Random(0), 3), root=False)
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
         model.readout(data, model(data))
-
-
-@each
-def test_words_need_ids(name: str) -> None:
     with pytest.raises(ValueError, match="the data has no 'input_ids': call to_data\\(..., vocab=...\\)"):
         make(name)(table(name, bracketed_sentence(random.Random(0), 3), vocab=None))
 

@@ -1,14 +1,25 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.pretrained.anatomy import NAME, LayerEdges, blocks, examine, hook_blocks, run_model
+from graphdep.nn.attention import AttentionLayout, RelationVectors, edge_attention
+from graphdep.nn.pretrained.anatomy import (
+    NAME,
+    LayerEdges,
+    blocks,
+    examine,
+    graph_attention,
+    hook_blocks,
+    near_edges,
+    register,
+    run_model,
+)
 
 ACCEPTED = (
     *("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm", "modernbert"),
@@ -120,3 +131,208 @@ def test_blocks(make_model):
     model = make_model("albert")
     (block,) = model.encoder.albert_layer_groups[0].albert_layers
     assert blocks(model, examine(model)) == [block] * 3
+
+
+# -- attention -------------------------------------------------------------------------------------------
+
+
+EDGES = torch.tensor([[0, 1, 2, 0], [0, 1, 1, 2]])
+MODULE = nn.Identity()
+
+
+def states(heads=4, key_heads=4):
+    generator = torch.Generator().manual_seed(0)
+    return [
+        torch.randn(1, count, 3, 5, generator=generator, dtype=torch.double)
+        for count in (heads, key_heads, key_heads)
+    ]
+
+
+def rows(x):
+    return x[0].transpose(0, 1)
+
+
+def graph(**options):
+    return LayerEdges(AttentionLayout(EDGES, 3), **options)
+
+
+def test_it_is_edge_attention():
+    q, k, v = states()
+    out, weights = graph_attention(MODULE, q, k, v, None, graph=graph())
+    assert weights is None
+    torch.testing.assert_close(out[0], edge_attention(rows(q), rows(k), rows(v), EDGES))
+
+
+def test_the_models_own_scale():
+    q, k, v = states()
+    out, _ = graph_attention(MODULE, q, k, v, None, graph=graph(), scaling=1.0)
+    torch.testing.assert_close(out[0], edge_attention(rows(q) * 5**0.5, rows(k), rows(v), EDGES))
+
+
+def test_keys_shared_by_several_heads():
+    q, k, v = states(key_heads=2)
+    out, _ = graph_attention(MODULE, q, k, v, None, graph=graph())
+    for head in range(4):
+        own = [rows(x)[:, [number]] for x, number in ((q, head), (k, head // 2), (v, head // 2))]
+        torch.testing.assert_close(out[0][:, [head]], edge_attention(*own, EDGES))
+
+
+def test_a_layer_with_edges_of_its_own():
+    q, k, v = states()
+    loops = torch.arange(3).expand(2, 3)
+    edges = graph(own={MODULE: AttentionLayout(loops, 3)})
+    torch.testing.assert_close(graph_attention(MODULE, q, k, v, None, graph=edges)[0][0], rows(v))
+    other = graph_attention(nn.Identity(), q, k, v, None, graph=edges)[0][0]
+    torch.testing.assert_close(other, edge_attention(rows(q), rows(k), rows(v), EDGES))
+
+
+def test_weights_are_put_aside():
+    q, k, v = states()
+    edges = graph(weights=[])
+    graph_attention(MODULE, q, k, v, None, graph=edges)
+    (pairs, alpha), *more = edges.weights
+    assert not more
+    assert torch.equal(pairs, EDGES)
+    _, (_, wanted) = edge_attention(rows(q), rows(k), rows(v), EDGES, return_attention_weights=True)
+    torch.testing.assert_close(alpha, wanted)
+
+
+def test_dropout_of_all_weights():
+    q, k, v = states()
+    out, _ = graph_attention(MODULE, q, k, v, None, graph=graph(), dropout=1.0)
+    assert not out.any()
+
+
+def test_what_edges_would_overrule():
+    with pytest.raises(ValueError, match="Identity has a mask of its own"):
+        graph_attention(MODULE, *states(), torch.zeros(1, 1, 3, 3), graph=graph())
+    with pytest.raises(ValueError, match="a window of 8 places of its own"):
+        graph_attention(MODULE, *states(), None, graph=graph(), sliding_window=8)
+    with pytest.raises(ValueError, match="call the PretrainedEncoder around it"):
+        graph_attention(MODULE, *states(), None)
+
+
+def test_without_transformers(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"need transformers: install graphdep\[pretrained\]"):
+        register()
+
+
+# -- near ------------------------------------------------------------------------------------------------
+
+
+# The first layer sees all, the others two places on either side.
+OPTIONS = {"local_attention": 4, "global_attn_every_n_layers": 3}
+TEXTS = ["a bee sees a low hotel", "hi", "the cat was chased by the dog ."]
+
+
+@pytest.fixture
+def encoder(make):
+    return make("modernbert", **OPTIONS)
+
+
+def padded_states(encoder, padded, batch):
+    """Of each example alone, by the model's own attention and windows."""
+    parts = [batch.input_ids[batch.batch == number] for number in range(batch.num_graphs)]
+    return torch.cat([padded(input_ids=part[None]).last_hidden_state[0] for part in parts])
+
+
+def test_full_edges_are_the_padded_model(encoder):
+    encoder, padded = encoder
+    batch = encoder.to_data(TEXTS, parser="chain")
+    assert batch.input_ids.numel() > 3 * 5
+    torch.testing.assert_close(encoder(batch), padded_states(encoder, padded, batch), rtol=1e-5, atol=1e-6)
+
+
+def test_dropped_windows_are_a_model_without_any(make, encoder):
+    own, _ = encoder
+    wide, without = make("modernbert", **{**OPTIONS, "local_attention": 64})
+    batch = own.to_data(TEXTS, parser="chain")
+    with_windows = own(batch)
+    own.windows = "dropped"
+    torch.testing.assert_close(own(batch), padded_states(wide, without, batch), rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(own(batch), with_windows, atol=1e-3)
+    assert "windows='dropped'" in repr(own)
+
+
+def test_edges_are_met_with_the_window(encoder):
+    """As if the far edges were not there, in the layers that have a window."""
+    encoder, _ = encoder
+    batch = encoder.to_data(TEXTS, parser="chain", edges="dra")
+    layers = encoder(batch, return_layers=True)[1]
+    source, target = batch.edge_index
+    position = torch.cat([torch.arange(n) for n in batch.ptr.diff().tolist()])
+    near = (position[source] - position[target]).abs() <= 2
+    assert 0 < near.sum() < near.numel()
+    encoder.windows = "dropped"
+    cut = batch.clone()
+    cut.edge_index = batch.edge_index[:, near]
+    for key in ("edge_type", "edge_mark"):
+        if cut.get(key) is not None:
+            cut[key] = cut[key][near]
+    torch.testing.assert_close(
+        encoder(batch, return_layers=True)[1][1], layers[1]
+    )  # the first layer sees all
+    # From the same states, a layer over the near edges alone gives what the windowed one did.
+    states = {}
+
+    def take(module, args, kwargs, output):
+        states["out"] = output[0] if isinstance(output, tuple) else output
+
+    def give(module, args, kwargs):
+        return ((layers[1][None],), kwargs) if args else ((), {**kwargs, "hidden_states": layers[1][None]})
+
+    layer = encoder.model.layers[1]
+    handles = [
+        layer.register_forward_pre_hook(give, with_kwargs=True),
+        layer.register_forward_hook(take, with_kwargs=True),
+    ]
+    encoder(cut)
+    for handle in handles:
+        handle.remove()
+    torch.testing.assert_close(states["out"][0], layers[2])
+
+
+def test_weights_are_those_of_near_pairs(encoder):
+    encoder, _ = encoder
+    batch = encoder.to_data(TEXTS[:1], parser="chain")
+    (pairs, _), (near, alpha), _ = encoder.attention(batch)
+    assert pairs.size(1) == batch.num_nodes**2
+    assert ((near[0] - near[1]).abs() <= 2).all()
+    total = torch.zeros(batch.num_nodes, alpha.size(1), dtype=alpha.dtype).index_add(0, near[1], alpha)
+    torch.testing.assert_close(total, torch.ones_like(total))
+
+
+@pytest.mark.parametrize("clique", [False, True])
+def test_terms_are_those_of_the_edges_that_are_left(clique):
+    torch.manual_seed(0)
+    edge_index = torch.tensor([[0, 3, 5, 1, 4], [1, 0, 5, 1, 5]])
+    position = torch.tensor([0, 1, 2, 3, 4, 5])
+    group = torch.zeros(6, dtype=torch.long) if clique else None
+    layout = AttentionLayout(edge_index, 6, clique=group)
+    near = near_edges(layout, position, 3)
+    kept = [0, 2, 3, 4]  # 3 -> 0 is three places away
+    query, key, value = torch.randn(3, 6, 2, 4).unbind()
+    table, relation = torch.randn(7, 4), torch.tensor([1, 2, 3, 0, 6])
+    terms = {
+        "attn_bias": torch.randn(5, 2),
+        "score_scale": torch.randn(5, 2),
+        "edge_key": RelationVectors(table, relation, heads=2),
+        "edge_value": None,
+    }
+    found = edge_attention(query, key, value, near.layout.edge_index, layout=near.layout, **near.terms(terms))
+    allowed = torch.zeros(6, 6, dtype=torch.bool)
+    for source, target in layout.pairs.T.tolist():
+        allowed[target, source] = abs(source - target) < 3
+    scores = torch.einsum("ihd,jhd->hij", query, key) / 2
+    for number in kept:
+        source, target = edge_index[:, number].tolist()
+        own = (query[target] * (key[source] + table[relation[number]])).sum(-1) / 2
+        scores[:, target, source] = terms["score_scale"][number] * own + terms["attn_bias"][number]
+    alpha = scores.masked_fill(~allowed, -torch.inf).softmax(-1).nan_to_num()
+    torch.testing.assert_close(found, torch.einsum("hij,jhd->ihd", alpha, value), rtol=1e-5, atol=1e-5)
+
+
+def test_short_examples_stay_as_they_are():
+    layout = AttentionLayout(torch.tensor([[0], [1]]), 4, clique=torch.tensor([0, 0, 1, 1]))
+    assert near_edges(layout, torch.tensor([0, 1, 0, 1]), 2).layout is layout

@@ -26,7 +26,7 @@ from graphdep.nn.attention.fused.kernels import (
 from graphdep.nn.attention.tiles import CSR_ROWS, TENSORS, AttentionTiles
 
 # So many warps a program, by its rows: where registers do not spill when compiled ahead of time for sm_80,
-# sm_90 and sm_120 (tests/nn/attention/fused/test_launch.py), not by measurement.
+# sm_90 and sm_120 (tests/nn/attention/fused/test_kernels.py), not by measurement.
 TILE_WARPS = {16: (1, 2), 32: (4, 4), 64: (4, 8)}  # forward, backward
 FLASH_SHAPES = {"forward": (32, 4), "rows": (32, 8), "columns": (32, 8)}  # columns or rows at a time, warps
 # Rows, edges at a time and warps of a program of `csr`, for nodes of few and of many edges.

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_count
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
@@ -54,13 +54,6 @@ def check_rule(rule: str) -> str:
 def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
     """The binary trees that :func:`~graphdep.sentence.sentence` makes of the constituents of each utterance;
     of those over the same words the topmost counts.
-
-    Args:
-        data: A node table with ROOT nodes and :obj:`phrase_index`.
-        rule: ``"left"`` or ``"head"``, as there. (default: ``"left"``)
-
-    Raises:
-        ValueError: If the data has no constituents, or not every utterance has a ROOT node.
     """
     word, words, roots = words_and_roots(data)
     spans = Spans(data, word, words)
@@ -73,11 +66,7 @@ def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
 
 
 def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
-    """The nodes of all words, their number in each utterance, and the ROOT node of each.
-
-    Raises:
-        ValueError: If the data has no constituents, or not every utterance has a ROOT node.
-    """
+    """The nodes of all words, their number in each utterance, and the ROOT node of each."""
     require(
         data,
         "phrase_index",
@@ -419,9 +408,7 @@ class ConstituentEncoder(TextEncoder):
         if in_channels is None:
             in_channels = hidden_channels if vectors is None else vectors.size(-1)
         self.in_channels = in_channels
-        self.embedding = NodeEmbedding(
-            num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
 
     @abstractmethod
     def node_states(self, data: Data, trees: BinaryTrees, levels: BinaryLevels) -> Tensor:
@@ -438,9 +425,8 @@ class ConstituentEncoder(TextEncoder):
         num_words = trees.word.numel()
         if num_words == 0:
             x = self.embedding(data).new_zeros(1)
-            return x.new_zeros(data.node_type.numel(), self.hidden_channels), x.new_zeros(
-                0, self.hidden_channels
-            )
+            sizes = data.node_type.numel(), 0
+            return x.new_zeros(sizes[0], self.hidden_channels), x.new_zeros(sizes[1], self.hidden_channels)
         x = self.node_states(data, trees, BinaryLevels(trees))
         node = torch.cat([trees.word, trees.root])
         rows = torch.cat([x[:num_words], x.index_select(0, trees.top)])
@@ -745,9 +731,9 @@ class BinaryTreeLSTM(ConstituentEncoder):
     def _leaves(self, x: Tensor) -> States:
         if self.leaf == "code":
             o, c = x.chunk(2, dim=-1)
-            return torch.sigmoid(o) * torch.tanh(c), c
-        i, o, u = x.chunk(3, dim=-1)
-        c = torch.sigmoid(i) * torch.tanh(u)
+        else:
+            i, o, u = x.chunk(3, dim=-1)
+            c = torch.sigmoid(i) * torch.tanh(u)
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def _compose(self, left: States, right: States, inner: Tensor) -> States:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_count
-from graphdep.nn.models.embedding import NodeEmbedding, check_directions
+from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, word_mean
 
 
@@ -150,9 +150,7 @@ class TreeLSTM(TextEncoder):
         check_directions(hidden_channels, bidirectional)
         self.hidden_channels, self.execution = hidden_channels, execution
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
-        self.embedding = NodeEmbedding(
-            num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
         size = hidden_channels // 2 if bidirectional else hidden_channels
         self.up = _UpwardCell(in_channels, size)
         self.down = _DownwardCell(in_channels, size) if bidirectional else None
@@ -391,9 +389,7 @@ class DependencyTreeRNN(TextEncoder):
         self.hidden_channels, self.places_from = hidden_channels, places_from
         self.dependent_places = check_count("dependent_places", dependent_places, least=1)
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
-        self.embedding = NodeEmbedding(
-            num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
         self.lin_word = nn.Linear(in_channels, hidden_channels, bias=False)
         self.place = nn.Parameter(torch.empty(2 * dependent_places, hidden_channels, hidden_channels))
         self._reset_places()

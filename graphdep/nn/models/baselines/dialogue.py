@@ -16,7 +16,7 @@ from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.deep_matching import TurnTransformer
 from graphdep.nn.models.baselines.recurrent import WordRNN, run_over
 from graphdep.nn.models.dialogue import ResponseDecoder, WordOutput, previous_ids, take_beams
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.nn.models.transformer import (
     ContextEncoder,
     Memory,
@@ -74,9 +74,7 @@ class HREDEncoder(ContextEncoder):
     ) -> None:
         super().__init__()
         self.hidden_channels = hidden_channels
-        self.embedding = NodeEmbedding(
-            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
         self.words = WordRNN(
             hidden_channels, cell="gru", bidirectional=bidirectional, num_layers=num_layers, dropout=dropout
         )
@@ -226,9 +224,7 @@ class HRANEncoder(ContextEncoder):
     ) -> None:
         super().__init__()
         self.hidden_channels = hidden_channels
-        self.embedding = NodeEmbedding(
-            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
         self.words = WordRNN(
             hidden_channels, cell="gru", bidirectional=True, num_layers=num_layers, dropout=dropout
         )
@@ -462,9 +458,7 @@ class ReCoSa(ContextEncoder):
     ) -> None:
         super().__init__()
         self.hidden_channels = hidden_channels
-        self.embedding = NodeEmbedding(
-            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
         self.words = WordRNN(
             hidden_channels, cell=cell, bidirectional=False, num_layers=word_layers, dropout=dropout
         )

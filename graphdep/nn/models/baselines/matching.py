@@ -14,8 +14,8 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.utils import scatter, softmax
 
 from graphdep.io.limits import check_choice, check_count, check_least
-from graphdep.nn.models.embedding import NodeEmbedding
-from graphdep.nn.models.transformer import example_bounds, example_of, words_of
+from graphdep.nn.models.embedding import word_embedding
+from graphdep.nn.models.transformer import check_each, example_bounds, example_of, words_of
 from graphdep.vocab.vocab import UNK_ID
 
 
@@ -68,14 +68,6 @@ class TurnPairs(NamedTuple):
 def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
     """The utterances of each context, those without words left out, and the response, each with its last
     ``max_words`` words. A response without words is one word, whose vector is zeros.
-
-    Args:
-        data: Examples of :func:`~graphdep.data.encoded`, one or a batch.
-        x: Vectors of the nodes.
-        max_words: Words of a text at most.
-
-    Raises:
-        ValueError: If an example has no response, or several.
     """
     nodes, num_examples = words_of(data), example_bounds(data).numel() - 1
     example, utterance = example_of(data)[nodes], data.utterance[nodes]
@@ -110,10 +102,7 @@ def _empty_responses(data: Data, examples: Tensor, num_examples: int) -> Tensor:
 
 def _paired(x: Tensor, length: Tensor, example: Tensor, is_response: Tensor, num_examples: int) -> TurnPairs:
     response = is_response.nonzero().view(-1)
-    found = torch.bincount(example[response], minlength=num_examples)
-    if bool((found != 1).any()):
-        number = int((found != 1).nonzero()[0])
-        raise ValueError(f"an example has one response (got {int(found[number])} in {number})")
+    check_each(torch.bincount(example[response], minlength=num_examples), 1, "an example has one response")
     turn = (~is_response).nonzero().view(-1)
     counts = torch.bincount(example[turn], minlength=num_examples)
     place = torch.arange(turn.numel(), device=turn.device) - (counts.cumsum(0) - counts)[example[turn]]
@@ -315,9 +304,7 @@ class MatchingModel(nn.Module):
             check_count("max_turns", max_turns, 1),
         )
         check_count("hidden_channels", channels, 1)
-        self.encoder = NodeEmbedding(
-            num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.encoder = word_embedding(num_words, channels, vectors, dropout)
         if vectors is None:
             self._reset_unknown()
 

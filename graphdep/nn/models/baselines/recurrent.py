@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_least
-from graphdep.nn.models.embedding import NodeEmbedding, check_directions
+from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 
 
@@ -78,6 +78,25 @@ def _processor_has_one(dtype: torch.dtype) -> bool:
 CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": LSTM}
 
 
+def make_rnn(
+    cell: str, in_channels: int, channels: int, *, bidirectional: bool, num_layers: int, dropout: float
+) -> nn.RNNBase:
+    """A network whose states, both directions together, have so many channels."""
+    check_directions(channels, bidirectional)
+    return CELLS[cell](
+        in_channels,
+        channels // 2 if bidirectional else channels,
+        num_layers,
+        dropout=dropout if num_layers > 1 else 0.0,
+        bidirectional=bidirectional,
+    )
+
+
+def last_layer(rnn: nn.RNNBase, last: Tensor) -> Tensor:
+    """The last states of the top layer, of both directions side by side: ``[sequences, C]``."""
+    return torch.cat([*last[-1 - rnn.bidirectional :]], dim=-1)
+
+
 class WordRNN(nn.Module):
     r"""Reads each utterance word by word; its ROOT node comes first, as a start symbol, so that an utterance
     without words has a state, too.
@@ -97,15 +116,8 @@ class WordRNN(nn.Module):
         self, hidden_channels: int, *, cell: str, bidirectional: bool, num_layers: int, dropout: float
     ) -> None:
         super().__init__()
-        check_choice("cell", cell, CELLS)
-        check_directions(hidden_channels, bidirectional)
-        self.rnn = CELLS[cell](
-            hidden_channels,
-            hidden_channels // 2 if bidirectional else hidden_channels,
-            num_layers,
-            dropout=dropout if num_layers > 1 else 0.0,
-            bidirectional=bidirectional,
-        )
+        options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
+        self.rnn = make_rnn(check_choice("cell", cell, CELLS), hidden_channels, hidden_channels, **options)
 
     def forward(self, data: Data, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Nodes that were read ``[words]``, their states ``[words, C]``, and the last state of each utterance
@@ -114,8 +126,7 @@ class WordRNN(nn.Module):
         nodes = torch.cat([root_nodes(data), words_of(data)]).sort().values
         length = utterance_of(data)[nodes].bincount()
         states, last = run_over(self.rnn, x[nodes], length)
-        directions = 1 + self.rnn.bidirectional
-        return nodes, states, torch.cat([*last[-directions:]], dim=-1)
+        return nodes, states, last_layer(self.rnn, last)
 
 
 class RecurrentEncoder(TextEncoder):
@@ -136,22 +147,13 @@ class RecurrentEncoder(TextEncoder):
     ) -> None:
         super().__init__()
         check_least("hidden_channels", hidden_channels, 1)
-        check_directions(hidden_channels, bidirectional)
         self.hidden_channels = hidden_channels
         if vectors is not None:
             in_channels = vectors.size(-1)
         in_channels = hidden_channels if in_channels is None else in_channels
-        self.embedding = NodeEmbedding(
-            num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
-        network = CELLS[self.cell](
-            in_channels,
-            hidden_channels // 2 if bidirectional else hidden_channels,
-            num_layers,
-            dropout=dropout if num_layers > 1 else 0.0,
-            bidirectional=bidirectional,
-        )
-        self.add_module(self.cell, network)
+        self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
+        options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
+        self.add_module(self.cell, make_rnn(self.cell, in_channels, hidden_channels, **options))
 
     def forward(self, data: Data) -> Tensor:
         root = root_nodes(data)
@@ -162,9 +164,8 @@ class RecurrentEncoder(TextEncoder):
             return embedded.new_zeros(embedded.size(0), self.hidden_channels)
         network: nn.RNNBase = getattr(self, self.cell)
         states, last = run_over(network, embedded[words], length)
-        directions = 1 + network.bidirectional
         x = states.new_zeros(data.num_nodes, self.hidden_channels).index_copy(0, words, states)
-        return x.index_copy(0, root[utterance], torch.cat([*last[-directions:]], dim=-1))
+        return x.index_copy(0, root[utterance], last_layer(network, last))
 
 
 class LSTMEncoder(RecurrentEncoder):

@@ -15,7 +15,7 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder, SpanLevels
 from graphdep.nn.models.baselines.dependency_trees import TreeLevels, sum_children
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.nn.models.transformer import (
     TextEncoder,
     TransformerLayer,
@@ -218,9 +218,7 @@ class TreeTransformer(TextEncoder):
         super().__init__()
         check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.hidden_channels = hidden_channels
-        self.embedding = NodeEmbedding(
-            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
         conv = AttentionConv(hidden_channels, hidden_channels // heads, heads, dropout=dropout)
         self.layer = TransformerLayer(conv, hidden_channels, ff_channels, dropout=dropout)
         self.lin_out = nn.Linear(hidden_channels, hidden_channels)
@@ -330,9 +328,7 @@ class DependencyTreeTransformer(TextEncoder):
         super().__init__()
         self.hidden_channels = hidden_channels
         self.block = BranchAttention(hidden_channels, heads, ff_channels, form, position_codes, dropout)
-        self.embedding = NodeEmbedding(
-            num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
-        )
+        self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
 
     def forward(self, data: Data) -> Tensor:
         levels = TreeLevels(data)

@@ -1,4 +1,4 @@
-"""The kernels on a GPU, or on the CPU under Triton's interpreter, as test_interpreter.py asks for it.
+"""The kernels on a GPU, or on the CPU under Triton's interpreter, for which the last test of this file asks.
 
 The interpreter multiplies bfloat16 wrongly: that type is for the GPU alone.
 """
@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -76,19 +79,19 @@ def test_equals_the_reference(sizes, degree, graph, terms, seed):
 @kernels
 @each_dtype
 @each_kernel
-@pytest.mark.parametrize("channels", [20, 48, 50, 64])
-def test_equals_the_reference_for_any_size_of_head(only, kernel, dtype, channels):
+def test_equals_the_reference_for_any_size_of_head(only, kernel, dtype):
     only(kernel)
     graph = random_graph([9, 1, 5], shuffled=True, hub=True, clique=kernel != "csr")
-    assert_backends_equal(case(graph, heads=1, channels=channels), ("reference", "triton"), dtype=dtype)
+    for channels in (20, 48, 50, 64):
+        assert_backends_equal(case(graph, heads=1, channels=channels), ("reference", "triton"), dtype=dtype)
 
 
 @kernels
 @each_kernel
-@pytest.mark.parametrize("terms", [(), *((name,) for name in TERMS)], ids=str)
-def test_equals_the_reference_with_any_term(only, kernel, terms):
+def test_equals_the_reference_with_any_term(only, kernel):
     only(kernel)
-    assert_backends_equal(case(random_graph([17, 5]), terms), ("reference", "triton"))
+    for terms in ((), *((name,) for name in TERMS)):
+        assert_backends_equal(case(random_graph([17, 5]), terms), ("reference", "triton"))
 
 
 @kernels
@@ -122,12 +125,12 @@ def test_repeated_edges_are_two_edges():
 
 @kernels
 @each_kernel
-@pytest.mark.parametrize("size", [1e4, -1e4])
-def test_large_scores_stay_finite(only, kernel, size):
+def test_large_scores_stay_finite(only, kernel):
     only(kernel)
-    inputs = case(random_graph([9, 3]))
-    inputs["attn_bias"] = inputs["attn_bias"] * size
-    assert_backends_equal(inputs, ("reference", "triton"))
+    for size in (1e4, -1e4):
+        inputs = case(random_graph([9, 3]))
+        inputs["attn_bias"] = inputs["attn_bias"] * size
+        assert_backends_equal(inputs, ("reference", "triton"))
 
 
 @kernels
@@ -410,3 +413,21 @@ def test_auto_does_not_take_it_on_the_cpu(monkeypatch):
     states = torch.ones(3, 1, 4)
     edge_attention(states, states, states, torch.tensor([[0, 1], [1, 2]]))
     assert not called
+
+
+# -- interpreter -----------------------------------------------------------------------------------------
+
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.mark.triton
+@pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") == "1", reason="the interpreter is on already")
+def test_the_kernels_pass_under_the_interpreter():
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    env |= {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "kernels", "-p", "no:cacheprovider"]
+    folder = Path(__file__).parent.relative_to(ROOT)
+    done = subprocess.run([*command, str(folder)], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+
+from graphdep import RelationVocab, Sentence, to_data
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.conv import AttentionConv, GatedRelationConv, RelationKeyValueConv
+from graphdep.transforms import resolve
+from tests.kit.slow import assert_same_gradients, heads_of
+
+VARIANTS = [("sigmoid", "query"), ("sigmoid", "key"), ("tanh", "query"), ("tanh", "key"), (None, "query")]
+SIZE = 8
+HEADS = 2
+RELATIONS = 9
+NODES = 6
+
+
+def make(gate: str | None = "sigmoid", gate_state: str = "query", **kwargs) -> GatedRelationConv:
+    torch.manual_seed(0)
+    options = {"num_relations": RELATIONS, "relation_dim": 5, "gate": gate, "gate_state": gate_state}
+    conv = GatedRelationConv(SIZE, 4, HEADS, **options, **kwargs).double()
+    nn.init.normal_(conv.score.lin_score)
+    return conv
+
+
+def sentence() -> tuple[Tensor, Tensor]:
+    """Node states, and the relation matrix: i's relation to j, SELF on the diagonal, NONE for half."""
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(NODES, SIZE, generator=generator, dtype=torch.float64)
+    types = torch.randint(2, RELATIONS, (NODES, NODES), generator=generator)
+    types[torch.rand(NODES, NODES, generator=generator) < 0.5] = RelationVocab.NONE
+    return x, types.fill_diagonal_(RelationVocab.SELF)
+
+
+def literal(conv: GatedRelationConv, x: Tensor, types: Tensor) -> Tensor:
+    """Eq. 1-3 as printed: a relation vector for every pair, ``[n, n, d_r]``, one head after the other."""
+    score = conv.score
+    r = score.relation.weight[types] * (types != RelationVocab.NONE).unsqueeze(-1)
+    heads = []
+    for h, (query, key, value) in enumerate(heads_of(conv, x)):
+        s_e = query @ key.T / conv.out_channels**0.5
+        s_r = (r @ score.lin_score[:, h, None]).squeeze(-1)
+        if score.gate is None:
+            s = s_e + s_r
+        else:
+            node = x @ score.gate_node[h]
+            node = node[:, None] if score.gate_state == "query" else node[None]
+            g = ((node + r @ score.gate_relation[h]) @ score.gate_out[h, :, None]).squeeze(-1)
+            g = g.sigmoid() if score.gate == "sigmoid" else g.tanh()
+            s = (1 - g) * s_e + g * s_r
+        if score.untyped == "keep":  # no relation: gate 0
+            s = torch.where(types == RelationVocab.NONE, s_e, s)
+        heads.append(s.softmax(dim=-1) @ value)
+    return torch.cat(heads, dim=1)
+
+
+def edges(types: Tensor, explicit: bool) -> dict[str, Any]:
+    """All pairs as edges; or the typed ones as edges and the sentence as a clique."""
+    target, source = (torch.ones_like(types) if explicit else types).nonzero().t()
+    graph = {"edge_index": torch.stack([source, target]), "edge_type": types[target, source]}
+    clique = None if explicit else torch.zeros(NODES, dtype=torch.long)
+    return graph | {"edge_index": AttentionLayout(graph["edge_index"], NODES, clique=clique)}
+
+
+@pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
+@pytest.mark.parametrize("explicit", [True, False], ids=["edges", "clique"])
+def test_equals_the_formula(gate: str | None, gate_state: str, explicit: bool) -> None:
+    for backend in ("reference", "segment", "dense"):
+        check_formula(make(gate, gate_state, backend=backend), explicit)
+
+
+def check_formula(conv: GatedRelationConv, explicit: bool) -> None:
+    x, types = sentence()
+    x.requires_grad_()
+    out, expected = conv(x, **edges(types, explicit)), literal(conv, x, types)
+    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+    assert_same_gradients(out, expected, [x, *conv.parameters()], atol=1e-12)
+
+
+def test_a_batch_equals_each_sentence_alone() -> None:
+    conv = make()
+    x, types = sentence()
+    graph, other = edges(types, False), edges(types.T.contiguous(), False)
+    edge_index = [graph["edge_index"].edge_index, other["edge_index"].edge_index + NODES]
+    layout = AttentionLayout(
+        torch.cat(edge_index, dim=1),
+        2 * NODES,
+        clique=torch.zeros(2 * NODES, dtype=torch.long),
+        ptr=torch.tensor([0, NODES, 2 * NODES]),
+        edge_type=torch.cat([graph["edge_type"], other["edge_type"]]),
+    )
+    out = conv(torch.cat([x, x.flip(0)]), layout)
+    torch.testing.assert_close(out[:NODES], literal(conv, x, types), rtol=0, atol=1e-12)
+    torch.testing.assert_close(out[NODES:], literal(conv, x.flip(0), types.T), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
+def test_without_relations_it_is_plain_attention(gate: str | None, gate_state: str) -> None:
+    conv, plain = make(gate, gate_state), AttentionConv(SIZE, 4, HEADS).double()
+    plain.load_state_dict({k: v for k, v in conv.state_dict().items() if not k.startswith("score.")})
+    x, types = sentence()
+    graph = edges(torch.zeros_like(types), True)
+    torch.testing.assert_close(conv(x, **graph), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
+    nothing = torch.zeros(2, 0, dtype=torch.long)
+    clique = AttentionLayout(nothing, NODES, clique=torch.zeros(NODES, dtype=torch.long))
+    torch.testing.assert_close(conv(x, clique, nothing[0]), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
+
+
+def test_direction() -> None:
+    """The type stands on the edge source j -> target i, and i reads it."""
+    conv = make()
+    x, _ = sentence()
+    edge_index = torch.tensor([[1, 2, 0, 2], [0, 0, 1, 1]])
+    before = conv(x, edge_index, torch.tensor([3, 0, 4, 0]))
+    after = conv(x, edge_index, torch.tensor([5, 0, 4, 0]))  # the relation of 0 to 1
+    changed = (before != after).any(dim=1)
+    assert changed.tolist() == [True, False, False, False, False, False]
+
+
+def test_relations_may_be_shared_between_layers() -> None:
+    relation = nn.Embedding(RELATIONS, 5)
+    convs = [make(relation=relation) for _ in range(2)]
+    assert convs[0].score.relation is convs[1].score.relation is relation
+    assert not any("relation.weight" in key for conv in convs for key in conv.state_dict())
+    assert "score.own_relation.weight" in make().state_dict()
+
+
+def test_untyped_pairs_may_go_through_the_gate() -> None:
+    """Eq. 2-3 with r = 0 for pairs of relation NONE."""
+    for explicit in (True, False):
+        check_formula(make(untyped="gate"), explicit)
+
+
+def test_errors() -> None:
+    conv = make()
+    x, types = sentence()
+    graph = edges(types, True)
+    with pytest.raises(
+        ValueError, match="'edge_type' must hold one relation id an edge .*\\[35\\] and \\[2, 36\\]"
+    ):
+        conv(x, graph["edge_index"], graph["edge_type"][:-1])
+    for number in (RELATIONS, -1):
+        with pytest.raises(
+            ValueError, match=f"'edge_type' holds relation {number}, but there are {RELATIONS}"
+        ):
+            conv(x, graph["edge_index"], torch.full((36,), number))
+    for untyped in ("keep", "gate"):
+        for explicit in (True, False):
+            one, graph = make(untyped=untyped), edges(types, explicit)
+            count = graph["edge_index"].num_edges
+            with pytest.raises(ValueError, match="'edge_type' must hold one relation id .* \\(got None\\)"):
+                one(x, **{**graph, "edge_type": None})
+            with pytest.raises(ValueError, match=f"'edge_type' must hold .*shapes \\[{count - 1}\\] and "):
+                one(x, **{**graph, "edge_type": graph["edge_type"][1:]})
+    with pytest.raises(ValueError, match="'gate' must be"):
+        make(gate="relu")
+
+
+# -- tables ----------------------------------------------------------------------------------------------
+
+
+TABLES_RELATIONS = len(RelationVocab())
+ONE = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+TWO = Sentence(["Go", "away"], [0, 1], ["root", "advmod"])
+
+
+def make_tables(**options) -> RelationKeyValueConv:
+    torch.manual_seed(0)
+    conv = RelationKeyValueConv(SIZE, 4, HEADS, num_relations=TABLES_RELATIONS, **options).double()
+    for table in (conv.relation.key, conv.relation.value):
+        nn.init.normal_(table.weight)
+    return conv
+
+
+def states(count: int) -> Tensor:
+    return torch.randn(count, SIZE, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def literal_tables(conv: RelationKeyValueConv, x: Tensor, pairs: dict[tuple[int, int], int]) -> Tensor:
+    """The formula, head by head and pair by pair; ``pairs`` has the relation of (i, j)."""
+    d, rows = conv.out_channels, []
+    for i in range(len(x)):
+        heads = []
+        for h in range(conv.heads):
+            part = slice(h * d, (h + 1) * d)
+            q, k, v = (
+                F.linear(x, lin.weight[part], lin.bias[part])
+                for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
+            )
+            seen = [(j, kind) for (target, j), kind in pairs.items() if target == i]
+            key = [conv.relation.key.weight[kind] * (kind != 0) for _, kind in seen]
+            value = [conv.relation.value.weight[kind] * (kind != 0) for _, kind in seen]
+            own = torch.stack([q[i] @ k[j] for j, _ in seen]) / d**0.5
+            of_arc = torch.stack([q[i] @ r for r in key])
+            of_arc = of_arc / d**0.5 if conv.scaling == "paper" else of_arc
+            alpha = (own + of_arc).softmax(0)
+            heads.append(sum(a * (v[j] + r) for a, (j, _), r in zip(alpha, seen, value)))
+        rows.append(torch.cat(heads))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+@pytest.mark.parametrize("scaling", ["paper", "code"])
+def test_equals_the_formula_of_tables(scaling: str, implicit: bool) -> None:
+    conv, written = make_tables(scaling=scaling), resolve("g2g")(to_data([ONE]))
+    x = states(written.num_nodes).requires_grad_()
+    pairs = {(i, j): kind for j, i, kind in zip(*written.edge_index.tolist(), written.edge_type.tolist())}
+    out = conv(x, AttentionLayout.of(resolve("g2g", implicit=implicit)(to_data([ONE]))))
+    expected = literal_tables(conv, x, pairs)
+    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+    assert_same_gradients(out, expected, [x, *conv.parameters()], atol=1e-12)
+
+
+def test_a_batch_equals_each_sentence_alone_of_tables() -> None:
+    conv, edges = make_tables(), resolve("g2g")
+    alone = [edges(to_data([one])) for one in (ONE, TWO)]
+    both = Batch.from_data_list(alone)
+    x = states(both.num_nodes)
+    parts = x.split([one.num_nodes for one in alone])
+    expected = torch.cat([conv(part, one.edge_index, one.edge_type) for part, one in zip(parts, alone)])
+    torch.testing.assert_close(conv(x, both.edge_index, both.edge_type), expected, rtol=0, atol=1e-12)
+
+
+def test_that_starts_at_zero_is_plain_attention() -> None:
+    conv = RelationKeyValueConv(SIZE, 4, HEADS, num_relations=TABLES_RELATIONS, start="zero").double()
+    plain = AttentionConv(SIZE, 4, HEADS).double()
+    plain.load_state_dict({k: v for k, v in conv.state_dict().items() if not k.startswith("relation.")})
+    data = resolve("g2g")(to_data([ONE]))
+    x = states(data.num_nodes)
+    torch.testing.assert_close(
+        conv(x, data.edge_index, data.edge_type), plain(x, data.edge_index), rtol=0, atol=1e-12
+    )
+
+
+def test_reset_and_repr() -> None:
+    conv = make_tables(scaling="code", start="zero")
+    shown = (
+        f"RelationKeyValueConv(8, 4, heads=2, num_relations={TABLES_RELATIONS}, scaling='code', start='zero')"
+    )
+    assert repr(conv) == shown
+    conv.reset_parameters()
+    assert not conv.relation.key.weight.any()
+    fresh = RelationKeyValueConv(SIZE, 4, HEADS, num_relations=TABLES_RELATIONS)
+    assert 0.015 < fresh.relation.value.weight.std().item() < 0.025
+
+
+def test_errors_of_tables() -> None:
+    conv, data = make_tables(), resolve("g2g")(to_data([ONE]))
+    x = states(data.num_nodes)
+    with pytest.raises(ValueError, match="'edge_type' must hold one relation id"):
+        conv(x, data.edge_index)
+    with pytest.raises(ValueError, match=f"'edge_type' holds relation {TABLES_RELATIONS}"):
+        conv(x, data.edge_index, torch.full_like(data.edge_type, TABLES_RELATIONS))
+    with pytest.raises(ValueError, match="'scaling' must be one of paper, code"):
+        make_tables(scaling="both")

@@ -1,0 +1,299 @@
+"""What is said of five rows by the scores that they have."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from graphdep.metrics.scores import ACCURACY, MSE, WORD_F1
+from graphdep.tasks import TASKS
+from graphdep.training import TrainConfig, ablation, needs_structure
+from graphdep.training import structure as module
+from graphdep.training.config import resolve_model
+from graphdep.training.evaluation import write_predictions
+from graphdep.training.family import StructureRows
+from graphdep.training.structure import _all, _Cost, _fits, _val_every
+from graphdep.training.task import family_of
+from tests.kit.trees import random_sentence
+
+SETTINGS = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+SETTINGS |= {"max_epochs": 12, "min_freq": 1, "accelerator": "cpu", "patience": None, "outside": "none"}
+QUIET = Console(quiet=True)
+
+
+def write(folder: Path, tested: int, words: str = "abcdef") -> dict[str, object]:
+    """Files of sentences with trees and labels."""
+    rng, files = random.Random(0), {}
+    for name, count in {"train": 60, "val": 20, "test": tested}.items():
+        lines = []
+        for _ in range(count):
+            head = random_sentence(rng, rng.randint(5, 8)).head
+            labels = [rng.choice("XY") for _ in head]
+            deprel = ["dep" if above else "root" for above in head]
+            row = {"words": [rng.choice(words) for _ in head], "labels": labels}
+            lines.append(json.dumps(row | {"head": list(head), "deprel": deprel}) + "\n")
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+        files[name] = str(folder / f"{name}.jsonl")
+    return files
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Asks of runs whose scores are given: of each row the share of right predictions, and of all the score
+    of the validation split before the last. A score that is an error is that of a run that fails.
+    """
+    trials = []
+
+    def trial(config, folder, **options):
+        trials.append(config.model)
+        return {"seconds_per_epoch": 0.5}
+
+    def asked(scores=0.9, before: float = 0.9, words: str = "abcdef", tested: int = 40, **options):
+        def recorded(config, folder, **_):
+            score = scores[config.model] if isinstance(scores, dict) else scores
+            if isinstance(score, Exception):
+                raise score
+            folder.mkdir(parents=True, exist_ok=True)
+            target, right = np.arange(200) % 2, np.random.default_rng(0).random(200) < score
+            prediction = np.where(right, target, 1 - target)
+            write_predictions(folder / "predictions.csv", target, prediction)
+            (folder / "metrics.csv").write_text(f"epoch,val_f1\n1,0.5\n2,{before}\n3,0.9\n")
+            result = {
+                "task": config.task,
+                "model": config.model,
+                "seed": config.seed,
+                "metrics": {"test_f1": WORD_F1(prediction, target)},
+                "floor": {"test_f1": 0.5},
+                "checkpoint": str(folder / "best.ckpt"),
+                "config": config.to_dict(),
+                "predictions": 200,
+                "compared": "test",
+                "own_edges": {},
+                **{key: {} for key in ("floor_frozen", "reference")},
+                **dict.fromkeys(("parameters", "epochs", "best_epoch", "seconds_per_epoch"), 3),
+            }
+            (folder / "result.json").write_text(json.dumps(result))
+            return result
+
+        monkeypatch.setattr(module, "train", trial)
+        monkeypatch.setattr(ablation, "train", recorded)
+        given = {"seeds": 2, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
+        settings = SETTINGS | write(tmp_path, tested, words)
+        return needs_structure("labels", tmp_path / "runs", settings=settings, **given)
+
+    asked.trials = trials
+    return asked
+
+
+ROWS = ["transformer@shuffled", "transformer-nopos", "transformer", "dt@parser", "dt@random-labels-parsed"]
+HELPED = dict.fromkeys(ROWS, 0.7) | {"dt@parser": 0.95}
+
+
+def test_structure_decides(tmp_path, ask):
+    found = ask(HELPED)
+    assert found["verdict"] == "yes", found["sentences"]
+    assert [row["name"] for row in found["rows"]] == ROWS
+    assert found["rows"][3]["difference"] > 0.2
+    assert found["sentences"][-1] == "A parser is worth having here."
+    assert Path(found["files"]["plot"]).stat().st_size > 1000
+    assert json.loads(json.dumps(found)) == found
+    # The same call plans nothing anew; another one in the same folder is refused.
+    assert ask(HELPED) == found
+    assert ask.trials == ["transformer", "dt@parser"]
+    for other in ({"seeds": 4}, {"bound": 0.9}):
+        with pytest.raises(ValueError, match="plan.json is of another call"):
+            ask(HELPED, **other)
+    with pytest.raises(ValueError, match="or of files that have changed"):
+        ask(HELPED, words="xyz")
+    (tmp_path / "runs" / "plan.json").write_text("{}")
+    with pytest.raises(ValueError, match="plan.json is of another call, .* or damaged"):
+        ask(HELPED)
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        ({}, "no", "A parser is not worth having here: a gain above 0.05 is excluded."),
+        ({"scores": 0.5}, "undecided", "the plain model is no better than no skill"),
+        ({"before": 0.5}, "undecided", "2 of 2 runs with trees were still getting better"),
+        ({"scores": HELPED | {"dt@random-labels-parsed": 0.95}}, "undecided", "random"),
+    ],
+)
+def test_verdict_of_runs(ask, given, verdict, said):
+    found = ask(**given)
+    assert found["verdict"] == verdict, found["sentences"]
+    assert said in found["sentences"][-1]
+
+
+def test_a_run_that_fails_is_named(ask):
+    with pytest.raises(RuntimeError, match="dt@parser seed 0 failed: OSError: full"):
+        ask(HELPED | {"dt@parser": OSError("full")})
+
+
+def summed(mean: float, *curves: list[float | None]) -> dict:
+    """A row of runs with these scores of the validation split, None for epochs without."""
+    paths = [Path(f"run{number}", "best.ckpt") for number in range(len(curves))]
+    for path, curve in zip(paths, curves):
+        path.parent.mkdir(exist_ok=True)
+        lines = [f"{epoch},{'' if score is None else score}" for epoch, score in enumerate(curve, 1)]
+        path.with_name("metrics.csv").write_text("\n".join(["epoch,val_accuracy", *lines, ""]))
+    return {"metrics": {"test_accuracy": {"mean": mean}}, "checkpoints": paths, "n": len(curves)}
+
+
+FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, None, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("plain", "trees", "of_plain", "of_trees", "no_skill", "yes", "no"),
+    [
+        (0.9, 0.9, [FLAT], [FLAT], 0.5, None, None),
+        (0.9, 0.9, [FLAT], [FLAT, SLOW], 0.5, None, None),  # by less than half the bound
+        (0.9, 0.9, [FLAT], [FLAT], None, None, None),
+        (0.5, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
+        (0.53, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
+        (0.9, 0.4, [FLAT], [FLAT], 0.5, None, "the model with trees is no better than no skill (0.4, 0.5)"),
+        (0.9, 0.9, [FLAT], [FLAT, RISING, FLAT], 0.5, None, "1 of 3 runs with trees were still getting"),
+        (0.9, 0.9, [FLAT], [FLAT, [0.86, 0.9]], 0.5, None, "1 of 2 runs with trees"),  # by half the bound
+        (0.9, 0.9, [FLAT], [[None, 0.9]], 0.5, None, "1 of 1 runs with trees"),  # nobody knows
+        # .1 in the last of three validations: .3 in as many again, and trees have .2 more.
+        (0.9, 0.9, [RISING], [FLAT], 0.5, "the plain model was still getting better", None),
+        (0.9, 0.9, [RISING, FLAT], [FLAT], 0.5, None, None),  # .15 on average
+        (0.9, 0.9, [[0.9]], [FLAT], 0.5, "the plain model was still getting better", None),
+    ],
+)
+def test_doubts(tmp_path, monkeypatch, plain, trees, of_plain, of_trees, no_skill, yes, no):
+    rows = {}
+    for name, mean, curves in (("plain", plain, of_plain), ("trees", trees, of_trees)):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        rows[name] = summed(mean, *curves)
+        rows[name]["checkpoints"] = [path.absolute() for path in rows[name]["checkpoints"]]
+    found = module._doubts(ACCURACY, no_skill, 0.05, 0.2, **rows)
+    assert found.keys() == {name for name, said in (("yes", yes), ("no", no)) if said}
+    assert all(found[name].startswith(said) for name, said in (("yes", yes), ("no", no)) if said)
+    if yes and "getting better" in yes:
+        assert "yes" not in module._doubts(ACCURACY, no_skill, 0.05, -0.1, **rows)  # nothing to make up for
+
+
+def test_doubts_where_less_is_better(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = {name: summed(0.5, [0.9, 0.5]) for name in ("plain", "trees")}
+    for row in rows.values():
+        row["metrics"] = {"test_mse": {"mean": 0.5}}
+    path = tmp_path / "run0" / "metrics.csv"
+    path.write_text(path.read_text().replace("accuracy", "mse"))
+    assert module._doubts(MSE, 1.0, 0.05, 0.1, **rows).keys() == {"yes", "no"}
+    assert module._doubts(MSE, 1.0, 0.05, 0.9, **rows).keys() == {"no"}
+    said = module._doubts(MSE, 0.53, 0.05, 0.9, **rows)
+    assert {*said} == {"yes", "no"}
+    assert all("the plain model is no better than no skill (0.5, 0.53)" in why for why in said.values())
+
+
+def test_no_skill_knows_the_labels_of_the_test_split(tmp_path):
+    """Training has most of 0, of which the test split has a quarter."""
+    target = np.array([0, 1, 1, 1])
+    write_predictions(tmp_path / "predictions.csv", target, target)
+    row = {"checkpoints": [str(tmp_path / "best.ckpt")]}
+    assert module._no_skill(ACCURACY, 0.25, row) == 0.75
+    assert module._no_skill(ACCURACY, 0.9, row) == 0.9
+
+
+@pytest.mark.parametrize(
+    ("epochs", "every"), [(1, 1), (2, 1), (3, 1), (7, 1), (9, 3), (10, 2), (12, 4), (20, 5)]
+)
+def test_validations(epochs, every):
+    assert _val_every(epochs) == every
+
+
+PART = "the 100 of 2,000 examples that fit into the time"
+
+
+@pytest.mark.parametrize(
+    ("plain", "random", "metric", "verdict", "of_a_part"),
+    [
+        ((0.1, 0.2), (0.1, 0.2), ACCURACY, "yes", f"worth having here, with {PART}."),
+        ((0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", "than random trees with the same labels"),
+        ((-0.1, 0.01), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
+        # Real, and too small.
+        ((0.001, 0.01), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
+        ((0.001, 0.01), (0.001, 0.01), ACCURACY, "no", "(more --minutes)"),
+        ((-0.1, 0.03), (-0.1, 0.2), ACCURACY, "undecided", f"not have been seen with {PART}"),
+        ((-0.2, -0.1), (-0.2, -0.1), MSE, "yes", f"worth having here, with {PART}."),
+        ((0.1, 0.2), (0.1, 0.2), MSE, "no", "(more --minutes)"),
+    ],
+)
+def test_verdicts(plain, random, metric, verdict, of_a_part):
+    plain, random = ({"interval": ends, "smallest_visible": 0.3} for ends in (plain, random))
+
+    def ask(doubts, whole):
+        found = module._verdict(plain, random, 0.02, metric, doubts, whole=whole)
+        told = {name: found[name] for name in ("over", "over_random", "excluded")}
+        assert found["smallest_visible_effect"] == 0.3
+        part = None if whole else PART
+        return found["verdict"], module._worth(found, 0.02, doubts, part=part, more="minutes", **told)
+
+    assert ask({}, True)[0] == verdict
+    assert ask({}, False)[0] == verdict.replace("no", "undecided")
+    assert of_a_part in ask({}, False)[1]
+    # A doubt takes back the verdict that it is against, and no other one.
+    doubts = {"yes": "it may be otherwise.", "no": "it may be otherwise."}
+    assert ask(doubts, True)[0] == "undecided"
+    if verdict != "undecided":
+        assert ask({verdict: doubts["no"]}, True)[1].endswith("undecided: it may be otherwise.")
+        assert ask({"no" if verdict == "yes" else "yes": "x"}, True)[0] == verdict
+
+
+def test_as_many_examples_as_there_is_time_for():
+    rows, costs = StructureRows("a", "b", "c", "d"), [_Cost(0.01, 2.0, 1.0), _Cost(0.02, 3.0, 1.5)]
+    # 2 rows without trees and 2 with them, 3 seeds, 5 epochs, 2 validations.
+    each, fixed = 3 * 5 * (2 * 0.01 + 2 * 0.02), 3 * (2 * (2 * 1.0 + 2.0) + 2 * (2 * 1.5 + 3.0))
+    assert _all(costs, rows, 3, (5, 2), 7) == pytest.approx(fixed + 7 * each)
+    assert _fits(costs, rows, 3, (5, 2), fixed + 7.5 * each) == 7
+
+
+@pytest.mark.parametrize("trees", ["parser", "gold"])
+@pytest.mark.parametrize("task", ["propbank-ewt", "ud-tags", "up"])
+def test_random_trees_have_the_labels_of_the_trees_beside_them(task, trees):
+    """Else the corpus' own would tell the words of random trees what the parser's do not know."""
+    rows = module._rows(task, None, trees)
+    of = [
+        TrainConfig.of(row, task=task).dataset_options("train")["parser"] for row in (rows.trees, rows.random)
+    ]
+    assert of == (["bundled"] * 2 if trees == "parser" else ["gold"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"minutes": 0.001}, "'minutes' is too short: 60 examples take about [0-9]+ minutes \\(got 0.001\\)"),
+        ({"minutes": math.inf}, "'minutes' must be "),
+        ({"minutes": math.nan}, "'minutes' must be "),
+        ({"seeds": 1}, "'seeds' must be "),
+        ({"bound": -1.0}, "'bound' must be "),
+        ({"model": "bilstm"}, "'model' must be one of dt, bert-dt \\(got 'bilstm'\\)"),
+        ({"tested": 1}, "rows are compared on 10 examples at least \\('labels' has 1\\)"),
+    ],
+)
+def test_errors(ask, given, message):
+    with pytest.raises(ValueError, match=message):
+        ask(**given)
+
+
+def test_tasks_without_such_rows_or_trees(tmp_path):
+    with pytest.raises(ValueError, match="'trees' must be one of parser .got 'gold'"):
+        needs_structure("csv", tmp_path, trees="gold", console=QUIET)
+    with pytest.raises(ValueError, match="no rows are known .* 'post-train'"):
+        needs_structure("post-train", tmp_path, console=QUIET)
+
+
+def test_rows_of_all_tasks_are_models():
+    for task in TASKS:
+        models = TrainConfig.of_task(task).models
+        for rows in family_of(task).structure:
+            assert [resolve_model(row, models) for row in rows.rows]

@@ -1,0 +1,242 @@
+"""Tables of rows: files of rows, their settings, and reports."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console
+
+from graphdep.cli.common import print_scores
+from graphdep.tasks import family_of
+from graphdep.training import TrainConfig, ablate, load_splits
+from graphdep.training.rows import read_rows_file, row_settings
+from graphdep.training.table import markdown, rich_table, table_cells
+
+COUNTING = {"lookup": "by counting"}
+
+
+FLOOR = {
+    "test_accuracy": 0.25,
+    "val_accuracy": 0.125,
+    "test_accuracy_lookup": 0.5,
+    "val_accuracy_lookup": 0.75,
+}
+
+
+def summary(rows: Sequence[dict] = (), **others: object) -> dict:
+    return {
+        "task": "csv",
+        "title": "Own texts",
+        "command": "",
+        "rows": [{"floor": {}, "floor_frozen": {}, **row} for row in rows],
+        "floor": FLOOR,
+        "floor_frozen": {},
+        "compared": "test",
+        "reference": {},
+        "signature": {},
+        "paper": None,
+        "encoders": [],
+        "decoded": "",
+        **others,
+    }
+
+
+def test_floors_by_what_they_are():
+    counting = dataclasses.replace(family_of("csv"), floors=COUNTING)
+    assert counting.split_floors(FLOOR) == {
+        "no skill": {"test_accuracy": 0.25, "val_accuracy": 0.125},
+        "by counting": {"test_accuracy": 0.5, "val_accuracy": 0.75},
+    }
+    assert family_of("csv").split_floors(FLOOR) == {"no skill": FLOOR}
+    assert counting.split_floors({}) == {}
+
+
+def test_further_floors_are_rows_of_a_table_and_columns_of_a_score(monkeypatch, capsys):
+    monkeypatch.setitem(vars(family_of("csv")), "floors", COUNTING)
+    header, rows = table_cells(summary())
+    assert [name for name in header if "accuracy" in name] == ["test_accuracy", "val_accuracy"]
+    place = header.index("val_accuracy")
+    assert [(row[0], row[1], row[place]) for row in rows] == [
+        ("(no skill)", "0.2500", "0.1250"),
+        ("(by counting)", "0.5000", "0.7500"),
+    ]
+    assert {len(row) for row in rows} == {len(header)}
+    result = {"task": "csv", "model": "dt", "seed": 0, "floor": FLOOR, "reference": {}, "signature": {}}
+    result |= {"data": {"notes": ["val is 4 of the 40 sentences [drawn]"]}}
+    print_scores({**result, "metrics": {"test_accuracy": 0.7}, "parameters": 1, "checkpoint": "best.ckpt"})
+    said = capsys.readouterr().out
+    assert [said.index(text) for text in ("score", "no skill", "by counting")] == sorted(
+        said.index(text) for text in ("score", "no skill", "by counting")
+    )
+    assert all(
+        text in said for text in ("0.7000", "0.2500", "0.5000", "val is 4 of the 40 sentences [drawn]")
+    )
+
+
+def test_what_a_dataset_says_of_itself_is_under_the_table(corpus, monkeypatch):
+    splits = load_splits(TrainConfig.of("dt", **corpus), ("train",))
+    assert "notes" not in splits.describe()
+    whole = splits["train"].describe()
+    monkeypatch.setattr(type(splits["train"]), "describe", lambda self: whole | {"note": "3 words of no use"})
+    data = splits.describe()
+    assert data["notes"] == ["train: 3 words of no use"]
+    row = {"name": "dt", "label": "dt", "model": "dt", "about": "", "n": 0, "metrics": {}, "failed": {}}
+    row |= {"against": None, "capped": 0, "data": data}
+    assert "\n- train: 3 words of no use\n" in markdown(summary(rows=[row]))
+
+
+def test_floors_of_rows_with_other_trees_are_under_the_table(monkeypatch):
+    monkeypatch.setitem(vars(family_of("csv")), "floors", COUNTING)
+    data = {"examples": {}, "vocabulary": 1, "parser": "", "chain_trees": {}, "unknown_words": {}}
+    data |= {"unknown_relations": {}, "cut_words": {}}
+    rows = [
+        {"name": name, "label": name, "model": name, "about": "", "n": 0, "metrics": {}, "failed": {}}
+        | {"against": None, "capped": 0, "data": data, "floor": floor}
+        for name, floor in (("a", FLOOR), ("b", FLOOR | {"test_accuracy_lookup": 0.375}), ("c", {}))
+    ]
+    text = markdown(summary(rows=rows))
+    assert "\n- floors in the table are on the data of a\n" in text
+    assert "\n- (by counting) on the data of b: test_accuracy 0.3750, val_accuracy 0.7500\n" in text
+    assert "on the data of" not in markdown(summary(rows=[rows[0], rows[2]]))
+
+
+def test_rows_that_are_no_better_than_counting_are_named(monkeypatch):
+    monkeypatch.setitem(vars(family_of("csv")), "floors", COUNTING)
+    spread = {"std": None, "values": []}
+    data = {"examples": {}, "vocabulary": 1, "parser": "", "chain_trees": {}, "unknown_words": {}}
+    data |= {"unknown_relations": {}, "cut_words": {}}
+    shared = {"against": None, "n": 1, "model": "dt", "about": "it", "capped": 0, "failed": {}, "data": data}
+    shared |= {"parameters": 1, "epochs": 1, "seconds_per_epoch": 1, "floor": FLOOR}
+    rows = [
+        {"name": name, "label": name, "metrics": {"test_accuracy": {"mean": mean, **spread}}, **shared}
+        for name, mean in (("good", 0.75), ("even", 0.5), ("bad", 0.375))
+    ]
+    lines = markdown(summary(rows=rows)).splitlines()
+    assert [line for line in lines if "WARNING" in line] == [
+        "- WARNING even: test_accuracy 0.5000 is no better than by counting 0.5000",
+        "- WARNING bad: test_accuracy 0.3750 is no better than by counting 0.5000",
+    ]
+
+
+@pytest.mark.parametrize("more", [{}, {"bound": 0.01}])
+@pytest.mark.parametrize("paper", [None, {"rows": {"dt": 0.9}, "split": "test", "metric": "accuracy"}])
+def test_numbers_are_whole_in_a_terminal_of_80_columns(more, paper):
+    compared = {"difference": -0.4175, "interval": (-0.5219, -0.3131), "smallest_visible": 0.1383}
+    row = {"name": "dt", "label": "dt-nolevel-nopos@random-labels", "model": "dt", "n": 2, "failed": {}}
+    row |= {"metrics": {"test_accuracy": {"mean": 0.4188, "std": 0.0265, "values": []}}}
+    row |= {"parameters": 1, "epochs": 1, "seconds_per_epoch": 1}
+    row |= {"against": compared | {"verdict": "no effect larger than 0.01"}}
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    console.print(rich_table(summary(rows=[row], paper=paper, **more)))
+    said = console.file.getvalue()
+    numbers = ["0.4188", "± 0.0265", "-0.4175", "[-0.5219, -0.3131]", "0.1383"]
+    numbers += ["0.9000"] if paper else []
+    assert [number for number in numbers if number not in said] == []
+    assert "…" not in said
+
+
+def rows(*models: str, **own: object) -> dict[str, dict[str, object]]:
+    return {model: {"model": model, **own} for model in models}
+
+
+@pytest.mark.parametrize(
+    ("task", "words", "pretrained"),
+    [
+        ("sick-e", "transformer", "bert"),
+        ("ubuntu", "smn", "bert-sia"),
+        ("propbank-ewt", "bilstm", "bert-dt"),
+        # of files that the settings name, which are not asked for here
+        ("csv", "dt", "bert"),
+        ("labels", "dam", "bert-dt@random"),
+        ("spans", "transformer", "bert"),
+    ],
+)
+def test_a_pretrained_encoder_is_of_the_rows_that_stand_on_one(task, words, pretrained):
+    found = row_settings(task, rows(words, pretrained), {"encoder": "some/bert", "lr": 0.01})
+    assert found[words] == {"model": words, "lr": 0.01}
+    assert found[pretrained] == {"model": pretrained, "lr": 0.01, "encoder": "some/bert"}
+
+
+def test_what_no_row_could_take_is_given_to_all_and_refused():
+    found = row_settings("sick-e", rows("transformer", "dt"), {"encoder": "some/bert"})
+    with pytest.raises(ValueError, match="'encoder' must be one of"):
+        TrainConfig.of(**{**found["dt"], "task": "sick-e"})
+
+
+def test_an_encoder_of_the_family_s_own_is_of_all_rows():
+    found = row_settings("sick-e", rows("transformer", "bert"), {"encoder": "bilstm"})
+    assert all(row["encoder"] == "bilstm" for row in found.values())
+
+
+def test_a_row_s_own_settings_come_first():
+    (found,) = row_settings("sick-e", rows("bert", encoder="own/bert"), {"encoder": "some/bert"}).values()
+    assert found["encoder"] == "own/bert"
+
+
+ROWS = """
+task: sick-e
+seeds: 2
+bound: 0.1
+reference: plain
+max_epochs: 1
+rows:
+  - dt
+  - {model: transformer, name: plain}
+  - model: dt
+    lr: 1e-2
+"""
+
+
+def test_rows_settings_and_what_is_of_the_table(tmp_path):
+    (tmp_path / "rows.yaml").write_text(ROWS)
+    found = read_rows_file(tmp_path / "rows.yaml")
+    assert found.rows == {
+        "dt": {"model": "dt"},
+        "plain": {"model": "transformer"},
+        "dt lr=1e-2": {"model": "dt", "lr": 0.01},
+    }
+    assert found.settings == {"task": "sick-e", "max_epochs": 1}
+    assert found.table == {"seeds": 2, "bound": 0.1, "reference": "plain"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rows: dt", "'rows' must be a list"),
+        ("rows: [{lr: 1}]", "a row is the name of a model, or settings with a 'model'"),
+        ("rows: [dt, dt]", "two rows are called 'dt'"),
+        ("rows: [{model: dt, learning_rate: 1}]", "did you mean 'lr'"),
+        ("seeds: many", "'seeds' must be int"),
+        ("sedes: 1", "unknown setting 'sedes'"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    (tmp_path / "rows.yaml").write_text(text)
+    with pytest.raises(ValueError, match=rf"rows.yaml: .*{message}"):
+        read_rows_file(tmp_path / "rows.yaml")
+
+
+def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
+    shared = {**tiny, "max_epochs": 1}
+    task = shared.pop("task", "sick-e")
+    rows = {"slow": {"model": "dt", "lr": 0.001}, "fast": {"model": "dt", "lr": 0.05}, "dt": {"model": "dt"}}
+    summary = ablate(task, [], [0], tmp_path / "rows", rows=rows, settings=shared)
+    assert [(row["name"], row["model"], row["n"]) for row in summary["rows"]] == [
+        *(("slow", "dt", 1), ("fast", "dt", 1), ("dt", "dt", 1))
+    ]
+    assert [row["against"] and row["against"]["row"] for row in summary["rows"]] == [None, "slow", "slow"]
+    assert summary["rows"][0]["about"].endswith("with lr=0.001")
+    assert summary["paper"] is None
+    assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
+    for wrong, message in (
+        ({"a": {"lr": 1}}, "row 'a' has no 'model'"),
+        ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' is the row 'a' once more"),
+        ({"a": {"model": "dt", "seed": 1}}, "row 'a': 'seed' is the same for all rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ablate(task, [], [0], tmp_path, rows=wrong, settings=shared)
+    with pytest.raises(ValueError, match="'rows' name their models"):
+        ablate(task, ["dt"], [0], tmp_path, rows=rows, settings=shared)
