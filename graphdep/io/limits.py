@@ -219,6 +219,12 @@ def check_list(name: str, value: Any) -> None:
         raise TypeError(f"{name!r} must be a list (got {shown(value)})")
 
 
+def check_some(name: str, values: Sized, what: str) -> None:
+    """Raises :class:`ValueError`, with its name, if there is none; ``what`` is what one of them is."""
+    if len(values) == 0:
+        raise ValueError(f"{name!r} is empty: there must be at least one {what}")
+
+
 def check_texts(name: str, texts: Any, what: str) -> None:
     """Raises an error that has the position of what is no text with a word; ``what`` is what a text is."""
     check_list(name, texts)

@@ -27,7 +27,15 @@ from torch_geometric.transforms import BaseTransform
 from graphdep import parsing
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_folder
-from graphdep.io.limits import MAX_WORDS, check_count, check_limit, check_string
+from graphdep.io.limits import (
+    MAX_WORDS,
+    check_count,
+    check_limit,
+    check_list,
+    check_some,
+    check_string,
+    check_text,
+)
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.sentence import Sentence
@@ -62,6 +70,45 @@ def batches_by_size(sizes: Sequence[int], batch_size: int) -> list[list[int]]:
         batches[-1].append(number)
         pairs += own
     return batches
+
+
+def listed(name: str, values: Any, size: int | None = None, what: str = "sentences") -> list[Any]:
+    """A list, array or Series as a list, its numbers as those of Python.
+
+    Raises:
+        TypeError: If it is none.
+        ValueError: If there is not one for each of ``size`` ``what``.
+    """
+    values = values.tolist() if hasattr(values, "tolist") else values
+    check_list(name, values)
+    if size is not None and len(values) != size:
+        raise ValueError(f"{name!r} must have one for each of {size} {what} (got {len(values)})")
+    return [plain(value) for value in values]
+
+
+def listed_words(place: str, sentence: Any) -> list[str] | Sentence:
+    """A parsed sentence as it is, or a list of words as one of Python.
+
+    Raises:
+        TypeError, ValueError: If it is no list of at least one word, nor one tree; the message has the place.
+    """
+    if isinstance(sentence, Sentence):
+        if (roots := sentence.head.count(0)) > 1:
+            raise ValueError(f"{place!r} must be one tree (got {roots} roots)")
+        return sentence
+    words = listed(place, sentence)
+    check_some(place, words, "word")
+    for number, word in enumerate(words):
+        check_text(f"{place}[{number}]", word, "word")
+    return [str(word) for word in words]
+
+
+def check_learnable(name: str, labels: Iterable[Any], examples: Iterable[Any]) -> None:
+    """Raises :class:`ValueError` if there is one label alone, or one example, which could not validate."""
+    if len(found := {*labels}) < 2:
+        raise ValueError(f"{name!r} must have at least two labels (got {sorted(found)})")
+    if len({*examples}) < 2:
+        raise ValueError("'sentences' must be at least two different ones, one of them to validate")
 
 
 def check_batch_size(batch_size: Any) -> None:
@@ -123,8 +170,8 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
-# Examples that are in memory at a time.
-_CHUNK = 4096
+CHUNK = 4096
+"""Examples that are in memory at a time."""
 
 
 class Predictor:
@@ -135,7 +182,7 @@ class Predictor:
 
     Args:
         task, state: As :func:`graphdep.training.load_task` gives them.
-        family: The name of the family that it must be of.
+        family: The name of the family that it must be of; :obj:`None` for a model in memory, of whatever.
         answers: What it is asked for, in messages.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the one of the
             training if that is ``"bundled"``. It is resolved when a text needs it.
@@ -155,8 +202,8 @@ class Predictor:
     def __init__(
         self,
         task: Any,
-        state: RunState,
-        family: str,
+        state: Any,
+        family: str | None,
         answers: str,
         parser: str | Parser | None,
         name: str,
@@ -168,9 +215,10 @@ class Predictor:
         cache: str | Path | None = None,
     ) -> None:
         check_batch_size(batch_size)
-        check_family(name, state.config, family, answers)
+        if family is not None:
+            check_family(name, state.config, family, answers)
         check_weights(task, name)
-        self.config, self.state, self.name = cast(Any, state.config), state, name
+        self.config, self.state, self.name = state.config, state, name
         self.batch_size, self.progress, self.limit = batch_size, progress, limit
         self.device = resolve_device(device)
         self.task = task.to(self.device).eval()
@@ -210,7 +258,7 @@ class Predictor:
         arcs = self.config.arcs
         return trees if arcs == "basic" else parsing.enhance(trees, arcs, self.config.engine)
 
-    def chunks(self, count: int, what: str = "predicting", size: int = _CHUNK) -> Iterator[slice]:
+    def chunks(self, count: int, what: str = "predicting", size: int = CHUNK) -> Iterator[slice]:
         """The parts of so many examples that are in memory at a time."""
         starts = range(0, count, size)
         for start in tracked(starts, what, self.progress, much=len(starts) > 1):

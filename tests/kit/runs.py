@@ -10,6 +10,16 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.training import TrainConfig, evaluate, read_checkpoint
 from graphdep.training.task import family_of
 
+# Models and trainings of a fraction of a second.
+SIZES: dict[str, Any] = {
+    "hidden_channels": 8,
+    "ff_channels": 8,
+    "num_layers": 1,
+    "heads": 2,
+    "relation_dim": 4,
+}
+SHORT: dict[str, Any] = {"max_epochs": 1, "batch_size": 8, "lr": 0.05, "accelerator": "cpu"}
+
 
 def evaluate_own(
     checkpoint: str | os.PathLike[str], split: str = "test", *, settings: dict[str, Any] | None = None
@@ -24,3 +34,14 @@ def evaluate_own(
 def build_edges(config: TrainConfig) -> BaseTransform:
     """The tree control and the edges of the settings."""
     return family_of(config.task).task_class.make_edges(config)
+
+
+def check_again(folder: str | os.PathLike[str], result: dict[str, Any]) -> None:
+    """The checkpoint of a run scores what the run says."""
+    splits = [split for split in ("val", "test") if f"{split}_loss" in result["metrics"]]
+    for split in splits:
+        again = evaluate_own(os.path.join(folder, "best.ckpt"), split)
+        for kind in ("metrics", "floor"):
+            assert again[kind] == {name: v for name, v in result[kind].items() if name.startswith(split)}
+        tables = result.get("tables", {})
+        assert again.get("tables", {}) == {name: v for name, v in tables.items() if name == split}

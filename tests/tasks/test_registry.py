@@ -1,6 +1,11 @@
+"""The tasks that exist, and families of other packages, by entry points."""
+
 from __future__ import annotations
 
 import dataclasses
+import sys
+import types
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -9,6 +14,13 @@ from graphdep.datasets.base.parsed import ParsedDataset
 from graphdep.datasets.glue import CORPORA
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.tasks import TASKS, Sentences, resolve_task
+from graphdep.tasks.sentences.family import SENTENCES
+from graphdep.training import TrainConfig, evaluate, train
+from graphdep.training import task as registry
+
+OWN = {"own-sick": dataclasses.replace(SENTENCES.tasks["sick-r"], title="Own")}
+FAMILY = dataclasses.replace(SENTENCES, name="own", tasks=OWN)
+"""Relatedness under a name of its own."""
 
 
 def test_tasks_that_exist():
@@ -33,26 +45,15 @@ def test_tasks_that_exist():
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "num_classes"),
-    [
-        ("cola", "mcc", 2),
-        ("stsb", "spearman", 1),
-        ("rte", "accuracy", 2),
-        ("qnli", "accuracy", 2),
-        ("qqp", "f1", 2),
-        ("mnli", "accuracy", 3),
-        ("glue-sst2", "accuracy", 2),
-        ("glue-mrpc", "f1", 2),
-    ],
-)
-def test_tasks_of_glue(name, first, num_classes):
-    task = resolve_task(name)
-    corpus = CORPORA[task.options["name"]]
-    assert task.corpus is GLUE
-    assert task.metrics[0].name == first
-    assert task.num_classes == num_classes == (len(corpus.labels) or 1)
-    assert task.sentences == len(corpus.texts)
+def test_tasks_of_glue():
+    first = {"cola": "mcc", "stsb": "spearman", "rte": "accuracy", "qnli": "accuracy", "qqp": "f1"}
+    for name, metric in {**first, "mnli": "accuracy", "glue-sst2": "accuracy", "glue-mrpc": "f1"}.items():
+        task = resolve_task(name)
+        corpus = CORPORA[task.options["name"]]
+        assert task.corpus is GLUE
+        assert task.metrics[0].name == metric
+        assert task.num_classes == (len(corpus.labels) or 1)
+        assert task.sentences == len(corpus.texts)
 
 
 def test_options_that_the_datasets_take():
@@ -71,12 +72,9 @@ def test_options_that_the_datasets_take():
     }
 
 
-def test_every_task_has_its_corpus():
+def test_every_task_has_its_corpus_a_class_or_its_name():
     for name, task in TASKS.items():
         assert issubclass(task.corpus, (ParsedDataset, SelectionDataset)), name
-
-
-def test_a_corpus_may_be_a_class_or_its_name():
     known = TASKS["mrpc"]
     assert dataclasses.replace(known, dataset=GLUE).corpus is GLUE
     with pytest.raises(AttributeError, match="NoCorpus"):
@@ -86,3 +84,64 @@ def test_a_corpus_may_be_a_class_or_its_name():
 def test_unknown_tasks():
     with pytest.raises(ValueError, match="task 'sick' is unknown .*; choose one of"):
         resolve_task("sick")
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Makes an object the one entry point of the group, as if a package had brought it."""
+
+    def install(value: object, name: str = "own") -> None:
+        module = types.ModuleType("own_family")
+        module.FAMILY = value
+        monkeypatch.setitem(sys.modules, "own_family", module)
+        entry = EntryPoint(name, "own_family:FAMILY", registry.GROUP)
+        monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+        registry.families.cache_clear()
+        registry._by_task.cache_clear()
+
+    yield install
+    registry.families.cache_clear()
+    registry._by_task.cache_clear()
+
+
+def test_a_family_of_another_package_trains_and_is_evaluated(install, settings_of, tmp_path):
+    install(FAMILY)
+    tiny = settings_of("sick-r")
+    config = TrainConfig.of("dt@random", **{**tiny, "task": "own-sick"})
+    result = train(config, tmp_path)
+    places = {"root": tiny["root"], "parser": tiny["parser"]}
+    assert evaluate(tmp_path / "best.ckpt", settings=places)["metrics"] == {
+        name: score for name, score in result["metrics"].items() if name.startswith("test_")
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (3, TypeError, "is no TaskFamily"),
+        (SENTENCES, ValueError, "has a task 'cola', as another has"),
+        (
+            dataclasses.replace(FAMILY, configs={}),
+            ValueError,
+            r"\(own_family:FAMILY\) has no settings for the kind 'sentence' of its task 'own-sick'",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_entry_point_is_named(install, value, error, message):
+    install(value)
+    with pytest.raises(error, match=f"entry point 'own' of 'graphdep.families'.*{message}"):
+        registry.families()
+    assert registry.family_of("sick-e").name == "sentence"  # the package's own need no other
+
+
+def test_an_entry_point_that_cannot_be_imported_is_named(install, monkeypatch):
+    install(FAMILY)
+    monkeypatch.delattr(sys.modules["own_family"], "FAMILY")
+    with pytest.raises(ImportError, match="entry point 'own' .* cannot be loaded: AttributeError"):
+        registry.families()
+
+
+def test_an_unknown_task_lists_those_of_other_packages(install):
+    install(FAMILY)
+    with pytest.raises(ValueError, match="task 'cats' is unknown; choose one of .*own-sick"):
+        registry.resolve_task("cats")

@@ -14,7 +14,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import join_utterances, utterance_data
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis
-from graphdep.io.limits import MAX_WORDS, check_list, check_texts
+from graphdep.io.limits import MAX_WORDS, check_list, check_some, check_texts
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig
@@ -160,5 +160,4 @@ def _check_contexts(contexts: Any) -> None:
     check_list("contexts", contexts)
     for number, context in enumerate(contexts):
         check_texts(f"contexts[{number}]", context, "turn")
-        if len(context) == 0:
-            raise ValueError(f"'contexts[{number}]' is empty: a context has at least one turn")
+        check_some(f"contexts[{number}]", context, "turn")

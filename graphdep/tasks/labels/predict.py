@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.raw import expect, placed
 from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
 from graphdep.datasets.labels.words import (
     KEYS,
@@ -26,8 +26,7 @@ from graphdep.datasets.labels.words import (
     row_mark,
     sentence_places,
 )
-from graphdep.io.files import has_half_character
-from graphdep.io.limits import MAX_WORDS, check_list, plural, shown
+from graphdep.io.limits import MAX_WORDS, check_some, plural, shown
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
@@ -37,7 +36,9 @@ from graphdep.training.checkpoint import RunState
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
-    plain,
+    check_learnable,
+    listed,
+    listed_words,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 
@@ -98,9 +99,7 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
             f"sees them: a .jsonl file can have the mark, or a .conllu file where training had a 'mark_key' "
             f"(got {str(request.source)!r})"
         )
-    for name, given in (("text_columns", request.text_columns), ("truncate", request.limit.truncate)):
-        if given:
-            raise ValueError(f"{name!r} is for files of texts (got {given!r})")
+    _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
     sentences = read_conllu(request.source, max_words=request.limit.max_words)
     marks = _marks(request, sentences, mark_key, needs_marks(state))
@@ -118,6 +117,13 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
             "them with a chain tree",
         ],
     )
+
+
+def _refuse(**options: Any) -> None:
+    """Raises :class:`ValueError` if there is an option that is for files of texts."""
+    for name, given in options.items():
+        if given:
+            raise ValueError(f"{name!r} is for files of texts (got {given!r})")
 
 
 def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, needs: bool) -> list[int | None]:
@@ -150,8 +156,7 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
         OSError: If the file cannot be read.
     """
     state = cast(RunState, request.state)
-    if request.text_columns:
-        raise ValueError(f"'text_columns' is for files of texts (got {request.text_columns!r})")
+    _refuse(text_columns=request.text_columns)
     rows = read_text_rows(request.source, ["words"])
     for row in rows:
         check_keys(row, [key for key in KEYS if key != _LABELS], [_LABELS])
@@ -189,21 +194,18 @@ def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
     words = row_words(row)
     tree = row_tree(row, words)
     most = limit.max_words
-    if len(words) > most and not limit.truncate:
-        message = f"'words' has more than max_words={most} words: allow more, or read the first with truncate"
-        raise row_error(row.path, row.line, message, str(len(words)))
+    message = f"'words' has more than max_words={most} words: allow more, or read the first with truncate"
+    expect(len(words) <= most or limit.truncate, row.path, row.line, message, str(len(words)))
     return words[:most] if tree is None else truncate(tree, most)
 
 
 def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
     mark = row_mark(row, row.values["words"])
-    if mark is None and needs:
-        message = "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
-        raise row_error(row.path, row.line, message)
-    if mark is not None and not takes:
-        raise row_error(row.path, row.line, "'mark' is for models that have learned from marks", str(mark))
-    if mark is not None and mark >= left:
-        raise row_error(row.path, row.line, "'mark' is a word that is not read", str(mark))
+    message = "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
+    expect(mark is not None or not needs, row.path, row.line, message)
+    message = "'mark' is for models that have learned from marks"
+    expect(mark is None or takes, row.path, row.line, message, str(mark))
+    expect((mark or 0) < left, row.path, row.line, "'mark' is a word that is not read", str(mark))
     return mark
 
 
@@ -317,10 +319,7 @@ class WordLabeller(TaskEstimator):
         read = self._read(sentences, marks)
         examples = self._labelled(read, labels)
         found = {label for example in examples for label in example.labels if label is not None}
-        if len(found) < 2:
-            raise ValueError(f"'labels' must have at least two labels (got {sorted(found)})")
-        if len({tuple(example.words) for example in examples}) < 2:
-            raise ValueError("'sentences' must be at least two different ones, one of them to validate")
+        check_learnable("labels", found, (tuple(example.words) for example in examples))
         text = "".join(json.dumps(_row(example)) + "\n" for example in examples)
         self._train_on(text, "sentences", scheme=self.scheme, outside=self.outside)
         return self
@@ -367,14 +366,10 @@ class WordLabeller(TaskEstimator):
 
     def _read(self, sentences: Any, marks: Any) -> list[LabelledWords]:
         """The sentences without labels, checked, and their marks."""
-        sentences = _check_sentences(sentences)
-        if marks is None:
-            marks = [None] * len(sentences)
-        marks = [plain(mark) for mark in _listed("marks", marks)]
-        if len(marks) != len(sentences):
-            raise ValueError(
-                f"'marks' must have one for each of {len(sentences)} sentences (got {len(marks)})"
-            )
+        sentences = listed("sentences", sentences)
+        check_some("sentences", sentences, "sentence")
+        sentences = [listed_words(f"sentences[{n}]", sentence) for n, sentence in enumerate(sentences)]
+        marks = [None] * len(sentences) if marks is None else listed("marks", marks, len(sentences))
         for number, mark in enumerate(marks):
             if mark is not None and type(mark) is not int:
                 raise TypeError(f"'marks[{number}]' must be the number of a word (got {shown(mark)})")
@@ -396,10 +391,8 @@ class WordLabeller(TaskEstimator):
         for one, row in zip(read, asked):
             example = LabelledWords(one.words, row, mark=one.mark, tree=one.tree, place=one.place)
             if self.scheme == "bio":
-                try:
+                with placed(example.place):
                     check_bio(row)
-                except ValueError as error:
-                    raise example.error(str(error)) from None
             examples.append(example.cut(self._limit))
         return examples
 
@@ -416,12 +409,7 @@ class WordLabeller(TaskEstimator):
     def _answers(
         self, sentences: Sequence[Sequence[str] | Sentence], marks: Sequence[int | None]
     ) -> list[WordAnswer]:
-        """What the model says of the words of each sentence, as the marked word, from 0, sees them: by its
-        chain, with marks.
-
-        Raises:
-            ValueError: If an output is not finite.
-        """
+        """What the model says of the words of each sentence, as the marked word, from 0, sees them."""
         known = self._ready()
         trees = known.parse_words(sentences)
         found: list[WordAnswer] = []
@@ -464,54 +452,11 @@ def _check_marks(state: RunState, read: Sequence[LabelledWords]) -> None:
             raise ValueError(f"'marks[{number}]' is for models that have learned from marks (got {one.mark})")
 
 
-def _listed(name: str, values: Any) -> list[Any]:
-    """A list, array or Series as a list."""
-    values = values.tolist() if hasattr(values, "tolist") else values
-    check_list(name, values)
-    return list(values)
-
-
-def _check_sentences(sentences: Any) -> list[list[str] | Sentence]:
-    """Lists of words and parsed sentences.
-
-    Raises:
-        TypeError, ValueError: If there is none, or one is neither; the message has its position.
-    """
-    rows = _listed("sentences", sentences)
-    if not rows:
-        raise ValueError("'sentences' is empty: there must be at least one")
-    for number, row in enumerate(rows):
-        if isinstance(row, Sentence):
-            if row.head.count(0) > 1:
-                raise ValueError(f"'sentences[{number}]' must be one tree (got {row.head.count(0)} roots)")
-            continue
-        rows[number] = words = _listed(f"sentences[{number}]", row)
-        if not words:
-            raise ValueError(f"'sentences[{number}]' is empty: a sentence has at least one word")
-        for place, word in enumerate(words):
-            if not isinstance(word, str):
-                raise TypeError(f"'sentences[{number}][{place}]' must be a word (got {shown(word)})")
-            if not word.strip() or has_half_character(word):
-                raise ValueError(f"'sentences[{number}][{place}]' is no word (got {shown(word)})")
-        rows[number] = [str(word) for word in words]
-    return rows
-
-
 def _check_labels(labels: Any, sizes: Sequence[int]) -> list[list[str | None]]:
-    """A label or :obj:`None` for each word.
-
-    Raises:
-        TypeError, ValueError: If it is not that; the message has the position.
-    """
-    rows = _listed("labels", labels)
-    if len(rows) != len(sizes):
-        raise ValueError(f"'labels' must have a list for each of {len(sizes)} sentences (got {len(rows)})")
+    """A label or :obj:`None` for each word; else an error that has the position."""
+    rows = listed("labels", labels, len(sizes))
     for number, (row, size) in enumerate(zip(rows, sizes)):
-        rows[number] = row = [plain(label) for label in _listed(f"labels[{number}]", row)]
-        if len(row) != size:
-            raise ValueError(
-                f"'labels[{number}]' must have a label for each of {size} words (got {len(row)})"
-            )
+        rows[number] = row = listed(f"labels[{number}]", row, size, "words")
         for place, label in enumerate(row):
             if label is not None and not isinstance(label, str):
                 raise TypeError(f"'labels[{number}][{place}]' must be a text or None (got {shown(label)})")

@@ -22,7 +22,7 @@ from graphdep.datasets.labels.words import (
     mark_column,
     spans_of,
 )
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
 from graphdep.training.config import ModelPreset, OwnFilesConfig
@@ -74,8 +74,7 @@ class LabelScoring:
     scheme: str = "words"
 
     def __post_init__(self) -> None:
-        if self.scheme not in SCHEMES:
-            raise ValueError(f"'scheme' must be one of {', '.join(SCHEMES)} (got {self.scheme!r})")
+        check_choice("scheme", self.scheme, SCHEMES)
         if self.scheme == "bio":
             spans_of([str(label) for label in self.labels])
 
@@ -385,14 +384,12 @@ class LabelConfig(WordConfig, kind="labels"):
         super().check()
         for name in ("key", "absent"):
             self.check_option(name, name)
-        if self.decode != "argmax" and self.label_scheme != "bio":
-            raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
+        self.check_read(("decode",), "labels of spans, which follow rules", self.label_scheme == "bio")
+        self.check_read(("crf",), "tasks with a label of no finding", self.outside_label is not None)
         if self.crf and self.monitor == "loss":
             raise ValueError(
                 "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
             )
-        if self.crf and self.outside_label is None:
-            raise ValueError(f"'crf' is for tasks with a label of no finding, not {self.task!r} (got True)")
         Column(self.key, self.absent)
 
     @property
@@ -525,20 +522,11 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
 
     def check(self) -> None:
         super().check()
-        if self.data_seed is not None:
-            raise ValueError(
-                f"'data_seed' is for generated data, not for task {self.task!r} (got {self.data_seed!r})"
-            )
+        self.check_read(("data_seed",), "generated data", False)
         if self.mark_key is not None:
             mark_column(self.mark_key)
-        for name, default, kinds in (
-            ("key", "upos", KEYED_FILES),
-            ("absent", None, KEYED_FILES),
-            ("mark_key", None, (".conllu",)),
-        ):
-            if getattr(self, name) != default and not self._has_file(kinds):
-                given = getattr(self, name)
-                raise ValueError(f"{name!r} is for {' and '.join(kinds)} files (got {given!r})")
+        for names, kinds in ((("key", "absent"), KEYED_FILES), (("mark_key",), (".conllu",))):
+            self.check_read(names, f"{' and '.join(kinds)} files", self._has_file(kinds))
 
     @property
     def outside_label(self) -> str | None:

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.io.limits import check_list, check_texts
+from graphdep.io.limits import check_list, check_some, check_texts
 from graphdep.tasks.selection.model import tokens_of
 from graphdep.training.estimator import CheckpointModel
 from graphdep.vocab.vocab import Tokens
@@ -182,5 +182,4 @@ def _ranking(logits: list[float]) -> Ranking:
 def _check_pool(pool: Mapping[str, Any], place: str) -> None:
     for name, what in (("context", "turn"), ("candidates", "candidate")):
         check_texts(f"{place}{name}", pool[name], what)
-        if len(pool[name]) == 0:
-            raise ValueError(f"'{place}{name}' is empty: there must be at least one {what}")
+        check_some(f"{place}{name}", pool[name], what)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import torch
@@ -16,29 +16,34 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor, nn
-from torch_geometric.data import Batch
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
-from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
+from graphdep.io.limits import (
+    MAX_WORDS,
+    check_name,
+    check_some,
+    check_string,
+    check_text,
+    plural,
+    shown,
+)
 from graphdep.nn.models.transformer import TextEncoder
-from graphdep.parsing.enhanced import check_arcs, check_engine, enhance
+from graphdep.parsing.enhanced import check_arcs, check_engine
 from graphdep.parsing.parser import Parser, WordLimit
-from graphdep.parsing.resolver import resolve_parser
-from graphdep.sentence.sentence import Sentence, join_sentences
+from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import Sentences
-from graphdep.training.checkpoint import RunState
+from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.estimator import (
+    CHUNK,
     Predictor,
     TaskEstimator,
-    batches_by_size,
     check_batch_size,
-    check_family,
-    parser_to_use,
+    check_learnable,
+    listed,
     plain,
-    resolve_device,
-    tracked,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
@@ -63,8 +68,7 @@ def check_examples(name: str, examples: Any, num_texts: int | None = None) -> li
         ValueError: If the shape is another one, there is no example, or a text is blank.
     """
     rows = _rows(name, examples)
-    if not rows:
-        raise ValueError(f"{name!r} is empty: there must be at least one text")
+    check_some(name, rows, "text")
     wanted = num_texts or len(rows[0])
     for number, row in enumerate(rows):
         if len(row) != wanted:
@@ -88,8 +92,7 @@ def _rows(name: str, examples: Any) -> list[tuple[Any, ...]]:
     shape = getattr(values, "shape", None)
     if shape is not None and (len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 2)):
         raise ValueError(f"{name!r} must be texts, [n], or pairs of texts, [n, 2] (got shape {tuple(shape)})")
-    values = values.tolist() if hasattr(values, "tolist") else values
-    check_list(name, values)
+    values = listed(name, values)
     rows = [tuple(value) if isinstance(value, (list, tuple)) else (value,) for value in values]
     for number, row in enumerate(rows):
         if len(row) not in (1, 2):
@@ -157,9 +160,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
 
 
 def _columns(request: FileRequest) -> list[str]:
-    """The columns with the texts: those that are given, or those of the training, or if these are not there
-    the usual ones.
-    """
+    """The columns with the texts: those that are given, else those of the training, else the usual ones."""
     config = request.state.config
     width = config.num_texts
     if request.lines is not None:
@@ -297,9 +298,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
             for n, row in enumerate(check_examples("X", X))
         ]
         labels = _check_labels(y, len(examples))
-        classes = np.unique(labels)
-        if len(classes) < 2:
-            raise ValueError(f"'y' must have at least two classes (got {classes.tolist()})")
+        check_learnable("y", labels.tolist(), range(len(examples)))
         columns = _COLUMNS[: len(examples[0])]
         rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
         text = "".join(json.dumps(row) + "\n" for row in rows)
@@ -346,16 +345,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         return (state.labels or list(range(task.num_classes))) if task.goal.classifies else None
 
     def _outputs(self, examples: Sequence[tuple[str, ...]], place: Callable[[int, int], str]) -> Tensor:
-        """The model's outputs, ``[num_examples, C]``, on the CPU: logits of classes, or what a goal's
-        ``predict`` makes numbers of. Each different text is parsed once.
-
-        Args:
-            examples: One or two texts each, as many as the model was trained on, none of them blank.
-            place: What a text is called in messages, by the numbers of its example and in it.
-
-        Raises:
-            ValueError: If a text is longer than the limit, before any is parsed; or an output is not finite.
-        """
+        """The model's outputs, ``[num_examples, C]``; ``place`` names a text by its example and its place."""
         known = self._ready()
         place_of: dict[str, str] = {}
         cut: list[tuple[str, ...]] = []
@@ -397,11 +387,7 @@ def _check_labels(y: Any, count: int) -> np.ndarray:
     """Labels as an array ``[count]`` of one kind."""
     if tuple(getattr(y, "shape", ()))[1:] == (1,):
         y = column_or_1d(y, warn=True)
-    values = y.tolist() if hasattr(y, "tolist") else y
-    check_list("y", values)
-    values = [plain(value) for value in values]
-    if len(values) != count:
-        raise ValueError(f"'y' must have a label for each of {count} texts (got {len(values)})")
+    values = listed("y", y, count, "texts")
     for number, value in enumerate(values):
         if not isinstance(value, (str, int, float)) or type(value) is not type(values[0]):
             first = f" as 'y[0]', {shown(values[0])}" if number else ""
@@ -459,12 +445,13 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         (1,)
     """
 
+    answers = "sentence vectors"
     parser_failures = 0
-    _loaded: tuple[tuple, _Parts, Parser] | None = None
+    _loaded: tuple[tuple[Any, ...], Predictor] | None = None
 
     def __init__(
         self,
-        checkpoint: str | os.PathLike[str] | _Parts,
+        checkpoint: str | os.PathLike[str] | _InMemory,
         *,
         parser: str | Parser | None = None,
         edges: str | BaseTransform | None = None,
@@ -526,18 +513,16 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             takes = "is for a pretrained encoder" if longest is None else f"must be at most {longest}"
             raise ValueError(f"'max_length' {takes} (got {max_length})")
         longest = longest if max_length is None else max_length
-        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs, engine)
+        parts = _InMemory(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs, engine)
         return cls(parts, parser=parser, **options)
 
     def _trained(self) -> tuple[Any, Any]:
-        if isinstance(self.checkpoint, _Parts):
+        if isinstance(self.checkpoint, _InMemory):
             raise ValueError("'checkpoint' must be that of a run: a model in memory has no settings to save")
-        from graphdep.training.checkpoint import load_task
-
         return load_task(self.checkpoint, self.edges)
 
     def _result(self) -> Mapping[str, Any] | None:
-        return None if isinstance(self.checkpoint, _Parts) else super()._result()
+        return None if isinstance(self.checkpoint, _InMemory) else super()._result()
 
     def encode(self, texts: Sequence[str]) -> Tensor:
         """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.
@@ -551,29 +536,42 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Raises:
             TypeError: If :obj:`texts` is one string, or an entry is none; the message has its position.
             ValueError: If a text has more than :obj:`max_words` words, before any is parsed; the checkpoint
-                is none, or was trained with a parser that has to be given; :obj:`batch_size` is no whole
-                number of at least 1; or a vector is not finite.
+                is none, has diverged, or was trained with a parser that has to be given; or
+                :obj:`batch_size` is no whole number of at least 1.
         """
-        values = _check_texts(texts)
-        size = self.batch_size
-        check_batch_size(int(size) if isinstance(size, np.integer) else size)
+        values, size = _check_texts(texts), plain(self.batch_size)
+        check_batch_size(size)
         limit = WordLimit(self.max_words, self.truncate)
         values = [limit.text(text, f"'texts[{number}]'") for number, text in enumerate(values)]
         place_of = {text: f"'texts[{number}]'" for number, text in reversed([*enumerate(values)])}
-        parts, parser = self._load()
-        before = parser.failures
-        parses = dict(zip(values, parser.parse(values)))
-        self.parser_failures = parser.failures - before
-        row = {text: number for number, text in enumerate(parses)}
-        rows = [row[text] for text, parse in parses.items() if parse]
-        trees = [limit.tree(join_sentences(parse), place_of[text]) for text, parse in parses.items() if parse]
-        vectors = torch.zeros(len(row), parts.encoder.hidden_channels)
-        batches = batches_by_size([len(tree) + 1 for tree in trees], int(size))
-        for batch in tracked(batches, "encoding", self.progress, much=len(trees) >= _PROGRESS_FROM):
-            vectors[[rows[number] for number in batch]] = parts.encode([trees[number] for number in batch])
-        vectors = vectors[[row[text] for text in values]]
-        self._check_finite(vectors)
-        return vectors
+        with _as_it_was(self.checkpoint):
+            known = self._ready()
+            known.batch_size = size
+            vectors = self._vectors(known, {text: place_of[text] for text in values if text.strip()}, limit)
+        found = torch.zeros(len(values), known.task.model.encoder.hidden_channels)
+        for number, text in enumerate(values):
+            if text in vectors:
+                found[number] = vectors[text]
+        return found
+
+    @torch.inference_mode()
+    def _encoded(self, known: Predictor, trees: list[Sentence]) -> list[Tensor]:
+        made, encoder = [known.data([tree]) for tree in known.graphs(trees)], known.task.model.encoder
+        found: dict[int, Tensor] = {}
+        for numbers, batch in known.batches(made, "encoding", much=len(made) >= _PROGRESS_FROM):
+            found |= zip(numbers, encoder.readout(batch, encoder(batch)).float().cpu())
+        return [found[number] for number in range(len(made))]
+
+    def _vectors(self, known: Predictor, place_of: Mapping[str, str], limit: WordLimit) -> dict[str, Tensor]:
+        """The vector of each text, none of them blank."""
+        texts = list(place_of)
+        trees = known.parse_texts(texts)
+        self.parser_failures = known.parser_failures
+        trees = [limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
+        found: list[Tensor] = []
+        for start in range(0, len(trees), CHUNK):
+            found += self._encoded(known, trees[start : start + CHUNK])
+        return dict(zip(texts, known.check_finite(torch.stack(found)))) if found else {}
 
     def fit(self, X: Sequence[str], y: Any = None) -> SentenceEncoder:
         """Checks that ``X`` holds texts; there is nothing to learn."""
@@ -587,54 +585,34 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     @property
     def _n_features_out(self) -> int:
         # For get_feature_names_out.
-        return self._load()[0].encoder.hidden_channels
+        return int(self._ready().task.model.encoder.hidden_channels)
 
-    def _load(self) -> tuple[_Parts, Parser]:
+    def _ready(self) -> Predictor:
         # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed
         # it, or a training the file.
         key = self.checkpoint, self._file(), self.parser, self.edges, self.device, self.progress, self.cache
         if self._loaded is None or self._loaded[0] != key:
-            parts, name = self._load_parts()
-            options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
-            reads = {
-                "arcs": parts.arcs,
-                "engine": parts.engine,
-                "constituents": bool(parts.phrases),
-                **options,
-            }
-            self._loaded = key, parts, resolve_parser(name, cache=self.cache, **reads)
-        return self._loaded[1:]
+            self._loaded = key, self._load()
+        return self._loaded[1]
+
+    def _load(self) -> Predictor:
+        options: dict[str, Any] = {"progress": self.progress, "cache": self.cache}
+        if isinstance(held := self.checkpoint, _InMemory):
+            device = next(held.parameters()).device if self.device is None else self.device
+            return Predictor(
+                held, held, None, self.answers, self.parser, "the model", device=device, **options
+            )
+        task, state = load_task(held, self.edges)
+        name = os.fspath(held)
+        return Predictor(
+            task, state, "sentence", self.answers, self.parser, name, device=self.device, **options
+        )
 
     def _file(self) -> tuple[int, int] | None:
-        if isinstance(self.checkpoint, _Parts) or not os.path.exists(self.checkpoint):
+        if isinstance(self.checkpoint, _InMemory) or not os.path.exists(self.checkpoint):
             return None
         status = os.stat(self.checkpoint)
         return status.st_mtime_ns, status.st_size
-
-    def _check_finite(self, vectors: Tensor) -> None:
-        (wrong,) = (~vectors.isfinite().all(dim=1)).nonzero(as_tuple=True)
-        if wrong.numel():
-            name = "the model" if isinstance(self.checkpoint, _Parts) else f"{os.fspath(self.checkpoint)}:"
-            raise ValueError(
-                f"{name} has diverged in training: the vector of 'texts[{int(wrong[0])}]' is not finite"
-            )
-
-    def _load_parts(self) -> tuple[_Parts, str | Parser]:
-        if isinstance(self.checkpoint, _Parts):
-            if self.device is not None:
-                self.checkpoint.encoder.to(self.device)
-            return self.checkpoint, "bundled" if self.parser is None else self.parser
-        from graphdep.training.checkpoint import load_task  # here, since Lightning takes seconds to import
-
-        task, state = load_task(self.checkpoint, self.edges)
-        check_family(os.fspath(self.checkpoint), state.config, "sentence", "sentence vectors")
-        encoder = cast(TextEncoder, task.model.encoder)
-        parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
-        device = resolve_device(self.device)
-        config: Any = state.config
-        longest = config.max_length if config.pretrained else None
-        read = longest, config.arcs, config.engine, config.phrases_read
-        return _Parts(encoder.to(device), state.vocab, state.relations, task.edges, *read), parser
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_loaded"}
@@ -649,45 +627,60 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return tags
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Parts:
-    """What turns trees into vectors."""
+class _InMemory(nn.Module):
+    """A model in memory as task, state and settings of a run at once, as far as a predictor asks for them."""
 
-    encoder: TextEncoder
-    vocab: Vocab
-    relations: RelationVocab
-    edges: BaseTransform
-    max_length: int | None = None
-    arcs: str = "basic"
-    engine: str = "rules"
-    phrases: bool | str = False
+    parser = "bundled"
 
-    def encode(self, trees: list[Sentence]) -> Tensor:
-        """Their vectors, on the CPU; the encoder is left in the mode that it is in."""
-        if self.arcs != "basic":
-            trees = enhance(trees, self.arcs, self.engine)
-        options: dict[str, Any] = {"vocab": self.vocab, "max_length": self.max_length, "arcs": self.arcs}
-        options["phrases"] = self.phrases
-        options["tokens"] = getattr(self.encoder, "tokens", None)  # of a pretrained one
-        examples = [trees_data([tree], self.relations, **options) for tree in trees]
-        device = next(self.encoder.parameters()).device
-        training = self.encoder.training
-        self.encoder.eval()
-        try:
-            with torch.inference_mode():
-                batch = self.edges(Batch.from_data_list(examples).to(device))
-                return self.encoder.readout(batch, self.encoder(batch)).float().cpu()
-        finally:
-            self.encoder.train(training)
+    def __init__(
+        self,
+        encoder: TextEncoder,
+        vocab: Vocab,
+        relations: RelationVocab,
+        edges: BaseTransform,
+        max_length: int | None,
+        arcs: str,
+        engine: str,
+    ) -> None:
+        super().__init__()
+        self.model = nn.ModuleDict({"encoder": encoder})
+        self.vocab, self.relations, self.edges = vocab, relations, edges
+        self.max_length, self.arcs, self.engine = max_length, arcs, engine
+        self.train(encoder.training)
+
+    @property
+    def config(self) -> Self:
+        return self
+
+    def parser_options(self) -> dict[str, Any]:
+        return {"arcs": self.arcs, "engine": self.engine}
+
+    def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
+        tokens = getattr(self.model["encoder"], "tokens", None)  # of a pretrained one
+        options: dict[str, Any] = {"max_length": self.max_length, "arcs": self.arcs}
+        return trees_data(trees, relations, vocab=vocab, tokens=tokens, **options)
+
+
+@contextmanager
+def _as_it_was(checkpoint: Any) -> Iterator[None]:
+    """Leaves a model in memory in the mode that it is in."""
+    if not isinstance(checkpoint, _InMemory):
+        yield
+        return
+    encoder = checkpoint.model["encoder"]
+    training = encoder.training
+    encoder.eval()
+    try:
+        yield
+    finally:
+        encoder.train(training)
 
 
 def _check_texts(texts: Any) -> list[str]:
     # NumPy arrays and pandas Series have dimensions, and are no Sequence.
-    one_dimension = getattr(texts, "ndim", None) == 1 or isinstance(texts, Sequence)
-    if isinstance(texts, (str, bytes)) or not one_dimension:
+    if getattr(texts, "ndim", 1) != 1 or not (hasattr(texts, "ndim") or isinstance(texts, Sequence)):
         raise TypeError(f"'texts' must be a list or one-dimensional array of strings (got {shown(texts)})")
-    values = texts.tolist() if hasattr(texts, "tolist") else list(texts)
+    values = listed("texts", texts)
     for number, text in enumerate(values):
-        if not isinstance(text, str):
-            raise TypeError(f"'texts[{number}]' must be a string (got {shown(text)})")
+        check_string(f"texts[{number}]", text)
     return values

@@ -700,29 +700,24 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
         super().check()
         self._check_frozen()
         self.check_option("val_from", "val_from")
-        if self.phrases and self.spec.options.get("layout") != "trees":
+        layout, readers = self.spec.options.get("layout"), ", ".join(CONSTITUENT_ENCODERS)
+        if self.phrases and layout != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
+        self.check_read(("node_labels",), LABELLED, layout in ("sentence", "trees"))
+        self.check_read(("node_labels",), f"encoders {readers}", self.over_constituents)
         if self.node_labels:
             self._check_node_labels()
 
     def _check_node_labels(self) -> None:
-        if self.spec.options.get("layout") not in ("sentence", "trees"):
-            raise ValueError(f"'node_labels' is for {LABELLED}, and not for {self.task!r} (got True)")
-        if not self.over_constituents:
-            readers = ", ".join(CONSTITUENT_ENCODERS)
-            raise ValueError(f"'node_labels' is for encoders {readers} (got encoder={self.encoder!r})")
         if self.phrases:
             raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
         if self.trees != "parser":
             raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
 
     def _check_frozen(self) -> None:
-        if not self.frozen:
-            return
-        if not self.pretrained:
-            raise ValueError(f"'frozen' is for a pretrained encoder (got encoder={self.encoder!r})")
+        self.check_read(("frozen",), "a pretrained encoder", self.pretrained)
         for name, usual in _WHEN_FROZEN.items():
-            if getattr(self, name) != usual:
+            if self.frozen and getattr(self, name) != usual:
                 raise ValueError(
                     f"{name!r} is for an encoder that is trained; a frozen one has {usual!r} (got "
                     f"{getattr(self, name)!r})"

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -16,16 +16,19 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.raw import expect, placed
 from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_row
-from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, plural, shown
+from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, plural
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
+    check_learnable,
+    listed,
+    listed_words,
     plain,
 )
 from graphdep.training.family import FilePrediction, FileRequest
@@ -47,21 +50,11 @@ def span_sentences(sentences: Any, spans: Any = None) -> list[SpanExample]:
             sentence or ends inside a word, or there are more or fewer spans than sentences.
     """
     rows = listed("sentences", sentences)
-    if not rows:
-        raise ValueError("'sentences' is empty: there must be at least one")
-    marks = [None] * len(rows) if spans is None else listed("spans", spans)
-    if len(marks) != len(rows):
-        raise ValueError(f"'spans' must have those of each of {len(rows)} sentences (got {len(marks)})")
+    check_some("sentences", rows, "sentence")
+    marks = [None] * len(rows) if spans is None else listed("spans", spans, len(rows))
     return [
         _sentence_example(f"sentences[{n}]", f"spans[{n}]", *pair) for n, pair in enumerate(zip(rows, marks))
     ]
-
-
-def listed(name: str, values: Any) -> list[Any]:
-    """A list, array or Series as a list."""
-    values = values.tolist() if hasattr(values, "tolist") else values
-    check_list(name, values)
-    return list(values)
 
 
 def _sentence_example(place: str, of_spans: str, sentence: Any, spans: Any) -> SpanExample:
@@ -71,22 +64,16 @@ def _sentence_example(place: str, of_spans: str, sentence: Any, spans: Any) -> S
     if spans is None:
         message = "must be given where sentences are no texts with <e1>...</e1>"
         raise ValueError(f"{of_spans!r} {message} (got None)")
-    if isinstance(sentence, Sentence):
-        if sentence.head.count(0) > 1:
-            raise ValueError(f"{place!r} must be one tree (got {sentence.head.count(0)} roots)")
-        return SpanExample(sentence.form, _ends(of_spans, spans), tree=sentence, place=repr(place))
-    words = [str(word) if isinstance(word, str) else word for word in listed(place, sentence)]
-    for number, word in enumerate(words):
-        check_text(f"{place}[{number}]", word, "sentence")
-    return SpanExample(words, _ends(of_spans, spans), place=repr(place))
+    words = listed_words(place, sentence)
+    tree = words if isinstance(words, Sentence) else None
+    form = words if tree is None else tree.form
+    return SpanExample(cast(list[str], form), _ends(of_spans, spans), tree=tree, place=repr(place))
 
 
 def _of_text(place: str, text: str, spans: list[Any] | None) -> SpanExample:
-    try:
+    with placed(repr(place)):
         text, spans = read_tags(text) if spans is None else (text, spans)
         marked = mark_text(text, spans)
-    except ValueError as error:
-        raise ValueError(f"{place!r}: {error}") from None
     if marked.inside:
         found = ", ".join(repr(text[start:stop]) for start, stop in spans)
         raise ValueError(f"{place!r}: a span begins or ends inside of a word (got {found})")
@@ -95,10 +82,10 @@ def _of_text(place: str, text: str, spans: list[Any] | None) -> SpanExample:
 
 def _ends(place: str, spans: Any) -> list[Any]:
     """Spans as pairs of numbers of Python, whatever arrays they were in; checked where they are used."""
-    spans = spans.tolist() if hasattr(spans, "tolist") else spans
-    if isinstance(spans, str) or not isinstance(spans, Sequence):
-        raise TypeError(f"{place!r} must be a list of (start, end) (got {shown(spans)})")
-    return [[plain(end) for end in span] if isinstance(span, (list, tuple)) else span for span in spans]
+    return [
+        [plain(end) for end in span] if isinstance(span, (list, tuple)) else span
+        for span in listed(place, spans)
+    ]
 
 
 class SpanAnswer(NamedTuple):
@@ -152,9 +139,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
 
 def _row_example(row: TextRow, column: str, limit: WordLimit, num_spans: int) -> SpanExample:
     example = span_row(row, column, max_words=None if limit.truncate else limit.max_words)
-    if num_spans != len(example.spans):
-        message = f"the model was trained on {num_spans} spans an example"
-        raise row_error(row.path, row.line, message, str(len(example.spans)))
+    message = f"the model was trained on {num_spans} spans an example"
+    expect(num_spans == len(example.spans), row.path, row.line, message, str(len(example.spans)))
     return example
 
 
@@ -274,10 +260,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         """
         examples = self._examples(sentences, spans, len(span_sentences(sentences, spans)[0].spans))
         named = _check_labels(labels, len(examples))
-        if len(set(named)) < 2:
-            raise ValueError(f"'labels' must have at least two labels (got {sorted(set(named))})")
-        if len({tuple(example.words) for example in examples}) < 2:
-            raise ValueError("'sentences' must be at least two different ones, one of them to validate")
+        check_learnable("labels", named, (tuple(example.words) for example in examples))
         rows = (_row(example, label, plain(self.max_words)) for example, label in zip(examples, named))
         text = "".join(json.dumps(row) + "\n" for row in rows)
         self._train_on(text, "spans", outside=self.outside)
@@ -330,11 +313,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return self._answers(self._examples(sentences, spans, self._num_spans))
 
     def _answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
-        """What the model says of each example.
-
-        Raises:
-            ValueError: If the parser has to be given, or an output is not finite.
-        """
+        """What the model says of each example."""
         known = self._ready()
         trees = known.graphs(known.parse_words([_read(example, known.limit) for example in examples]))
         found: list[SpanAnswer] = []
@@ -389,9 +368,7 @@ def _read(example: SpanExample, limit: WordLimit) -> list[str] | Sentence:
 
 
 def _check_labels(labels: Any, count: int) -> list[str]:
-    rows = [plain(label) for label in listed("labels", labels)]
-    if len(rows) != count:
-        raise ValueError(f"'labels' must have a label for each of {count} sentences (got {len(rows)})")
+    rows = listed("labels", labels, count)
     for number, label in enumerate(rows):
         check_text(f"labels[{number}]", label, "label")
         check_name(f"labels[{number}]", label)

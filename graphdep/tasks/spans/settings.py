@@ -209,8 +209,7 @@ class SpanConfig(WordConfig, kind="spans"):
 
     def check(self) -> None:
         super().check()
-        if self.path and self.num_spans < 2:
-            raise ValueError(f"'path' is between two spans, but {self.task!r} has one (got True)")
+        self.check_read(("path",), "tasks of two spans an example", self.num_spans > 1)
 
     @property
     def span_task(self) -> Spans:

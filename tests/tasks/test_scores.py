@@ -1,18 +1,24 @@
-"""Scores of words and of spans, against sets of spans and loops."""
+"""Scores of words, of spans and of sentences, against sets, loops and formulas."""
 
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_geometric.data import Data
 
 from graphdep.datasets.base.rows import UNKNOWN
 from graphdep.datasets.labels.words import bio_of, spans_of
-from graphdep.metrics.scores import NOTHING
+from graphdep.metrics.scores import NOTHING, micro_f1
+from graphdep.tasks import ACCEPTABILITY, DUPLICATE, ENTAILMENT, RELATEDNESS, SIMILARITY
+from graphdep.tasks.labels.model import DISTANCES, LENGTHS, f1_by_place
 from graphdep.tasks.labels.settings import LabelScoring, ScoredWords, bio_tables
+from graphdep.tasks.sentences.settings import expected_grade, kl_divergence
 
 LABELS = ("O", "B-A", "B-B", "I-A", "I-B")
 SCORING = LabelScoring(LABELS, "O", "bio")
@@ -202,8 +208,121 @@ def test_names():
     assert LabelScoring(("A", "O", "X"), None).names == ("A", "O", "X")
 
 
-def test_wrong_schemes_and_labels():
-    with pytest.raises(ValueError, match=r"'scheme' must be one of words, bio \(got 'iob'\)"):
-        LabelScoring(("O", "A"), "O", "iob")
-    with pytest.raises(ValueError, match="must be O, B-LABEL or I-LABEL .*'ARG0'"):
-        LabelScoring(("O", "ARG0"), "O", "bio")
+def corpus(examples: list[list[bool]]) -> SimpleNamespace:
+    """Of sentences whose words are marked or not; node 0 is ROOT."""
+    parts = [
+        Data(mark=torch.tensor([0, *map(int, one)]), word=torch.arange(-1, len(one))) for one in examples
+    ]
+    sizes = torch.tensor([0, *(len(one) + 1 for one in examples)])
+    data = Data(
+        mark=torch.cat([part.mark for part in parts]),
+        word=torch.cat([part.word for part in parts]),
+        example_id=torch.arange(len(examples)),
+    )
+    return SimpleNamespace(_indices=None, _data=data, slices={"mark": sizes.cumsum(0)})
+
+
+def range_of(value: int, starts: tuple[int, ...]) -> str:
+    """The slow, obvious way."""
+    for start, following in zip(starts, [*starts[1:], None]):
+        if following is None:
+            return f"{start}+"
+        if start <= value < following:
+            return str(start) if following == start + 1 else f"{start}-{following - 1}"
+    raise AssertionError
+
+
+sentences = st.lists(st.booleans(), min_size=1, max_size=40).filter(any)
+
+
+@given(st.lists(sentences, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_tables_are_those_of_counting_by_hand(examples, random):
+    there, found, places, rows = [], [], [], {"distance": {}, "length": {}}
+    for number, marks in enumerate(examples):
+        for place in range(len(marks)):
+            pair = random.randrange(3), random.randrange(3)
+            distance = min(abs(place - other) for other, mark in enumerate(marks) if mark)
+            for table, name in (
+                ("distance", range_of(distance, DISTANCES)),
+                ("length", range_of(len(marks), LENGTHS)),
+            ):
+                rows[table].setdefault(name, []).append(pair)
+            found.append(pair[0])
+            there.append(pair[1])
+            places.append((number, place))
+    example, place = np.array(places).T
+    words = ScoredWords(np.array(there), example, example, place)
+    tables = f1_by_place(corpus(examples), np.array(found), np.array(there), words)
+    for table, wanted in rows.items():
+        got = {row["range"]: (row["words"], row["f1"]) for row in tables[table]}
+        assert got == {n: (len(pairs), micro_f1(*np.array(pairs).T)) for n, pairs in wanted.items()}
+
+
+def test_an_example_without_a_mark_is_far_from_all():
+    words = ScoredWords(np.array([1, 1]), np.array([0, 1]), np.array([0, 1]), np.array([0, 0]))
+    tables = f1_by_place(corpus([[True], [False]]), np.array([1, 1]), np.array([1, 1]), words)
+    assert [(row["range"], row["words"]) for row in tables["distance"]] == [("0", 1), ("9+", 1)]
+
+
+def test_kl_divergence_equals_its_formula():
+    logits = torch.randn(3, 5)
+    y = torch.tensor([[0, 0, 0.3, 0.7, 0], [1.0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0]])
+    expected = 0.0
+    for p, q in zip(y, logits.softmax(-1)):
+        expected += sum(float(a * (a / b).log()) for a, b in zip(p, q) if a > 0) / 3
+    assert float(kl_divergence(logits, y)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_prediction_is_the_mean_grade():
+    assert expected_grade(torch.tensor([[0, 0, 0.3, 0.7, 0]])).item() == pytest.approx(3.7)
+    logits = torch.full((1, 5), 0.0)
+    assert RELATEDNESS.predict(logits).item() == pytest.approx(3.0)
+
+
+def test_scores_cover_the_whole_split():
+    y = torch.tensor([0, 1, 2, 1])
+    scores = ENTAILMENT.score(torch.eye(3)[[0, 1, 2, 2]] * 9, y, "test")
+    assert scores["test_accuracy"] == 0.75
+    assert scores.keys() == {"test_loss", "test_accuracy"}
+    assert ENTAILMENT.floor(y, torch.tensor([0, 1]), "val") == {"val_accuracy": 0.5}
+
+
+def test_what_is_compared_is_what_the_metrics_see():
+    y = torch.tensor([[1.0, 0, 0, 0, 0], [0, 0.5, 0.5, 0, 0]])
+    logits = torch.randn(2, 5)
+    target, prediction = RELATEDNESS.compared(logits, y)
+    assert target.dtype == prediction.dtype == "float64"
+    assert target.tolist() == [1.0, 2.5]
+    mse = ((prediction - target) ** 2).mean()
+    assert RELATEDNESS.score(logits, y, "val")["val_mse"] == pytest.approx(mse, rel=1e-12)
+
+
+def test_perfect_predictions_of_relatedness():
+    y = torch.tensor([[1.0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0], [0, 0.5, 0.5, 0, 0]])
+    scores = RELATEDNESS.score(y.clamp(min=1e-12).log(), y, "val")
+    assert scores["val_mse"] == pytest.approx(0.0, abs=1e-9)
+    assert scores["val_pearson"] == pytest.approx(1.0)
+    assert scores["val_loss"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_regression_has_one_output():
+    output, y = torch.tensor([[0.5], [4.0], [2.0], [7.0]], requires_grad=True), torch.tensor([1.0, 3, 2.5, 5])
+    loss = SIMILARITY.loss(output, y)
+    assert loss.item() == pytest.approx((0.25 + 1 + 0.25 + 4) / 4)
+    loss.backward()
+    assert output.grad.flatten().tolist() == pytest.approx([2 * d / 4 for d in (-0.5, 1, -0.5, 2)])
+    target, prediction = SIMILARITY.compared(output.detach(), y)
+    assert (prediction.tolist(), target.tolist()) == ([0.5, 4, 2, 7], [1, 3, 2.5, 5])
+    scores = SIMILARITY.score(output.detach(), y, "val")
+    assert scores["val_spearman"] == pytest.approx(1.0)
+    assert scores["val_pearson_spearman"] == pytest.approx((1 + scores["val_pearson"]) / 2)
+    assert SIMILARITY.floor(y, y, "val") == dict.fromkeys(list(scores)[1:], 0.0)
+
+
+def test_goals_of_glue():
+    y = torch.tensor([0, 1, 1, 1])
+    logits = torch.eye(2)[[0, 1, 1, 0]] * 9
+    assert ACCEPTABILITY.score(logits, y, "test")["test_mcc"] == pytest.approx(1 / 3**0.5)
+    scores = DUPLICATE.score(logits, y, "test")
+    assert scores["test_accuracy_f1"] == pytest.approx((0.75 + 0.8) / 2)
+    assert list(scores)[1] == "test_f1"

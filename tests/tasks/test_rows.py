@@ -1,0 +1,172 @@
+"""Every row of every table: a batch is answered as each example alone, and all that it has is learned."""
+
+from __future__ import annotations
+
+import copy
+import functools
+
+import pytest
+import torch
+from torch_geometric.data import Batch
+
+from graphdep.nn.pretrained import load_encoder
+from graphdep.tasks.dialogues.settings import DIALOGUE_MODELS
+from graphdep.tasks.labels.settings import LABEL_MODELS
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SELECTION_MODELS
+from graphdep.tasks.sentences.settings import MODELS
+from graphdep.training import load_splits
+from graphdep.training.build import Parts
+from graphdep.training.family import build_task
+from graphdep.training.learning_task import join_outputs
+from graphdep.transforms import PRESETS, resolve
+from graphdep.transforms.carried import carried
+from graphdep.transforms.edge_set import MARKS, NODES, TYPES
+
+READOUTS = [{"readout": "mean", "path": False}, {"readout": "top", "path": True}]
+# The others differ from these as they do on sentences.
+ON_WORDS = [
+    name
+    for name in LABEL_MODELS
+    if not name.startswith("bert") and not {"nopos", "nolevel", "wide"} & {*name.split("-")}
+]
+ON_WORDS += ["bert", "bert-dt", "bert-g2g", "bert-dra", "bert-constituents"]
+ON_SPANS = ("dt", "bilstm", "dt@random", "bert", "bert-dt", "bert-dam-basic")
+
+
+loaded = functools.cache(load_encoder)
+
+
+def made(config, splits):
+    """A task of the settings in double precision, whose new weights are large enough to have opinions."""
+    torch.manual_seed(0)
+    pretrained = copy.deepcopy(loaded(config.encoder)) if config.pretrained else None
+    parts = Parts(len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels())
+    task = build_task(config, parts)
+    for name, parameter in task.named_parameters():
+        if name.endswith("head.lin.weight") or "marks" in name or "transition" in name:
+            torch.nn.init.normal_(parameter)
+    return task.double().eval()
+
+
+@pytest.fixture(scope="module")
+def splits_of():
+    """The splits of some settings, made once for the models that share them."""
+    known = {}
+
+    def splits_of(config):
+        key = str((config.task, config.encoder if config.pretrained else None, config.data_settings()))
+        if key not in known:
+            known[key] = load_splits(config, ("train", "val"))
+        return known[key]
+
+    return splits_of
+
+
+def check_row(config, splits, split="val", size=3, batch=None):
+    """Outputs are the same alone and in company, and each weight that learns has a gradient."""
+    dataset, task = splits[split], made(config, splits)
+    examples = list(dataset)[:size]
+
+    def batch_of(some):
+        return task.edges(Batch.from_data_list(some, follow_batch=dataset.follow_batch))
+
+    with torch.no_grad():
+        alone = [task.outputs(batch_of([data])) for data in examples]
+        together = task.outputs(batch_of(examples))
+    for whole, part in zip(together, join_outputs(alone), strict=True):
+        torch.testing.assert_close(whole, part)
+    number = [place for place, data in enumerate(examples) for _ in task.rows(batch_of([data]))]
+    assert task.rows(batch_of(examples)).tolist() == number
+    task.log = lambda *args, **options: None
+    task.train().loss(batch_of(examples) if batch is None else task.edges(batch)).backward()
+    assert [name for name, p in task.named_parameters() if p.requires_grad and p.grad is None] == []
+    return task, examples, batch_of
+
+
+# What is frozen is read once, in single precision: tests/tasks/test_sentences.py.
+@pytest.mark.parametrize("model", [name for name in MODELS if name != "bert-frozen"])
+def test_pairs_of_sentences(model, config_of, splits_of):
+    config = config_of("sick-e", model, dropout=0.0)
+    config = config.replace(parser="bundled") if config.reads_constituents else config
+    task, *_ = check_row(config, splits_of(config))
+    if config.pretrained:
+        added = task.model.encoder.added_parameters()
+        assert bool(added) == (config.relation_attention or config.edges in ("dam", "constituents"))
+
+
+@pytest.mark.parametrize("model", ["dt", "transformer", "tree-lstm", "bert-dam"])
+def test_single_sentences(model, config_of, splits_of):
+    config = config_of("sst", model, dropout=0.0)
+    check_row(config, splits_of(config))
+
+
+@pytest.mark.parametrize("model", [*ON_WORDS, "dt@random", "dra@chain", "dt@unlabelled"])
+def test_roles_of_words(model, config_of, splits_of):
+    options = {"form": "spans", "word_state": "mean"} if model.startswith("bert") else {}
+    config = config_of("propbank-ewt", model, dropout=0.0, **options)
+    if config.reads_constituents:
+        config = config.replace(trees="parser", parser="bundled")
+    splits = splits_of(config)
+    task, _, batch_of = check_row(config, splits)
+    # Two predicates of one sentence differ in nothing but the mark.
+    first, second = (data for data in splits["train"][2:4])
+    assert first.input_ids.equal(second.input_ids)
+    with torch.no_grad():
+        one, two = (task(batch_of([data])) for data in (first, second))
+    assert bool(((one - two).abs() > 1e-6).any(dim=1).all())  # the marked word's state is part of all
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("dt", {"crf": True}),
+        ("dt", {"decode": "viterbi"}),
+        ("bert-dt", {"word_state": "first", "decode": "viterbi"}),
+        ("bert", {"word_state": "first", "crf": True}),
+    ],
+    ids=str,
+)
+def test_roles_by_a_chain(model, options, config_of, splits_of):
+    config = config_of("propbank-ewt", model, form="spans", dropout=0.0, **options)
+    check_row(config, splits_of(config))
+
+
+def test_labels_of_words_over_all_edges(config_of, splits_of):
+    splits = splits_of(config_of("ud-tags", "dt"))
+    for model, beyond in (("transformer", {TYPES, MARKS, NODES}), ("dt", {MARKS, NODES})):
+        for edges in PRESETS:
+            if not carried(resolve(edges)) & beyond:
+                check_row(config_of("ud-tags", model, edges=edges, dropout=0.0), splits, size=2)
+
+
+@pytest.mark.parametrize("model", ON_SPANS)
+@pytest.mark.parametrize("options", READOUTS, ids=str)
+def test_marked_spans(model, options, config_of, splits_of):
+    config = config_of("semeval2010", model, dropout=0.0, **options)
+    _, examples, _ = check_row(config, splits_of(config), "train", 5)
+    assert {int(data.lost) for data in examples} == ({0, 1} if config.pretrained else {0})
+
+
+@pytest.mark.parametrize("task", ["conll04", "aspects", "spans"])
+def test_spans_of_other_tasks(task, config_of, splits_of):
+    config = config_of(task, "dt", dropout=0.0)
+    made, *_ = check_row(config, splits_of(config))
+    assert made.model.readout.num_spans == (1 if task == "aspects" else 2)
+
+
+@pytest.mark.parametrize("model", SELECTION_MODELS)
+def test_response_selection(model, config_of, splits_of):
+    own = SELECTION_MODELS[model].overrides.get("encoder")
+    own = {"encoder": own, "image_words": 8} if own in MATCHING_ENCODERS else {}
+    config = config_of("ubuntu", model, dropout=0.0, **own)
+    splits = splits_of(config)
+    # Of an objective a batch has more in it.
+    batch = next(iter(splits.loader("train", config, shuffle=True))) if config.objective else None
+    check_row(config, splits, batch=batch)
+
+
+@pytest.mark.parametrize("model", [name for name in DIALOGUE_MODELS if "pe" not in name.split("-")])
+def test_dialogues(model, config_of, splits_of):
+    pieces = {"pieces": 280} if "pieces" in DIALOGUE_MODELS[model].overrides else {}
+    config = config_of("dailydialog", model, dropout=0.0, **pieces)
+    check_row(config, splits_of(config))

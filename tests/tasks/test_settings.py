@@ -1,0 +1,401 @@
+"""Settings of all tasks: what a run is called, what reaches its corpus, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphdep.datasets.selection.objectives import FORMS
+from graphdep.datasets.spans.rows import LABELS, OTHER, RELATIONS, UNDIRECTED
+from graphdep.nn.conv.sia_conv import MASKS
+from graphdep.nn.models.baselines.deep_matching import DAM_FORMS
+from graphdep.nn.models.baselines.deep_matching import OBJECTIVES as BLOCK_OBJECTIVES
+from graphdep.nn.models.baselines.matching import ACCUMULATIONS
+from graphdep.nn.models.selection import BLOCKS, LOSSES, READOUTS, SPEAKERS
+from graphdep.tasks import family_of, resolve_task
+from graphdep.tasks.labels import settings as words
+from graphdep.tasks.labels.settings import LABEL_MODELS, LabelScoring
+from graphdep.tasks.selection.settings import (
+    MATCHING_ENCODERS,
+    OBJECTIVES,
+    SELECTION_MODELS,
+    SelectionConfig,
+)
+from graphdep.tasks.selection.settings import PAPER as SELECTION_PAPER
+from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, MODELS, PAPER, TREE_ENCODERS
+from graphdep.tasks.spans import settings as spans
+from graphdep.training import TrainConfig, parse_settings
+from graphdep.training.encoder_config import WORD_MODELS
+
+SCORES = ["accuracy", "f1", "macro_f1", "exact"]
+CSV = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
+POST = "post-train"
+# Task, model, settings, and what is said of them.
+WRONG = [
+    # Words.
+    ("ud-tags", None, {"key": "form"}, r"'key' must be one of upos, .* \(got 'form'\)"),
+    ("ud-tags", None, {"key": "tag"}, "upos, xpos, deprel, lemma, feats, feats:KEY, misc:KEY"),
+    ("ud-tags", None, {"absent": ""}, "'absent' must be a label"),
+    ("ud-tags", None, {"encoder": "bert-base-uncased"}, "'encoder' must be one of transformer, .*'bert"),
+    ("ud-tags", "bert", {"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
+    ("ud-tags", None, {"word_state": "mean"}, r"'word_state' is for a pretrained encoder \(got 'mean'\)"),
+    ("ud-tags", "bert", {"word_state": "last"}, "'word_state' must be one of first, mean"),
+    ("ud-tags", None, {"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
+    ("ud-tags", None, {"freeze_layers": 1}, "'freeze_layers' is for a pretrained encoder"),
+    ("propbank-ewt", None, {"crf": True, "monitor": "loss"}, "'monitor' cannot be 'loss' with 'crf'"),
+    ("ud-tags", None, {"crf": True}, r"'crf' is for tasks with a label of no finding \(got True\)"),
+    ("ud-tags", None, {"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
+    ("ud-tags", None, {"decode": "viterbi"}, r"'decode' is for labels of spans, .* \(got 'viterbi'\)"),
+    ("propbank-ewt", None, {"decode": "viterbi"}, "'decode' is for labels of spans"),
+    ("propbank-ewt", None, {"key": "xpos"}, r"'key' is not for task 'propbank-ewt' \(got 'xpos'\)"),
+    ("propbank-ewt", None, {"absent": "x"}, "'absent' is not for task 'propbank-ewt'"),
+    ("agreement", None, {"form": "spans"}, "'form' is not for task 'agreement'"),
+    ("ud-tags", None, {"name": "tense"}, "'name' is not for task 'ud-tags'"),
+    ("ud-tags", None, {"verbs": "main"}, "'verbs' is not for task 'ud-tags'"),
+    ("ud-tags", None, {"train_from": "test"}, "'train_from' is not for task 'ud-tags'"),
+    ("ud-tags", None, {"ud_from": "folder"}, "'ud_from' is not for task 'ud-tags'"),
+    ("ud-tags", None, {"data_seed": 3}, r"'data_seed' is not for task 'ud-tags' \(got 3\)"),
+    ("ud-tags", None, {"edges": None}, "'edges' are for encoder='transformer'"),
+    ("ud-tags", None, {"heads": 3}, "'heads'"),
+    ("ud-tags", None, {"gate": "relu"}, "'gate' must be one of"),
+    ("ud-tags", "dt@nothing", {}, "no control 'nothing'"),
+    ("ud-tags", "berd", {}, "no model 'berd'"),
+    ("ud-tags", "bilstm@unlabelled", {}, "'labels' is for models that read the labels of arcs"),
+    ("ud-tags", None, {"keys": "upos"}, r"unknown setting 'keys' \(did you mean 'key'\?\)"),
+    ("ud-tags", None, {"scheme": "bio"}, "unknown setting 'scheme'"),
+    ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\), which is not given"),
+    ("labels", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'labels' \(got 'x'\)"),
+    ("labels", None, {"data_seed": 3}, r"'data_seed' is for generated data"),
+    ("labels", None, {"form": "spans"}, r"'form' is not for task 'labels'"),
+    ("labels", None, {"scheme": "iob"}, r"'scheme' must be one of words, bio \(got 'iob'\)"),
+    ("labels", None, {"key": "xpos"}, r"'key' is for .conllu and .spacy files \(got 'xpos'\)"),
+    ("labels", None, {"absent": "none"}, "'absent' is for .conllu and .spacy files"),
+    ("labels", None, {"mark_key": "misc:Mark"}, r"'mark_key' is for .conllu files \(got 'misc:Mark'\)"),
+    ("labels", None, {"train": "a.conllu", "mark_key": "Mark"}, r"'mark_key' must be feats:KEY or misc:KEY"),
+    ("labels", None, {"val_fraction": 2.0}, "'val_fraction' must be at most 1"),
+    ("labels", None, {"max_words": 0}, "'max_words' must be at least 1"),
+    # Spans.
+    ("semeval2010", None, {"domain": "laptops"}, r"'domain' is not for task 'semeval2010' \(got 'laptops'\)"),
+    ("aspects", None, {"negatives": 1.0}, "'negatives' is not for task 'aspects'"),
+    ("conll04", None, {"direction": True}, "'direction' is not for task 'conll04'"),
+    ("aspects", None, {"path": True}, r"'path' is for tasks of two spans an example \(got True\)"),
+    ("semeval2010", None, {"readout": "max"}, "'readout' must be one of mean, top"),
+    ("semeval2010", None, {"trees": "gold"}, "'trees' cannot be 'gold': the corpus of 'semeval2010'"),
+    ("semeval2010", None, {"outside": "Other"}, "unknown setting 'outside'"),
+    ("spans", None, {"train": None}, r"task 'spans' needs 'train' \(--train\), which is not given"),
+    ("spans", None, {"raw_from": "b"}, r"'raw_from' is for corpora, not for task 'spans'"),
+    ("spans", None, {"direction": True}, "'direction' is not for task 'spans'"),
+    # Sentences.
+    ("csv", None, {"train": None}, r"task 'csv' needs 'train' \(--train\), which is not given"),
+    ("csv", None, {"text_columns": None}, r"task 'csv' needs 'text_columns' \(--text-columns\), which is"),
+    ("csv", None, {"label_column": None}, r"task 'csv' needs 'label_column' \(--label-column\), which is"),
+    ("csv", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'csv' \(got 'x'\)"),
+    ("sst", None, {"text_columns": "text"}, "unknown setting 'text_columns'"),
+    ("sst", "bert", {"level_embedding": True}, "'level_embedding' is for encoder='transformer'"),
+    ("sst", "dt", {"encoder": "g2g"}, "'relation_attention' is for encoder='transformer', and 'g2g' has"),
+    ("sst", "bert", {"vectors": "x.txt"}, "'vectors' is for an encoder that is trained from scratch"),
+    ("sst", "bert", {"links": "none"}, "'links' is for edges='dam' or 'constituents'"),
+    ("sst", "bert", {"arcs": "enhanced"}, "'arcs' is for edges='dam' on the parser's trees"),
+    ("sst", "bert", {"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
+    ("sst", "bert", {"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
+    ("sst", "bert-g2g", {"gate": "tanh"}, "'gate' is for relation_attention with relation_terms='score'"),
+    ("sst", "bert-dt-lr", {"gate_state": "key"}, "'gate_state' is for a gate of relation scores"),
+    ("sst", "bert-g2g", {"max_distance": 4}, "'max_distance' is for edges dt, dt-related, gate"),
+    ("sst", "bert", {"labels": False}, "'labels' is for models that read"),
+    ("sst", "bert", {"position_embedding": False}, "'position_embedding' is for an encoder that is trained"),
+    ("sst", "bert", {"start": "torch"}, "'start' is for an encoder that is trained from scratch"),
+    ("sst", "bert", {"engine": "pybart"}, "'engine' is for arcs of an enhanced graph"),
+    ("sst", "bert", {"max_length": 4}, "'max_length' must be at least 5"),
+    ("sst", "bert", {"val_from": "dev"}, "'val_from' is not for task 'sst'"),
+    ("sst", "dt", {"relation_terms": "key-value"}, "'relation_terms' is for relation_attention in a"),
+    ("sst", "dt", {"head_lr": 0.1}, "'head_lr' is for a pretrained encoder"),
+    ("sst", "dt", {"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
+    ("sst", "tree-lstm", {"dependent_places": 3}, r"'dependent_places' is for encoder='dt-rnn' \(got 3\)"),
+    ("sst", "tree-lstm", {"binarized": "head"}, r"'binarized' is for encoders tree-lstm-ct, .*\(got 'head'"),
+    ("sst", "dt", {"leaf": "code"}, r"'leaf' is for encoders tree-lstm-ct, rntn \(got 'code'\)"),
+    ("sst", "rntn", {"trees": "gold"}, "'trees' cannot be 'gold'|'trees' are those of governors"),
+    ("mrpc", "rntn", {"phrases": True}, "'phrases' is for task 'sst-trees', and not for 'mrpc'"),
+    ("mrpc", "rntn", {"node_labels": True}, r"'node_labels' is for SST of the layouts .*\(got True\)"),
+    ("sst", "tree-lstm", {"node_labels": True}, r"'node_labels' is for encoders tree-lstm-ct, .*\(got True"),
+    ("sst-trees", "rntn", {"node_labels": True, "phrases": True}, "'phrases' and 'node_labels' are both"),
+    ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are of the treebank's own .*\(got trees"),
+    ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' is for an encoder that is trained; a frozen"),
+    ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
+    ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),
+    ("sick-e", "dt", {"frozen": True}, "'frozen' is for a pretrained encoder"),
+    ("sick-e", "dt", {"batch_pieces": 60}, "'batch_pieces' is for a pretrained encoder"),
+    ("sick-e", "bert-dt", {"constituents": True}, "'constituents' is for edges of your own"),
+    ("sick-e", "bert", {"edges": "constituents", "relation_links": True}, "'relation_links' is for edges"),
+    ("sick-e", "transformer", {"links": "to_word"}, "'links' is for edges='dam' or 'constituents'"),
+    # Selection and post-training.
+    ("ubuntu", "bert-sia", {"sia_edges": "siam"}, "'sia_edges' must be one of"),
+    ("ubuntu", "bert-sia", {"layer_decay": 1.5}, "'layer_decay' must be at most 1"),
+    ("ubuntu", "bert-sia", {"layer_decay": 0.0}, "'layer_decay' must be above 0"),
+    ("ubuntu", "bert-sia", {"encoder": "transformer", "freeze_layers": 2}, "'freeze_layers' is for a"),
+    ("ubuntu", "bert-sia", {"vectors": "glove.txt"}, "'vectors' is for encoder='transformer'"),
+    ("ubuntu", "bert-sia", {"batch_tokens": 100}, "'batch_tokens' is not built"),
+    ("ubuntu", "bert-sia", {"max_length": 3}, "'max_length' must be at least 4"),
+    ("ubuntu", "bert-sia", {"filter": "all"}, "'filter' must be one of both, negative, none"),
+    ("ubuntu", "bert-sia", {"encoder": "transformer", "heads": 3}, "must divide"),
+    ("ubuntu", "bert-sia", {"manipulated_turns": 3}, "'manipulated_turns' is for objective='ums'"),
+    ("ubuntu", None, {"overlap": "keep"}, "'overlap' is not for task 'ubuntu'"),
+    ("ubuntu", None, {"negatives_from": "split"}, "'negatives_from' is not for task 'ubuntu'"),
+    ("ubuntu", "smn", {"encoder": "bert-base-uncased"}, "model 'smn' starts from words: 'encoder' must be"),
+    ("ubuntu", "smn@random", {"encoder": "transformer"}, "'encoder' must be 'smn' .got 'transformer'"),
+    ("ubuntu", "smn", {"objective": "ums"}, "'objective' is for models on an encoder; with"),
+    ("ubuntu", "smn", {"sia_edges": "sia"}, "'sia_edges' is for models on an encoder; with"),
+    ("ubuntu", "dua", {"readout": "mean"}, "it must be 'cls' .got 'mean'"),
+    ("ubuntu", "dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last'"),
+    ("ubuntu", "bert", {"image_words": 9}, "'image_words' is for encoder smn, dua, dam-2018, ioi .got 9"),
+    ("ubuntu", "smn", {"image_words": 4}, "'image_words' must be at least 5"),
+    ("ubuntu", "smn", {"matching_form": "code"}, "'matching_form' is for encoder dua, dam-2018, ioi"),
+    ("ubuntu", "ioi", {"block_objective": "all"}, "'block_objective' must be one of local, global"),
+    ("ubuntu", "smn", {"edges": "sia"}, "'edges' are for encoder='transformer'"),
+    (POST, None, {"edges": "sia"}, "parser='chain' gives no trees"),
+    (POST, None, {"corpus": "sick-e"}, "'corpus' must be one of ubuntu"),
+    (POST, None, {"vectors": "glove.txt"}, "'vectors'.* not for post-training|'vectors' is for"),
+    # Dialogues.
+    ("dailydialog", None, {"parse_errors": 1.5}, "'parse_errors' must be at most 1 .got 1.5"),
+    ("dailydialog", None, {"top_p": 0.0}, "'top_p' must be above 0"),
+    ("dailydialog", None, {"overlap": "none"}, "'overlap' must be one of keep, drop"),
+    ("dailydialog", None, {"relation_dim": 3}, "unknown setting 'relation_dim'"),
+    ("dailydialog", None, {"encoder": "hred"}, "'edges' are for encoder='transformer'"),
+    ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
+    ("dailydialog", "dt", {}, r"no model 'dt' .one of sentence: --task sick-r.; choose one of"),
+    ("dailydialog", None, {"clip": 0.0}, "'clip' must be above 0"),
+    ("dailydialog", None, {"pieces": 100}, "'pieces' must be at least 261"),
+    ("dailydialog", "hred", {"trees": "chain"}, "encoder 'hred' reads no tree"),
+]
+NEEDED = {"csv": CSV, "labels": {"train": "a.jsonl"}, "spans": {"train": "a.jsonl"}}
+
+
+def of(task: str, model: str | None = None, **settings: object) -> TrainConfig:
+    return TrainConfig.of(model, task=task, **{**NEEDED.get(task, {}), **settings})
+
+
+def tags(model: str | None = None, **settings: object) -> TrainConfig:
+    return of("ud-tags", model, **settings)
+
+
+@pytest.mark.parametrize("task", dict.fromkeys(task for task, *_ in WRONG))
+def test_wrong_settings_name_key_and_value(task, row_of):
+    for of_task, model, settings, message in WRONG:
+        if of_task == task:
+            with row_of((model, settings)), pytest.raises(ValueError, match=message):
+                of(task, model, **settings)
+
+
+def test_choices_are_those_of_the_layers():
+    """Settings do not import them."""
+    known = {"sia_block": BLOCKS, "sia_mask": MASKS, "readout": READOUTS, "accumulation": ACCUMULATIONS}
+    known |= {"matching_form": DAM_FORMS, "block_objective": BLOCK_OBJECTIVES, "order_form": FORMS}
+    known |= {"manipulation_loss": LOSSES, "speakers": SPEAKERS}
+    for name, choices in known.items():
+        assert SelectionConfig.marks[name]["choices"] == choices
+    assert {*SelectionConfig.objective_of.values()} <= {*OBJECTIVES}
+
+
+@pytest.mark.parametrize("task", [*words.TASKS, *spans.TASKS])
+def test_every_task_of_words_has_columns_of_its_scores(task):
+    known = words if task in words.TASKS else spans
+    main, *others = known.COLUMNS[task]
+    assert sorted(of(task).signatures()) == sorted(SCORES)
+    assert main == f"test_{known.TASKS[task].metrics[0].name}"
+    assert {name.partition("_")[2] for name in others} <= set(SCORES)
+
+
+@pytest.mark.parametrize(("task", "models"), [("ud-tags", LABEL_MODELS), ("semeval2010", WORD_MODELS)])
+def test_rows_share_their_data_unless_a_parser_is_asked_for(task, models):
+    shared = of(task, "bilstm").data_settings()
+    for model in ("dt", "dra", "dt@random", "dra@chain", "dt@reversed", "dt@unlabelled"):
+        assert of(task, model).data_settings() == shared
+    assert set(family_of(task).default_models) <= {*models, "dt@random"}
+    assert of("semeval2010", direction=False).data_settings() != of("semeval2010").data_settings()
+    assert of("semeval2010", readout="top", path=True).data_settings() == of("semeval2010").data_settings()
+    assert {tags(model).trees for model in LABEL_MODELS} == {"gold"}
+    parsed = tags("dt@parser", parser="stanza")
+    assert parsed.data_settings() != tags("dt", parser="stanza").data_settings() == tags().data_settings()
+    assert parsed.dataset_options("train")["parser"] == "stanza"
+    assert tags(key="xpos").data_settings() != tags().data_settings() != tags(absent="none").data_settings()
+
+
+def test_what_runs_are_called():
+    assert tags(parser="conllu:trees").named() == {}  # a parser is named where it is read
+    assert tags("dt@parser", parser="conllu:trees").named() == {"parser": "conllu:trees"}
+    assert tags("dra", key="feats:Case").label == "dra, key feats:Case"
+    assert of("labels").label == "dt"
+    assert of("labels", root="r", parser="chain").named() == {
+        "train": "a.jsonl",
+        "root": "r",
+        "parser": "chain",
+    }
+    for task in ("csv", "labels", "spans"):
+        assert of(task).splits == ("train", "val")
+        assert of(task, test="x.csv").splits == ("train", "val", "test") == of("sick-e").splits
+        assert of(task, train="elsewhere.jsonl").differences(of(task)) == []
+    kinds = {"labels": "own-labels", "csv": "csv", "dailydialog": "dialogue", "sick-e": "sentence"}
+    assert {task: of(task).kind for task in kinds} == kinds
+    families = {"labels": "labels", "csv": "sentence", "dailydialog": "dialogue", "spans": "spans"}
+    assert {task: of(task).family for task in families} == families
+    assert of("spans", trees="gold").data_settings()["parser"] == "gold"
+    assert parse_settings(["val_fraction=0.2", "test=none"], "csv") == {"val_fraction": 0.2, "test": None}
+
+
+@pytest.mark.parametrize(
+    ("task", "others"),
+    [
+        ("ud-tags", [{"model": "dra"}, {"model": "dra@random"}, {"key": "xpos"}]),
+        (
+            "propbank-ewt",
+            [{"form": "spans"}, {"crf": True}, {"form": "spans", "decode": "viterbi"}, {"keep": "last"}],
+        ),
+        (
+            "labels",
+            [{"scheme": "bio"}, {"train": "a.conllu", "mark_key": "misc:Mark"}],
+        ),
+        ("semeval2010", [{"readout": "top"}, {"path": True}, {"direction": False}, {"model": "dt@random"}]),
+        ("spans", [{"outside": "none"}]),
+        ("sick-e", [{"embedding_scale": True}]),
+        ("ubuntu", [{"readout": "mean"}, {"objective": "ums"}, {"model": "bert-inter"}]),
+        ("dailydialog", [{"embedding_scale": True}]),
+    ],
+)
+def test_runs_of_other_settings_have_other_digests(task, others):
+    named = {of(task, **settings).digest() for settings in ({}, *others)}
+    assert len(named) == 1 + len(others)
+
+
+def test_what_is_no_matter_of_the_run_is_not_in_its_digest():
+    assert of("propbank-ewt", ud_from="elsewhere").digest() == of("propbank-ewt").digest()
+    assert of("sick-e", "bert", batch_pieces=4096).digest() == of("sick-e", "bert").digest()
+    for model in ("transformer", "bert"):  # constituents, unless they are read
+        assert "constituents" not in of("sick-e", model).dataset_options("train")
+    before = {name: value for name, value in of("ubuntu", "bert").to_dict().items() if name != "readout"}
+    assert TrainConfig.from_dict(before) == of("ubuntu", "bert")
+
+
+def test_options_of_a_corpus_reach_it():
+    config = of("propbank-ewt", form="spans", ud_from="trees")
+    assert config.dataset_options("train") == {"form": "spans", "ud_from": "trees", "parser": "gold"}
+    assert config.about_data == "form spans"  # and no place of a machine
+    assert config.label == "dt, form spans"
+    assert (config.label_scheme, config.outside_label) == ("bio", "O")
+    config = of("agreement", name="question", train_from="test")
+    assert config.dataset_options("test") == {"name": "question", "train_from": "test", "parser": "gold"}
+    assert of("agreement").dataset_options("test") == {"parser": "gold"}
+    assert (tags().label_scheme, tags().outside_label) == ("words", None)
+    told = tags("bert", encoder="folder").dataset_options("val")
+    assert told == {"key": "upos", "absent": None, "max_length": 256, "parser": "gold"}
+    assert of("semeval2010").dataset_options("train") == {}
+    given = of("semeval2010", direction=False, val_fraction=0.2, val_seed=3)
+    assert given.dataset_options("train") == {"direction": False, "val_fraction": 0.2, "seed": 3}
+    assert of("conll04", negatives=2.0).dataset_options("val") == {"negatives": 2.0}
+    laptops = of("aspects", domain="laptops", polarities=3)
+    assert laptops.dataset_options("test") == {"domain": "laptops", "polarities": 3}
+    assert laptops.label == "dt, domain laptops, polarities 3"
+    files = {
+        "train": "a.jsonl",
+        "val": None,
+        "test": None,
+        "text_column": "body",
+        "val_fraction": 0.1,
+        "seed": 0,
+    }
+    assert of("spans", text_columns="body").dataset_options("train") == files
+    # Known pools are left out where a corpus has them.
+    assert of("dailydialog-selection").overlap == "drop"
+    assert of("dailydialog-selection").dataset_options("test")["overlap"] == "drop"
+    assert "overlap" not in of("dailydialog-selection").dataset_options("train")
+    for task in ("sst", "sst-trees"):
+        config = of(task, "rntn", node_labels=True)
+        assert (config.dataset_options("val")["trees"], config.dataset_options("val")["layout"]) == (
+            True,
+            "trees",
+        )
+        assert config.about_data == "with labels of all nodes"
+
+
+def test_what_is_computed_is_said():
+    told = "models that read the labels of the treebank's arcs read the answer"
+    assert all(told in text for text in tags(key="deprel").signatures().values())
+    for other in (tags(), tags("dt@parser", key="deprel"), tags("dt@random", key="deprel")):
+        assert not any(told in text for text in other.signatures().values())
+    for settings, there in (({}, True), ({"trees": "gold"}, True), ({"trees": "random"}, False)):
+        # Trees of one's own are kept, whatever the parser.
+        config = of("labels", train="a.conllu", key="deprel", **settings)
+        assert all((told in text) is there for text in config.signatures().values())
+    assert "look-up: the commonest label of each word form" in tags().signatures()["accuracy"]
+    marked = of("propbank-ewt").signatures()
+    assert all("way through the tree from the marked word" in text for text in marked.values())
+    assert "labels are spans" not in marked["f1"]
+    found = of("propbank-ewt", form="spans").signatures()
+    for said in ("labels are spans", "which srl-eval.pl of CoNLL-2005 joins"):
+        assert [said in found[name] for name in SCORES] == [False, True, True, False]
+    for text in of("semeval2010").signatures().values():
+        assert text.count("floor:") == 1
+        assert "look-up: the commonest label of each way through the tree from one span to the other" in text
+    assert "semeval2010_task8_scorer" in of("semeval2010").signatures()["macro_f1"]
+    assert "labels have no direction" in of("semeval2010", direction=False).signatures()["macro_f1"]
+    assert "of each form of a span's top word" in of("aspects").signatures()["f1"]
+    assert "or where there is one span, of each form" in of("spans").signatures()["f1"]
+
+
+def test_codes_of_labels():
+    task = resolve_task("semeval2010")
+    directed, undirected = task.codes(LABELS, OTHER), task.codes(UNDIRECTED, OTHER)
+    assert directed[LABELS.index(OTHER)] == undirected[UNDIRECTED.index(OTHER)] == 0
+    assert sorted(directed) == [*range(19)]
+    for name in RELATIONS:
+        assert undirected[UNDIRECTED.index(name)] == directed[LABELS.index(f"{name}(e1,e2)")]
+    own = resolve_task("spans")
+    assert own.codes(("a", "b", "c"), "b") == (1, 0, 2)
+    assert own.codes(("a", "b"), None) == (1, 2)
+    with pytest.raises(
+        ValueError, match=r"'outside' must be one of the labels of training, a, b \(got 'c'\)"
+    ):
+        own.codes(("a", "b"), "c")
+    with pytest.raises(ValueError, match=r"'scheme' must be one of words, bio \(got 'iob'\)"):
+        LabelScoring(("O", "A"), "O", "iob")
+    with pytest.raises(ValueError, match="must be O, B-LABEL or I-LABEL .*'ARG0'"):
+        LabelScoring(("O", "ARG0"), "O", "bio")
+
+
+def test_what_evaluation_may_change():
+    config = of("propbank-ewt", form="spans")
+    assert config.for_evaluation({"decode": "viterbi"}).decode == "viterbi"
+    for name, value in (("crf", True), ("form", "heads"), ("word_state", "mean")):
+        with pytest.raises(ValueError, match=name):
+            config.for_evaluation({name: value})
+
+
+def test_defaults_are_those_of_the_papers():
+    assert (of("cogs").min_freq, of("cogs", min_freq=3).min_freq, tags().min_freq) == (1, 3, 2)
+    config = of("dailydialog")
+    assert (config.hidden_channels, config.num_layers, config.heads) == (768, 3, 16)
+    assert (config.batch_size, config.optimizer, config.weight_decay) == (40, "adamw", 0.01)
+    assert (config.lr, config.warmup_steps, config.min_freq) == (5e-4, 3000, 3)
+    assert (config.max_turns, config.max_words, config.position_embedding) == (4, 50, False)
+    assert of("ubuntu").encoder == "bert-base-uncased"
+    assert (of("ecommerce").encoder, of("ecommerce").parser) == ("bert-base-chinese", "stanza:zh")
+    assert of("ecommerce", encoder="transformer").encoder == "transformer"
+    found = {name: of("ubuntu", name) for name in MATCHING_ENCODERS}
+    assert {(config.hidden_channels, config.image_words) for config in found.values()} == {(200, 50)}
+    turns = {name: config.image_turns for name, config in found.items()}
+    assert turns == {"smn": 10, "dua": 10, "dam-2018": 9, "ioi": 10}
+    assert [found[name].num_layers for name in ("dam-2018", "ioi")] == [5, 7]
+    assert found["smn"].match_channels == 50
+    assert (of("douban", "smn").encoder, of("douban", "smn").parser) == ("smn", "stanza:zh")
+    assert of("ubuntu", "bert-ums").weights == {"insertion": 1.0, "deletion": 1.0, "search": 1.0}
+    assert of("ubuntu", "bert").weights == {}
+    for name in TREE_ENCODERS:
+        for task in ("sick-r", "sst"):
+            assert of(task, name).encoder == name
+            assert of(task, name).reads_constituents == (name in CONSTITUENT_ENCODERS)
+
+
+def test_the_papers_stand_beside_the_rows_that_they_have():
+    assert PAPER["cola"].rows.keys() <= MODELS.keys()
+    for task, (whole, dev) in {"cola": (8551, 1043), "glue-sst2": (67349, 872)}.items():
+        val = whole // 10  # as GLUE takes it from the training file
+        assert PAPER[task].examples == {"train": whole - val, "val": val, "test": dev}
+    for published in SELECTION_PAPER.values():
+        assert {*MATCHING_ENCODERS} <= {*published.rows} <= {*SELECTION_MODELS}
