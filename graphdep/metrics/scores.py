@@ -287,6 +287,8 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
     """
     names = [None if label == _OTHER else _DIRECTION.sub("", label) for label in labels]
     relations = sorted({name for name in names if name is not None})
+    if not relations:
+        raise ValueError(f"'labels' has no relation (got {', '.join(labels) or 'none'})")
     # The last entry is for -1 and whatever else is no label.
     relation_of = np.array([*(-1 if name is None else relations.index(name) for name in names), -1])
 
