@@ -388,7 +388,7 @@ def test_wrong_settings(kind, row_of, tmp_path):
     for options, message in SETTING_ERRORS:
         with row_of(options), pytest.raises(ValueError, match=message):
             kind.fit(**options)
-    with pytest.raises(TypeError, match="'parser' must be a name where a model is trained"):
+    with pytest.raises(TypeError, match="'parser' must be a string"):
         kind.fit(parser=ChainParser())
 
 
