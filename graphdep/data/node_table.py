@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.io.limits import check_choice, check_least, check_length, plural
+from graphdep.io.limits import check_choice, check_least, check_length, check_some, plural
 from graphdep.sentence.sentence import SIDES, Sentence, as_sentences, cut_tree
 from graphdep.sentence.tree import Constituent, Row, known_constituents
 from graphdep.vocab.pieces import PieceVocab
@@ -363,7 +363,7 @@ def to_data(
         [0, 2, 1]
     """
     sentences = as_sentences(sentences)
-    check_least("sentences", len(sentences), 1)
+    check_some("sentences", sentences, "sentence")
     check_choice("arcs", arcs, _ARCS)
     check_choice("positions", positions, ("utterance", "example"))
     check_choice("phrases", phrases, (False, True, "spans", "tagged"))
@@ -419,7 +419,7 @@ def join_utterances(utterances: Sequence[Data]) -> Data:
     Raises:
         ValueError: If there is none.
     """
-    check_least("utterances", len(utterances), 1)
+    check_some("utterances", utterances, "utterance")
     sizes = [data.node_type.numel() for data in utterances]
     starts = [0, *accumulate(sizes)]
     further = ("input_ids", "arc_index", "arc_type", "phrase_index", "phrase_type")

@@ -73,7 +73,9 @@ class Pools:
     def finite(self, name: str, values: Values) -> np.ndarray:
         """Scores [N], one for each pair."""
         array = vector(name, values)
-        check_shape(name, array, self.label.size)
+        if array.shape != self.label.shape or array.dtype.kind not in "biuf":
+            wanted = f"a number for each of {self.label.size} 'labels'"
+            raise ValueError(f"'{name}' must be {wanted} (got {array.size} of {array.dtype})")
         (wrong,) = np.nonzero(~np.isfinite(array))
         if wrong.size:
             # An overflow is no best score: where a model has collapsed, infinite scores look perfect.

@@ -276,7 +276,10 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
 
     Args:
         labels: The classes by their numbers, such as ``Cause-Effect(e1,e2)`` and ``Other``. Without
-            directions it is the scorer's evaluation that ignores them. Without relations the score is 0.
+            directions it is the scorer's evaluation that ignores them.
+
+    Raises:
+        ValueError: If there is no relation among them.
 
     Example:
         >>> import numpy as np

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from graphdep.io.limits import check_choice, check_count, check_least, check_limit, check_shape
+from graphdep.io.limits import check_choice, check_count, check_limit, check_shape, check_some
 from graphdep.metrics.metric import Metric, check_groups
 
 # Numbers of a matrix that is held at a time: 16 MiB, of which a few copies are made.
@@ -382,7 +382,8 @@ def compare(
     """
     target = _numbers("target", target)
     check_shape("target", target, "examples")
-    check_least("examples", target.size, 2)
+    if target.size < 2:
+        raise ValueError(f"'target' must have at least two examples (got {target.size})")
     runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
     check_count("seed", seed)
     samples = int(check_count("samples", samples, 2))
@@ -492,7 +493,8 @@ def _units(groups: ArrayLike | None, target: np.ndarray) -> np.ndarray | None:
     array = np.asarray(groups)
     check_groups(array, target.size)
     found = units_of(array)
-    check_least("different groups", int(found.max()) + 1, 2)
+    if not found.max():
+        raise ValueError(f"'groups' must have at least two different ones (got {array[0]!r} alone)")
     return None if found.max() == target.size - 1 else found
 
 
@@ -513,7 +515,7 @@ def _check_scores(metric: Metric, which: str, scores: np.ndarray) -> None:
 def _runs(name: str, values: ArrayLike, target: np.ndarray) -> np.ndarray:
     predictions = np.atleast_2d(_numbers(name, values))
     check_shape(name, predictions, "runs", target.size)
-    check_least(f"runs of {name}", len(predictions), 1)
+    check_some(name, predictions, "run")
     return predictions
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graphdep.io.limits import check_choice, check_least, check_length, shown
+from graphdep.io.limits import check_choice, check_least, check_length, check_some, shown
 from graphdep.sentence.exchange import is_spacy, is_stanza, is_token_list, is_words
 from graphdep.sentence.tree import (
     EMPTY_ID,
@@ -393,7 +393,7 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
         ValueError: If there is no sentence, or :obj:`roots` is unknown.
     """
     check_roots(roots)
-    check_least("sentences", len(sentences), 1)
+    check_some("sentences", sentences, "sentence")
     if len(sentences) == 1:
         return sentences[0]
     joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0)

@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 
 from graphdep.io.files import atomic_path, check_line
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, check_shape, check_some
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.config import TrainConfig
@@ -66,9 +66,12 @@ def write_predictions(
         beside: Texts by the names of their columns, which are not read back. (default: none)
 
     Raises:
-        ValueError: If they are not of one size, or a value is not a finite number that int64 or float64
-            holds.
+        ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
+            float64 holds, or a group is no whole number.
     """
+    check_shape("target", target, "examples")
+    check_some("target", target, "example")
+    check_shape("prediction", prediction, target.size)
     for name, values in (("target", target), ("prediction", prediction)):
         if not _is_exact(values):
             raise ValueError(
@@ -76,6 +79,9 @@ def write_predictions(
             )
     columns = [target.tolist(), prediction.tolist()]
     if group is not None:
+        check_shape("group", group, target.size)
+        if group.dtype.kind not in "iu" or not _is_exact(group):
+            raise ValueError(f"'group' must be whole numbers that int64 holds (got {group.dtype} {group})")
         columns.append(group.tolist())
     texts = {name: [" ".join(text.split()) for text in column] for name, column in (beside or {}).items()}
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:

@@ -16,7 +16,7 @@ from pydantic import (
     field_validator,
 )
 
-from graphdep.io.limits import LIMITS, check_above, check_choice, check_limit
+from graphdep.io.limits import LIMITS, check_above, check_limit
 from graphdep.training.task import config_of
 
 USUAL_WORDS: dict[str, str] = {
@@ -160,8 +160,9 @@ class Settings(BaseModel):
         name = str(info.field_name)
         own = cls.marks[name]
         choices = own.get("choices")
-        if choices is not None and value is not None:
-            check_choice(name, value, ["none" if choice is None else choice for choice in choices])
+        if choices is not None and value not in choices:
+            known = ", ".join("none" if choice is None else choice for choice in choices)
+            raise ValueError(f"{name!r} must be one of {known} (got {value!r})")
         if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
             check_limit(name, value, own.get("least"))
         above, below = own.get("above"), own.get("below")

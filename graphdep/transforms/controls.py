@@ -16,7 +16,7 @@ from torch_geometric.utils import cumsum
 from graphdep.io.limits import check_choice, check_count, check_share
 from graphdep.transforms.edge_set import CLIQUES, CLS, EdgeConstructor, EdgeSet
 from graphdep.transforms.nodes import Nodes, ends_of, expand_ranges, write
-from graphdep.transforms.options import constructor_repr, refuse_keys, require
+from graphdep.transforms.options import constructor_repr, refuse_keys, require_key
 from graphdep.transforms.phrases import Phrases, top_words
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import PhraseVocab
@@ -800,7 +800,7 @@ class Unlabelled(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("edge_type", "arc_node_index"))
-        require(data, "deprel", "Unlabelled merges labels")
+        require_key(data, "deprel", "Unlabelled merges labels")
         out = copy.copy(data)  # also for who calls forward() itself; sizes stay, and with them a batch's cuts
         for key in ("deprel", "arc_type"):
             if key in data:

@@ -27,7 +27,7 @@ from graphdep.transforms.edge_set import (
     near_pairs,
 )
 from graphdep.transforms.nodes import Nodes, check_pieces, contains, expand_ranges, insert_nodes, write_edges
-from graphdep.transforms.options import constructor_repr, node_type_names, refuse_keys, require
+from graphdep.transforms.options import constructor_repr, node_type_names, refuse_keys, require_key
 
 
 class AncestorEdges(EdgeConstructor):
@@ -554,7 +554,7 @@ class RelationEdges(EdgeConstructor):
         return frozenset({ROOT}) if self.direction in ("both", "to_word") else frozenset()
 
     def build(self, nodes: Nodes) -> EdgeSet:
-        require(nodes.data, "arc_node_index", "put RelationNodes() before RelationEdges")
+        require_key(nodes.data, "arc_node_index", "put RelationNodes() before RelationEdges")
         relation = nodes["arc_node_index"]
         word, arc, _ = nodes.spread(
             nodes.first[nodes["arc_index"]].flatten(), relation.repeat(2), self.pieces
@@ -593,7 +593,7 @@ class RelationLinks(EdgeConstructor):
     carries = frozenset()
 
     def build(self, nodes: Nodes) -> EdgeSet:
-        require(nodes.data, "arc_node_index", "put RelationNodes() before RelationLinks")
+        require_key(nodes.data, "arc_node_index", "put RelationNodes() before RelationLinks")
         word = nodes.first[nodes["arc_index"]].flatten()
         order = word.argsort(stable=True)
         relation = nodes["arc_node_index"].repeat(2)[order]  # those of each word in a row

@@ -13,7 +13,7 @@ from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_choice, check_shape
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 
 
 def expand_ranges(start: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
@@ -240,7 +240,7 @@ class Nodes:
     @cached_property
     def mark(self) -> Tensor:
         """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``."""
-        require(self.data, "mark", "call graphdep.data.node_table(data, marks)")
+        require_key(self.data, "mark", "call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
         check_shape("mark", mark, self.num_nodes)
         on_cpu = mark.device.type == "cpu"  # elsewhere a look would stall the device

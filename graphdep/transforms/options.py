@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphdep.data import NodeType
 
 
-def require(data: Data, key: str, advice: str) -> None:
+def require_key(data: Data, key: str, advice: str) -> None:
     """Raises :class:`ValueError`, with what to do, if the data has no ``key``."""
     if key not in data:
         raise ValueError(f"the data has no {key!r}: {advice}")

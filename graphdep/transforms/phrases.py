@@ -15,7 +15,7 @@ from graphdep.io.limits import check_choice, check_count, check_flag
 from graphdep.transforms.edge_set import CLIQUES, NODES, EdgeConstructor, EdgeSet
 from graphdep.transforms.edges import SelfLoops
 from graphdep.transforms.nodes import Nodes, check_pieces, expand_ranges, insert_nodes
-from graphdep.transforms.options import constructor_repr, refuse_keys, require
+from graphdep.transforms.options import constructor_repr, refuse_keys, require_key
 from graphdep.vocab.vocab import PhraseVocab
 
 
@@ -43,7 +43,7 @@ class Phrases:
             "make it with phrases=True, of sentences with constituents "
             "(resolve_parser('bundled', constituents=True))"
         )
-        require(nodes.data, "phrase_index", advice)
+        require_key(nodes.data, "phrase_index", advice)
         self.nodes = nodes
         self.first, self.last = nodes.first[nodes["phrase_index"]]
 
@@ -55,7 +55,7 @@ class Phrases:
     @property
     def node(self) -> Tensor:
         """The node of each: ``[P]``."""
-        require(self.nodes.data, "phrase_node_index", "put PhraseNodes() before these edges")
+        require_key(self.nodes.data, "phrase_node_index", "put PhraseNodes() before these edges")
         return self.nodes["phrase_node_index"]
 
     @cached_property

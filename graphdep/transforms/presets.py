@@ -515,7 +515,8 @@ def _factory(factory: Any) -> Factory:
     except SystemExit as error:
         raise ValueError(f"'factory' ends the program ({factory!r}: {error!r})") from None
     if not isinstance(made, BaseTransform):
-        raise TypeError(f"'factory' must make a transform, or be one (got {factory!r}, which makes {made!r})")
+        got = f"{made!r}" if is_made else f"{factory!r}, which makes {made!r}"
+        raise TypeError(f"'factory' must make a transform, or be one (got {got})")
     printed(made)
     return (lambda: made) if is_made else factory
 

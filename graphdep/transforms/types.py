@@ -35,7 +35,7 @@ from graphdep.transforms.nodes import (
     sorted_unique,
     write_edges,
 )
-from graphdep.transforms.options import constructor_repr, require
+from graphdep.transforms.options import constructor_repr, require_key
 from graphdep.vocab.relations import RelationVocab
 
 
@@ -111,7 +111,7 @@ class TreePathTypes(EdgeTransform):
         data = nodes.data
         clique = data.get("clique", None)
         key = "edge_index" if clique is None else "edge_index_explicit"
-        require(data, key, "put a transform that builds edges before TreePathTypes")
+        require_key(data, key, "put a transform that builds edges before TreePathTypes")
         edge_index = data[key]
         explicit = EdgeSet(nodes, edge_index[0], edge_index[1])
         edge_type = self._type_of(nodes, explicit.edge_index)
@@ -202,7 +202,7 @@ class MergeTypes(BaseTransform):
         self.directions = check_flag("directions", directions)
 
     def forward(self, data: Data) -> Data:
-        require(data, "edge_type", "put TreePathTypes() before MergeTypes")
+        require_key(data, "edge_type", "put TreePathTypes() before MergeTypes")
         out = copy.copy(data)  # also for who calls forward() itself
         out.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
         return out

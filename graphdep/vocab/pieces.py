@@ -157,8 +157,8 @@ def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str,
             parts = ((tokenizer, _FOREIGN), (model, _FOREIGN_BPE))
         case _:
             raise ValueError("no model of type 'BPE' with a dict 'vocab' and a list 'merges'")
-    fault = next(_faults(parts, ids, merges, alphabet), None)
-    require(fault is None, f"{fault}")
+    for fault in _faults(parts, ids, merges, alphabet):
+        raise ValueError(fault)
     return ids, [(first, second) for first, second in merges]
 
 

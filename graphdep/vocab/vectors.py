@@ -58,6 +58,10 @@ def load_vectors(
 
     Shapes:
         - vectors: :math:`(|\text{vocab}|, d)` float, with the file's own :math:`d`
+
+    Raises:
+        ValueError: If an option is wrong or the file is damaged: the message has file, line and value.
+        OSError: If the file cannot be read.
     """
     check_choice("missing", missing, MISSING)
     check_choice("scale", scale, SCALES)
@@ -139,6 +143,7 @@ def _values(path: Path, number: int, word: str, fields: list[bytes]) -> Tensor:
     bad = [field for field in fields if not _NUMBER.fullmatch(field)]
     vector = torch.tensor([] if bad else [float(field) for field in fields])
     bad += [field for field, finite in zip(fields, vector.isfinite().tolist()) if not finite]
-    value = b"".join(bad[:1]).decode(errors="replace")
-    check_line(not bad, f"a value of {word!r} is no number, or out of range", path, number, value)
+    if bad:
+        value = bad[0].decode(errors="replace")
+        raise LineError(f"a value of {word!r} is no number, or out of range", path, number, value)
     return vector

@@ -197,7 +197,7 @@ def test_wrong_rows(run, arguments, message):
     ("name", "message"),
     [
         ("my_edges:Ahed", "module 'my_edges' has no attribute 'Ahed'"),
-        ("my_edges:NUMBER", "'factory' must make a transform, or be one (got 3, which makes 3)"),
+        ("my_edges:NUMBER", "'factory' must make a transform, or be one (got 3)"),
         ("my_edges:Group.take", "'Group' has no attribute 'take'"),
         ("your_edges:Ahead", "No module named 'your_edges'"),
         ("my_edges.py:Ahead", "No module named 'my_edges.py'"),

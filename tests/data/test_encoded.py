@@ -727,5 +727,5 @@ def test_trees_data_errors(tokens):
         trees_data([TREE], RELATIONS, tokens=tokens, max_length=2)
     with pytest.raises(ValueError, match=r"'copies' must be one of word, node \(got 'none'\)"):
         trees_data([TREE], RELATIONS, tokens=tokens, copies="none")
-    with pytest.raises(ValueError, match="'sentences' must be at least 1"):
+    with pytest.raises(ValueError, match="'sentences' is empty"):
         trees_data([], RELATIONS)

@@ -141,7 +141,7 @@ def test_batch_gives_the_examples_back(sentences, data, root, arcs):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sentences": []}, "'sentences' must be at least 1"),
+        ({"sentences": []}, "'sentences' is empty"),
         ({"arcs": "deps"}, "'arcs' must be one of basic, enhanced .*'deps'"),
         ({"positions": "word"}, "'positions' must be one of utterance, example"),
         ({"segment": [0]}, "'segment' has 1 entries for 2 sentences"),
@@ -165,7 +165,7 @@ def test_joined_utterances_are_one_example(sentences, data, root, with_vocab, ar
 
 
 def test_joining_no_utterance():
-    with pytest.raises(ValueError, match="'utterances' must be at least 1"):
+    with pytest.raises(ValueError, match="'utterances' is empty"):
         join_utterances([])
 
 

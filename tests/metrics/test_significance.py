@@ -185,7 +185,7 @@ def test_a_metric_of_ones_own():
     ("change", "message"),
     [
         ({"a": np.ones(3)}, r"'a' must be of shape \[runs, 4\] \(got \[1, 3\]\)"),
-        ({"b": np.ones((0, 4))}, r"'runs of b' must be at least 1 \(got 0\)"),
+        ({"b": np.ones((0, 4))}, r"'b' is empty: there must be at least one run"),
         (
             {"b": np.array([1, 1, 1, np.nan])},
             r"'b' must be finite numbers \(got float64 \[ 1.  1.  1. nan\]\)",
@@ -197,7 +197,7 @@ def test_a_metric_of_ones_own():
         ),
         (
             {"target": [1], "a": [1], "b": [1]},
-            r"'examples' must be at least 2 \(got 1\)",
+            r"'target' must have at least two examples \(got 1\)",
         ),
         ({"samples": 0}, r"'samples' must be a whole number of at least 2 \(got 0\)"),
         ({"samples": 10.0}, r"'samples' must be a whole number of at least 2 \(got 10.0\)"),
@@ -206,7 +206,7 @@ def test_a_metric_of_ones_own():
         ({"a": np.ones((2, 4)), "paired": True}, r"'b' must be of shape \[2, 4\] \(got \[1, 4\]\)"),
         ({"groups": [1, 1, 2]}, r"'groups' must be of shape \[4\] \(got \[3\]\)"),
         ({"groups": [0.5, 1.0, 2.0, 3.0]}, r"'groups' must be whole numbers or strings \(got float64\)"),
-        ({"groups": [7] * 4}, r"'different groups' must be at least 2 \(got 1\)"),
+        ({"groups": [7] * 4}, r"'groups' must have at least two different ones"),
         ({"samples": True}, r"'samples' must be a whole number of at least 2 \(got True\)"),
     ],
 )

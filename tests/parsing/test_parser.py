@@ -481,7 +481,7 @@ def test_join_sentences_fills_columns_that_one_lacks():
 def test_join_sentences_of_one_and_none():
     sentence = Sentence.chain(["a"])
     assert join_sentences([sentence]) is sentence
-    with pytest.raises(ValueError, match="'sentences' must be at least 1"):
+    with pytest.raises(ValueError, match="'sentences' is empty"):
         join_sentences([])
 
 

@@ -279,7 +279,7 @@ DECODING_ERRORS = [
     ({"strategy": "best"}, "'strategy' must be one of greedy, beam, sample"),
     ({"beams": 3}, "strategy='greedy' gives one response: 'beams' must be 1 .got 3"),
     ({"num_return": 2}, "'num_return' must be 1 .got 2"),
-    ({"strategy": "beam", "beams": 2, "num_return": 3}, "'num_return' must be between 1 and 2"),
+    ({"strategy": "beam", "beams": 2, "num_return": 3}, "'num_return' must be at most 'beams'"),
     ({"beams": "3"}, "'beams' takes a whole number"),
     ({"top_p": 0.0}, "'top_p' must be above 0"),
     ({"hidden_channels": 8}, "unknown argument 'hidden_channels'; those of decoding are strategy, beams"),

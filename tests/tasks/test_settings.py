@@ -218,6 +218,27 @@ def test_rows_share_their_data_unless_a_parser_is_asked_for(task, models):
     assert tags(key="xpos").data_settings() != tags().data_settings() != tags(absent="none").data_settings()
 
 
+def test_rows_of_tables_have_their_edges_and_positions():
+    """SIA's Table 2; DRA's Tables 1 and 3."""
+    edges = {name: of("ubuntu", name).sia_edges for name in ("bert", "bert-vanilla", "bert-sia")}
+    assert edges == {"bert": None, "bert-vanilla": "transformer", "bert-sia": "sia"}
+    assert [of("ubuntu", f"bert-{part}").sia_edges for part in ("intra", "inter")] == [
+        "sia-intra",
+        "sia-inter",
+    ]
+    rows = {
+        "transformer": ("transformer", True),
+        "transformer-dra": ("dra", False),
+        "transformer-dra-pe": ("dra", True),
+        "transformer-dra-bpe": ("dra", False),
+        "dialogbert": ("transformer-utterance", True),
+        "dialogbert-dra": ("dra", False),
+        "dialogbert-dra-pe": ("dra", True),
+    }
+    configs = {name: of("dailydialog", name) for name in rows}
+    assert {name: (config.edges, config.position_embedding) for name, config in configs.items()} == rows
+
+
 def test_what_runs_are_called():
     assert tags(parser="conllu:trees").named() == {}  # a parser is named where it is read
     assert tags("dt@parser", parser="conllu:trees").named() == {"parser": "conllu:trees"}

@@ -211,8 +211,15 @@ def test_errors_name_file_and_line(tmp_path, text, message):
 
 
 def test_nothing_wrong_is_written(tmp_path):
-    with pytest.raises(ValueError, match="is longer than|is shorter than"):
-        write_predictions(tmp_path / "p.csv", np.ones(2), np.ones(1))
+    for target, prediction, group, name in (
+        (np.ones(2), np.ones(1), None, "prediction"),
+        (np.ones((2, 2)), np.ones((2, 2)), None, "target"),
+        (np.ones(0), np.ones(0), None, "target"),
+        (np.ones(2), np.ones(2), np.ones(3, dtype=int), "group"),
+        (np.ones(2), np.ones(2), np.array([0.5, 1]), "group"),
+    ):
+        with pytest.raises(ValueError, match=f"'{name}' (must be|is empty)"):
+            write_predictions(tmp_path / "p.csv", target, prediction, group)
     with pytest.raises(ValueError, match="'prediction' must be finite numbers"):
         write_predictions(tmp_path / "p.csv", np.ones(1), np.array([np.nan]))
     for wrong in (np.ones(1, dtype=np.longdouble), np.array([2**63], dtype=np.uint64), np.array([True])):

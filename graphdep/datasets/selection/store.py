@@ -240,7 +240,8 @@ class SelectionStore:
         with self._open() as database:
             rows = database.execute(f"{query} {_NUMBERED}", [json.dumps(wanted)]).fetchall()
             lost = {*wanted} - {row[0] for row in rows}
-            require(not lost, f"no row {min(lost, default=None)}", sqlite3.DatabaseError)
+            if lost:
+                raise sqlite3.DatabaseError(f"no row {min(lost)}")
             return rows
 
     def _each(self, query: str) -> Iterator[tuple[Any, ...]]:

@@ -22,7 +22,7 @@ from graphdep.nn.attention.dense import PackedLayout, packed_attention
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import ContextEncoder, Memory, TextEncoder, example_bounds
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import ROOT_ID
 
 
@@ -497,7 +497,7 @@ class DialogueModel(nn.Module):
 
 def target_bounds(data: Data) -> Tensor:
     """Where the target tokens of each example start and end ``[num_examples + 1]``."""
-    require(data, "target_ids", "it is a context without its response")
+    require_key(data, "target_ids", "it is a context without its response")
     ptr = data.get("target_ids_ptr")
     if ptr is not None:
         return ptr

@@ -11,7 +11,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_least, check_shape
 from graphdep.nn.attention.relations import check_relations
 from graphdep.nn.dropout import Dropout
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 
 
 def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
@@ -79,7 +79,7 @@ def reset_marks(marks: nn.Embedding) -> None:
 
 def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
     """The vectors of the marks of all nodes: ``[N, C]``."""
-    require(data, "mark", "call graphdep.data.node_table(data, marks)")
+    require_key(data, "mark", "call graphdep.data.node_table(data, marks)")
     mark = data.mark
     check_shape("mark", mark, *data.input_ids.shape)
     return marks(mark)
@@ -273,7 +273,7 @@ class NodeEmbedding(nn.Module):
         return x * self.hidden_channels**0.5 if self.embedding_scale else x
 
     def forward(self, data: Data) -> Tensor:
-        require(data, "input_ids", "call to_data(..., vocab=...)")
+        require_key(data, "input_ids", "call to_data(..., vocab=...)")
         related = related_nodes(data, self.relations is not None, "encoder.hidden_channels")
         if self.relations is None:
             x, placed = self.words(data.input_ids), None

@@ -15,7 +15,7 @@ from graphdep.io.limits import check_choice, check_count, check_least, check_sha
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.transformer import TextEncoder, check_sentences
 from graphdep.transforms.nodes import Nodes, check_pieces
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 from graphdep.transforms.phrases import in_span, path_words, top_words
 
 
@@ -164,7 +164,7 @@ class SentenceModel(nn.Module):
                 (``SST(..., trees=True)``).
         """
         states: Any = self.encoder.states
-        require(data, "phrase_y", "SST(..., trees=True) has these labels of nodes")
+        require_key(data, "phrase_y", "SST(..., trees=True) has these labels of nodes")
         x, y = torch.cat(states(data)), torch.cat([data.word_y, data.phrase_y])
         labelled = (y >= 0).nonzero().view(-1)
         return self.head(x.index_select(0, labelled)), y[labelled]

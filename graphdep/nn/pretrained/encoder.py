@@ -43,7 +43,7 @@ from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.transforms.edge_set import CLIQUES, TYPES
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 from graphdep.transforms.presets import PHRASE_PRESETS
 from graphdep.vocab.pieces import SubwordTokens
 from graphdep.vocab.relations import RelationVocab
@@ -259,7 +259,7 @@ def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
 def check_nodes(data: Data, has_relations: bool) -> Tensor:
     """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike."""
     for key in ("input_ids", "position", "segment", *(("node_type", "deprel") if has_relations else ())):
-        require(data, key, "make it with to_data(), text_data() or selection_data()")
+        require_key(data, key, "make it with to_data(), text_data() or selection_data()")
     return related_nodes(data, has_relations, "encoder.embedding_channels")
 
 

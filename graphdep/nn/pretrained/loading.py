@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.files import check_archive
-from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name, check_share
+from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name, check_share, require
 from graphdep.nn.models.selection import MaskedWordHead
 from graphdep.nn.pretrained.anatomy import import_transformers, quiet_transformers
 from graphdep.nn.pretrained.encoder import Edges, PretrainedEncoder
@@ -41,7 +41,7 @@ def load_config(name: str) -> Any:
         except ValueError as error:
             raise ValueError(f"{name!r} has no encoder of a size that can be built ({error})") from None
         plain = getattr(part, "quantization_config", None) is None
-        _expect(plain, f"{name!r} has quantised weights ('quantization_config'), which are not read")
+        require(plain, f"{name!r} has quantised weights ('quantization_config'), which are not read")
     return config
 
 
@@ -54,12 +54,7 @@ def check_counts(options: Mapping[str, Any]) -> None:
     """Raises :class:`ValueError` if building an encoder of these options would take any memory or time."""
     for name, value in options.items():
         most = LIMITS["num_layers"][1] if is_count_of_layers(name) else LARGEST_COUNT
-        _expect(not isinstance(value, int) or abs(value) <= most, f"{name!r} is {value}")
-
-
-def _expect(holds: bool, message: str) -> None:
-    if not holds:
-        raise ValueError(message)
+        require(not isinstance(value, int) or abs(value) <= most, f"{name!r} is {value}")
 
 
 @contextmanager
@@ -133,7 +128,7 @@ def encoder_of_state(
         tokenizer = transformers.PreTrainedTokenizerFast(
             tokenizer_object=_backend(state["tokenizer"]), **special
         )
-        _expect(state["eou"] in tokenizer.get_vocab(), f"the tokenizer has no token {state['eou']!r}")
+        require(state["eou"] in tokenizer.get_vocab(), f"the tokenizer has no token {state['eou']!r}")
         config = transformers.AutoConfig.for_model(**_checked(options, weights))
         if weights is not None:
             with torch.device("meta"):
@@ -151,9 +146,9 @@ def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -
     kept = {key: value for key, value in options.items() if key not in _UNREAD}
     for name, value in kept.items():
         nested = isinstance(value, dict) and name.endswith("config")
-        _expect(not nested, f"{name!r} is a configuration of its own, which no text encoder has")
+        require(not nested, f"{name!r} is a configuration of its own, which no text encoder has")
         if is_count_of_layers(name) and isinstance(value, int) and weights is not None:
-            _expect(value <= len(weights), f"{name!r} is {value}, which its weights do not have")
+            require(value <= len(weights), f"{name!r} is {value}, which its weights do not have")
     check_counts(kept)
     return kept
 
@@ -167,10 +162,10 @@ def _check_shapes(model: torch.nn.Module, weights: Mapping[str, Tensor]) -> None
             continue
         shape = [*found[name].shape] if name in found else None
         own = [*parameter.shape]
-        _expect(shape == own, f"{name!r} has shape {own}, in its weights {shape}")
+        require(shape == own, f"{name!r} has shape {own}, in its weights {shape}")
         weight = found[name]
         whole = weight.untyped_storage().nbytes() >= weight.numel() * weight.element_size()
-        _expect(whole, f"{name!r} repeats its numbers instead of having them")
+        require(whole, f"{name!r} repeats its numbers instead of having them")
 
 
 def _backend(text: str) -> Any:
@@ -196,7 +191,7 @@ def _check_charsmap(charsmap: Any) -> None:
     """
     blob = base64.b64decode(charsmap) if isinstance(charsmap, str) else b""
     fits = len(blob) >= 4 and int.from_bytes(blob[:4], "little") <= len(blob) - 4
-    _expect(fits, "the tokenizer has a damaged 'precompiled_charsmap'")
+    require(fits, "the tokenizer has a damaged 'precompiled_charsmap'")
 
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -247,12 +242,12 @@ def load_bert_fp(
     name = os.fspath(base)
     config = load_config(name)
     kind = config.model_type  # others may have layers of the same names, and other positions
-    _expect(kind == "bert", f"'base' must be a BERT (got {kind!r} in {name!r})")
+    require(kind == "bert", f"'base' must be a BERT (got {kind!r} in {name!r})")
     tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
     new = eou not in tokenizer.get_vocab()
-    _expect(new, f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
+    require(new, f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
     rows = state[_WORDS].size(0)
-    _expect(
+    require(
         rows == len(tokenizer) + 1,
         f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
         f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)",
@@ -295,7 +290,7 @@ def _is_entry(entry: tuple[Any, Any]) -> bool:
 def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     """The weights of the BERT in a checkpoint, under the names that they have in it alone."""
     prefixes = [key.removesuffix(_WORDS) for key in state if key.endswith(_WORDS)]
-    _expect(len(prefixes) == 1, f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
+    require(len(prefixes) == 1, f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
     prefix = prefixes[0]
     others = [key for key in state if not key.startswith(prefix)]
     if others:
@@ -304,7 +299,7 @@ def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     weights = {key: value for key, value in inside.items() if not key.startswith(_BERT_FP_UNREAD)}
     for key, value in weights.items():
         message = f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})"
-        _expect(value.is_floating_point(), message)
+        require(value.is_floating_point(), message)
     return weights
 
 
@@ -321,7 +316,7 @@ def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
         ],
     }
     found = "; ".join(f"{what}: {_named(keys)}" for what, keys in wrong.items() if keys)
-    _expect(not found, f"{path}: the checkpoint does not fit {base!r}: {found}")
+    require(not found, f"{path}: the checkpoint does not fit {base!r}: {found}")
     model.load_state_dict(state, strict=False)
 
 
@@ -404,13 +399,13 @@ def _copy(head: MaskedWordHead, weights: dict[str, torch.Tensor], name: str) -> 
     for key, value in weights.items():
         rows = value.size(0) if key == "bias" else own[key].size(0)
         fits = rows <= own[key].size(0) and value.shape[1:] == own[key].shape[1:] and value.size(0) == rows
-        _expect(
+        require(
             fits,
             f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
             f"{[*value.shape]}, not {[*own[key].shape]}",
         )
         finite = bool(value.isfinite().all())
-        _expect(finite, f"{name!r}: weight {key!r} of the masked-word head is not finite")
+        require(finite, f"{name!r}: weight {key!r} of the masked-word head is not finite")
     for key, value in weights.items():
         own[key][: value.size(0)].copy_(value)
 

@@ -646,7 +646,6 @@ class _InMemory(nn.Module):
         self.model = nn.ModuleDict({"encoder": encoder})
         self.vocab, self.relations, self.edges = vocab, relations, edges
         self.max_length, self.arcs, self.engine = max_length, arcs, engine
-        self.train(encoder.training)
 
     @property
     def config(self) -> Self:

@@ -216,6 +216,14 @@ def like_torch(channels: int, heads: int, relations: int, size: int) -> dict[str
     return {"own_relation.weight": nn.Embedding(relations, size).weight.detach(), **made}
 
 
+def test_gates_start_half_open_unless_asked_for() -> None:
+    torch.manual_seed(0)
+    score = GatedRelationScore(300, 6, 200)
+    assert score.gate_out.std().item() == pytest.approx(0.02, rel=0.1)
+    assert score.relation.weight.norm(dim=1).mean().item() == pytest.approx(1, rel=0.1)
+    assert score.lin_score.abs().max() <= (6 / sum(score.lin_score.shape)) ** 0.5
+
+
 @pytest.mark.parametrize("gate", ["sigmoid", "tanh", None])
 def test_a_start_of_pytorch_s_own(gate: str | None) -> None:
     torch.manual_seed(0)

@@ -15,7 +15,8 @@ from torch_geometric.transforms import Compose
 
 from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.nn.conv import AttentionConv
+from graphdep.nn.attention.layout import own_layout
+from graphdep.nn.conv import AttentionConv, SIAConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
 from graphdep.transforms import CompleteEdges, RandomTree, SelfLoops, resolve
 from tests.kit.slow import assert_same_gradients
@@ -286,6 +287,13 @@ def test_start_dropout_and_copy(block: str) -> None:
     lin = next(module for module in fresh.layers.modules() if isinstance(module, nn.Linear))
     assert 0.01 < float(lin.weight.detach().std()) < 0.03
     assert not lin.bias.any()
+
+
+def test_dropout_covers_what_a_block_adds() -> None:
+    model, data = make(block="bert", dropout=1.0), example(0)
+    layout = own_layout(data, model.edges, SIAConv.reads)
+    (state, *_), block = model.encoder(data, return_layers=True)[1], model.layers[0]
+    torch.testing.assert_close(block(state, layout), block.norm(state))
 
 
 def test_print() -> None:

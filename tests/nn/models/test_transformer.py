@@ -67,6 +67,14 @@ def test_dropout_in_training_only() -> None:
     assert torch.equal(layer(x, complete(5)), layer(x, complete(5)))
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_dropout_covers_what_both_parts_add(norm_first: bool) -> None:
+    layer = TransformerLayer(AttentionConv(8, 4, heads=2), 8, 16, dropout=1.0, norm_first=norm_first)
+    x = torch.randn(5, 8)
+    expected = x if norm_first else layer.norm_feed_forward(layer.norm_attention(x))
+    torch.testing.assert_close(layer(x, complete(5)), expected)
+
+
 # -- graph -----------------------------------------------------------------------------------------------
 
 
@@ -377,6 +385,7 @@ def test_sizes_of_the_paper() -> None:
     assert model.embedding.level is not None
     assert model.embedding.position is not None
     assert not any(module.p for module in model.modules() if isinstance(module, nn.Dropout))
+    assert [layer.conv.dropout for layer in make_dt(dropout=0.25).layers] == [0.25] * 2
 
 
 @pytest.mark.parametrize("name", TABLE_3)

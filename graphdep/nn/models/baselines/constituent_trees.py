@@ -16,7 +16,7 @@ from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import PhraseVocab
 
 WHOLE = PhraseVocab()["ROOT"]
@@ -67,7 +67,7 @@ def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
 
 def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
     """The nodes of all words, their number in each utterance, and the ROOT node of each."""
-    require(
+    require_key(
         data,
         "phrase_index",
         "make it with phrases='spans', of sentences with constituents "
@@ -424,9 +424,8 @@ class ConstituentEncoder(TextEncoder):
         trees = binary_trees(data, self.binarized)
         num_words = trees.word.numel()
         if num_words == 0:
-            x = self.embedding(data).new_zeros(1)
-            sizes = data.node_type.numel(), 0
-            return x.new_zeros(sizes[0], self.hidden_channels), x.new_zeros(sizes[1], self.hidden_channels)
+            x = self.embedding(data).new_zeros(data.node_type.numel(), self.hidden_channels)
+            return x, x[:0]
         x = self.node_states(data, trees, BinaryLevels(trees))
         node = torch.cat([trees.word, trees.root])
         rows = torch.cat([x[:num_words], x.index_select(0, trees.top)])

@@ -16,7 +16,7 @@ from graphdep.nn.models.baselines.constituent_trees import (
     ConstituentEncoder,
     States,
 )
-from graphdep.transforms.options import require
+from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import UPOS, PhraseVocab
 
 CELLS = ("lstm", "rnn")
@@ -314,7 +314,7 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
         return self.lin
 
     def tags(self, data: Data, trees: BinaryTrees) -> Tensor:
-        require(data, "tag", "make it with phrases='tagged', of sentences with UPOS")
+        require_key(data, "tag", "make it with phrases='tagged', of sentences with UPOS")
         return self.tag(torch.cat([data.tag[trees.word], trees.label + 1 + len(UPOS)]))
 
     def composed(self, read: Tensor, z: Tensor) -> Tensor:
