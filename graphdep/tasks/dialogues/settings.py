@@ -187,7 +187,7 @@ _OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
 class DialogueConfig(TrainConfig, kind="dialogue"):
     """Settings of a run on dialogues; the defaults are those of "Modeling Compositionality with Dependency
     Graph for Dialogue Generation" (DRA) where it gives them. It gives neither the size of the feed-forward
-    layers nor dropout, epochs, or how it decodes. ``graphdep settings --task dailydialog`` lists the settings.
+    layers nor dropout, epochs, or how it decodes. ``graphdep settings --task dailydialog`` lists them.
 
     What else it leaves open, and is chosen here: the four turns are those of the context; words are looked up
     in lower case; a response that is longer than ``max_words`` ends there; Transformer+DRA, which has no
