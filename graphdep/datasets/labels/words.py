@@ -500,10 +500,11 @@ def read_own_sentences(
 
 def row_mark(row: TextRow, words: list[str]) -> int | None:
     """The number of the marked word, from 0, of ``mark``; :obj:`None` where there is none."""
+    if row.values.get("mark") is None:
+        return None
     numbers = range(len(words))
     what = f"the number of one word, from 0 to {numbers[-1]}"
-    row.values.setdefault("mark", None)
-    return row.value("mark", Form(what, lambda mark: mark is None or (type(mark) is int and mark in numbers)))
+    return row.value("mark", Form(what, lambda mark: type(mark) is int and mark in numbers))
 
 
 def sentence_places(path: Path) -> list[str]:

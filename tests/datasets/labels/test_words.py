@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.datasets import OwnLabels
+from graphdep.datasets.base.rows import TextRow
 from graphdep.datasets.labels.words import (
     Column,
     bio_of,
     check_bio,
     read_doc_bin,
     read_word_columns,
+    row_mark,
     spans_of,
     with_insides,
 )
@@ -309,3 +311,9 @@ def test_without_spacy(tmp_path, monkeypatch):
         ImportError, match=r"x.spacy: spaCy is not installed .*pip install 'graphdep\[spacy\]'"
     ):
         read_doc_bin(tmp_path / "x.spacy", None)
+
+
+def test_a_row_without_a_mark_stays_as_it_is():
+    row = TextRow(Path("a.jsonl"), 1, {"words": ["It", "rains"]})
+    assert row_mark(row, ["It", "rains"]) is None
+    assert row.values == {"words": ["It", "rains"]}
