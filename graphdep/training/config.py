@@ -136,12 +136,12 @@ def _check_trees(name: str, controls: list[str]) -> None:
 
 
 def _elsewhere(model: str) -> str:
-    """Which other tasks have it."""
-    for family in families():
-        task = next(iter(family.tasks))
-        if model in family.config(task).models:
-            return f" (one of {family.name}: --task {task})"
-    return ""
+    """What else has that name: edges, or models of other tasks."""
+    found = [f"edges have that name: --edges {model}"] if model in edge_names() else []
+    first = [(family, next(iter(family.tasks))) for family in families()]
+    tasks = [task for family, task in first if model in family.config(task).models]
+    found += [f"a model of --task {task}" for task in tasks[:1]]
+    return f" ({'; '.join(found)})" if found else ""
 
 
 _COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree

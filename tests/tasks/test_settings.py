@@ -160,7 +160,12 @@ WRONG = [
     ("dailydialog", None, {"relation_dim": 3}, "unknown setting 'relation_dim'"),
     ("dailydialog", None, {"encoder": "hred"}, "'edges' are for encoder='transformer'"),
     ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
-    ("dailydialog", "dt", {}, r"no model 'dt' .one of sentence: --task sick-r.; choose one of"),
+    (
+        "dailydialog",
+        "dt",
+        {},
+        r"no model 'dt' .edges have that name: --edges dt; a model of --task sick-r.; choose one of",
+    ),
     ("dailydialog", None, {"clip": 0.0}, "'clip' must be above 0"),
     ("dailydialog", None, {"pieces": 100}, "'pieces' must be at least 261"),
     ("dailydialog", "hred", {"trees": "chain"}, "encoder 'hred' reads no tree"),

@@ -216,7 +216,8 @@ def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
     """
     what = "a list of at least one word" if max_words is None else f"a list of 1 to {max_words} words"
     most = math.inf if max_words is None else max_words
-    return row.value("words", Form(what, lambda words: is_words(words) and len(words) <= most))
+    form = Form(f"{what}, none of them blank", lambda words: is_words(words) and len(words) <= most)
+    return row.value("words", form)
 
 
 def is_words(words: Any) -> bool:

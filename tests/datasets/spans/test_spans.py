@@ -374,7 +374,7 @@ def test_bad_rows(tmp_path, parser, train):
         ({"text": "Rain"}, "'words' or 'text' must be there, .* .got 'words' and 'text'."),
         ({"words": []}, "'words' must be a list of 1 to 10000 words"),
         ({"words": ["Rain", ""]}, "'words' must be a list of 1 to 10000 words"),
-        ({"words": "Rain"}, "'words' must be a list of 1 to 10000 words .got 'Rain'."),
+        ({"words": "Rain"}, "'words' must be a list of 1 to 10000 words, none of them blank .got 'Rain'."),
         ({"words": ["a"] * 10_001}, "'words' must be a list of 1 to 10000 words"),
         ({"label": 1}, "a label must be a text .got int 1."),
         ({"label": None}, "no label, but one at"),
