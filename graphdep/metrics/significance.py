@@ -151,6 +151,8 @@ def visible_effect(standard_error: float, df: float, power: float = 0.8, level: 
         power: The share of cases in which it is found. (default: :obj:`0.8`)
         level: Of the test. (default: :obj:`0.05`)
     """
+    if not df > 0:
+        raise ValueError(f"'df' must be above 0 (got {df})")
     critical = float(stats.t.ppf(1 - level / 2, df))
     start = critical + float(stats.t.ppf(power, df))
 

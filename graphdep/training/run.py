@@ -447,6 +447,10 @@ def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
         earlier, epochs = RunState.from_state_dict(content), int(content["epoch"])
     except UnknownEdgesError as error:
         raise _of_another_run(path, error) from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
+        ) from None
     edges = content["own_edges"]
     _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.with_mark("late"))
     _check_best(folder)

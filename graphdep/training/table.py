@@ -20,6 +20,7 @@ from rich.table import Table
 from graphdep.io.files import atomic_path
 from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import ACCURACY, F1
 from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
 from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
 from graphdep.training.floors import below_floor, untrained
@@ -358,6 +359,13 @@ Side = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _SHARED = ("n", "units", "samples", "over", "paired")  # the same for all metrics
 
 
+# What scikit-learn's metrics of labels take; others take any number, whatever their name is.
+_LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    ACCURACY.compute: ("whole numbers", lambda values: values == np.rint(values)),
+    F1.compute: ("0 and 1", lambda values: np.isin(values, (0, 1))),
+}
+
+
 @dataclass(frozen=True)
 class Run:
     """What a run predicted; task, model and seed are unknown where there is no result.json."""
@@ -426,6 +434,7 @@ def compare_runs(
     name = _task_of(runs, task)
     metrics = _choose(resolve_task(name).metrics, metric)
     _check_same_examples(runs)
+    _check_labels(runs, metrics)
     if len(runs[0].target) < 2:
         raise ValueError(f"{runs[0].path}: one example is too few to compare on: it needs two at least")
     sides, paired = _pair(sides)
@@ -470,7 +479,11 @@ def _files_of(texts: Sequence[str]) -> list[Path]:
             kind = "nothing matches" if glob.has_magic(text) else "no folder or file"
             raise ValueError(f"{kind} {text!r}")
         paths += map(Path, found)
-    return [path / PREDICTIONS if path.is_dir() else path for path in paths]
+    files = [path / PREDICTIONS if path.is_dir() else path for path in paths]
+    for file in files:
+        if not file.exists():
+            raise ValueError(f"{file.parent}: no {file.name}; the run is not finished")
+    return files
 
 
 def _read(path: Path) -> Run:
@@ -490,6 +503,20 @@ def _read(path: Path) -> Run:
             f"{path} has {len(run.target)} examples, but the {compared} split of {beside} has {examples}"
         )
     return run
+
+
+def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
+    """Finds what scikit-learn would refuse without the name of the file."""
+    columns = [(run.path, name, getattr(run, name)) for run in runs for name in ("target", "prediction")]
+    for metric in (metric for metric in metrics if metric.compute in _LABELS):
+        labels, allowed = _LABELS[metric.compute]
+        for path, name, values in columns:
+            (wrong,) = np.nonzero(~allowed(values))
+            if wrong.size:
+                raise ValueError(
+                    f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric.name} is for "
+                    f"the labels {labels}"
+                )
 
 
 def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:

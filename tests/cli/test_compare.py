@@ -189,7 +189,7 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
     [
         (["good", "nowhere"], "no folder or file 'nowhere'"),
         (["good", "dt_seed*"], "nothing matches 'dt_seed*'"),
-        (["good", "empty"], "empty/predictions.csv: No such file"),
+        (["good", "empty"], "empty: no predictions.csv; the run is not finished"),
         (["good", "good/predictions.csv"], "good/predictions.csv are one run: the same file"),
         (["good", "other"], "example 2 has the target 9, but in good/predictions.csv it is 2"),
         (["good", "graded"], "different tasks: 'sick-e' (good/predictions.csv) and 'sick-r' (graded/"),
@@ -200,7 +200,7 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
             ["good", "cut"],
             "cut/predictions.csv has 40 examples, but the test split of cut/result.json has 41",
         ),
-        (["good", "half"], "can't handle a mix of multiclass and continuous targets"),
+        (["good", "half"], "half/predictions.csv: example 3 has the prediction 0.5, but accuracy is for"),
     ],
 )
 def test_errors(run, folder, tmp_path, arguments, message):

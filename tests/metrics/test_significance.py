@@ -520,3 +520,8 @@ def test_two_runs_that_are_opposites():
     share = stats.binomtest(0, 50).proportion_ci(0.95).high  # what 50 examples do not exclude
     assert found.standard_error * stats.t.ppf(0.975, found.df) == pytest.approx(share)
     assert found.p < 1e-9
+
+
+def test_a_visible_effect_needs_degrees_of_freedom():
+    with pytest.raises(ValueError, match=r"'df' must be above 0 \(got 0\)"):
+        visible_effect(0.1, 0)

@@ -584,6 +584,15 @@ def test_a_best_checkpoint_of_another_run_or_half_of_one_is_refused(copied, othe
         train(config, copied, resume=True)
 
 
+def test_a_last_checkpoint_without_its_epoch_is_refused(copied, config):
+    (copied / "result.json").unlink()
+    last = torch.load(copied / "last.ckpt", weights_only=True)
+    last["graphdep"]["epoch"] = [1]
+    torch.save(last, copied / "last.ckpt")
+    with pytest.raises(ValueError, match=r"last.ckpt: damaged checkpoint .*; delete it to train this run"):
+        train(config, copied, resume=True)
+
+
 def test_a_finished_run_and_values_of_many_epochs_are_set_aside_and_told_of(copied, short, caplog, tmp_path):
     train(short, copied)
     assert "a finished run is set aside in previous (" in caplog.text

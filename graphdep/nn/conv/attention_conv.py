@@ -270,4 +270,6 @@ def check_options(in_channels: int, out_channels: int, heads: int, dropout: floa
     """Raises :class:`ValueError` if a size is below 1 or :obj:`dropout` is no probability."""
     for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
         check_count(name, size, 1)
+    if dropout is None or isinstance(dropout, bool):
+        raise ValueError(f"'dropout' must be a number (got {dropout})")
     check_share("dropout", dropout)
