@@ -65,9 +65,12 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
 
     Raises:
         FolderInUseError: If another process is in it.
-        OSError: If nothing can be written to the folder, or the lock is a link.
+        ValueError: If the lock is a link.
+        OSError: If nothing can be written to the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if (folder / _LOCK).is_symlink():
+        raise ValueError(f"{folder / _LOCK}: is a link, not the lock of a run")
     lock = FileLock(folder / _LOCK)
     try:
         lock.acquire(timeout=0.1, poll_interval=0.01)  # is_taken() has it for a moment
