@@ -24,7 +24,7 @@ from graphdep.datasets.base.rows import (
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import MAX_WORDS, check_choice, require
+from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import Parser, WordLimit
 
 GOALS = ("classification", "regression")
@@ -180,14 +180,14 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def _check_options(self, labels: Sequence[Label] | None) -> None:
         texts = list(self.text_columns)
-        some = len(set(texts)) == len(texts) and len(texts) in (1, 2)
-        require(some, f"'text_columns' must name one or two columns (got {texts})")
-        other = self.label_column not in texts
-        require(other, f"'label_column' must be no column of texts (got {self.label_column!r})")
+        if len(set(texts)) != len(texts) or len(texts) not in (1, 2):
+            raise ValueError(f"'text_columns' must name one or two columns (got {texts})")
+        if self.label_column in texts:
+            raise ValueError(f"'label_column' must be no column of texts (got {self.label_column!r})")
         check_choice("goal", self.goal, GOALS)
         DrawnVal(self.val_fraction, self.seed)  # checks them
-        no_classes = self.goal == "classification" or not labels
-        require(no_classes, f"'labels' are for goal='classification' (got {labels and list(labels)})")
+        if self.goal != "classification" and labels:
+            raise ValueError(f"'labels' are for goal='classification' (got {labels and list(labels)})")
         for name, path in self.files.items():
             check_suffix(name, path)
 
@@ -278,9 +278,9 @@ def _family(
     text: str | Sequence[str] | None, words: str | None, spans: str | None, label: str
 ) -> tuple[dict[str, str], Callable[..., ParsedDataset]]:
     """The columns that are read, by their names in our files, and what makes a dataset of these."""
-    right = (text is None) != (words is None) and (spans is None or isinstance(text or "", str))
-    one = "either 'text' or 'words' must name columns, one column where there are 'spans'"
-    require(right, f"{one} (got {text!r} and {words!r})")
+    if (text is None) == (words is None) or (spans is not None and not isinstance(text or "", str)):
+        one = "either 'text' or 'words' must name columns, one column where there are 'spans'"
+        raise ValueError(f"{one} (got {text!r} and {words!r})")
     if spans is not None:
         ours, theirs = ("text", text) if words is None else ("words", words)
         return {ours: str(theirs), "spans": spans, "label": label}, OwnSpans
@@ -299,8 +299,8 @@ def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
     """The parts of a dataset by our names of splits."""
     if hasattr(data, "column_names") and hasattr(data, "features") and not isinstance(data, Mapping):
         data = {"train": data}
-    known = isinstance(data, Mapping) and all(hasattr(part, "features") for part in data.values())
-    require(known, f"'data' must be a Dataset or DatasetDict (got {type(data).__name__})")
+    if not isinstance(data, Mapping) or not all(hasattr(part, "features") for part in data.values()):
+        raise ValueError(f"'data' must be a Dataset or DatasetDict (got {type(data).__name__})")
     there = ", ".join(data)
     if splits is None:
         ours = {theirs: name for name, usual in SPLITS.items() for theirs in usual}
@@ -312,15 +312,16 @@ def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
         splits = {ours[name]: name for name in data}
     for name, theirs in {**splits, "train": splits.get("train")}.items():
         check_choice("splits", name, SPLITS)
-        require(theirs in data, f"no split {theirs or 'to train on'!r} for {name!r}; there are {there}")
+        if theirs not in data:
+            raise ValueError(f"no split {theirs or 'to train on'!r} for {name!r}; there are {there}")
     return {name: data[theirs] for name, theirs in splits.items()}
 
 
 def _write(folder: Path, split: str, rows: Any, columns: Mapping[str, str]) -> Path:
     """Writes the columns of a split, and gives the file, whose name has a digest of its content."""
     for column in columns.values():
-        message = f"{split}: no column {column!r}; the columns are {', '.join(rows.column_names)}"
-        require(column in rows.column_names, message)
+        if column not in rows.column_names:
+            raise ValueError(f"{split}: no column {column!r}; the columns are {', '.join(rows.column_names)}")
     text = "".join(_lines(split, rows, columns))
     path = folder / f"{split}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
     if not path.exists():
@@ -357,6 +358,6 @@ def _named(value: Any, names: list[str] | None, place: str) -> Any:
         return value
     if isinstance(value, list):
         return [_named(one, names, place) for one in value]
-    message = f"{place} is none of the classes {', '.join(names)} (got {value})"
-    require(0 <= value < len(names), message)
+    if not 0 <= value < len(names):
+        raise ValueError(f"{place} is none of the classes {', '.join(names)} (got {value})")
     return names[value]

@@ -29,7 +29,7 @@ from graphdep.datasets.base.raw import (
     read_lines,
     read_table,
 )
-from graphdep.io.limits import check_choice, check_least, require
+from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence, check_roots, truncate
 from graphdep.vocab.pieces import PieceVocab
@@ -135,7 +135,8 @@ class DialogueDataset(TextDataset):
         check_least("max_words", max_words, 1)
         check_overlap(overlap, split)
         has_words = pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab)
-        require(not has_words, f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
+        if has_words:
+            raise ValueError(f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
         check_roots(roots)
         self.max_turns, self.max_words, self.roots = max_turns, max_words, roots
         self.overlap, self.pieces = overlap, pieces
@@ -352,8 +353,8 @@ class _Known:
 def check_overlap(overlap: str, split: str) -> None:
     """Raises :class:`ValueError` if what overlaps with training cannot be left out of a split."""
     check_choice("overlap", overlap, ("keep", "drop"))
-    message = "overlap='drop' is for val and test: they overlap with the split 'train'"
-    require(overlap == "keep" or split != "train", message)
+    if overlap != "keep" and split == "train":
+        raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
 
 
 def _normalised(text: str) -> str:

@@ -28,7 +28,7 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.datasets.base.rows import Draw, spread_rows
 from graphdep.datasets.sentences import DEV_IDS, read_dev_ids, read_mrpc
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -399,8 +399,9 @@ class GLUE(TextDataset):
 def _check_ids(options: ParsedOptions) -> None:
     words = options.get("vocab") is not None or options.get("tokens") is not None
     relations = options.get("arcs", "basic") == "basic" or options.get("relations") is not None
-    message = "'vocab' or 'tokens' must be given, and for other 'arcs' than 'basic' 'relations'"
-    require(words and relations, f"{message}: 'ax' has no training split to learn them from")
+    if not words or not relations:
+        message = "'vocab' or 'tokens' must be given, and for other 'arcs' than 'basic' 'relations'"
+        raise ValueError(f"{message}: 'ax' has no training split to learn them from")
 
 
 class CoLA(GLUE):

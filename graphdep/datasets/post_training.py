@@ -19,7 +19,7 @@ from graphdep.data.node_table import EncodedUtterance, NodeType
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.store import sentence_of
-from graphdep.io.limits import check_least, require
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, check_roots
@@ -63,8 +63,10 @@ class Masking:
     share: float = 0.15
 
     def __post_init__(self) -> None:
-        require(0 < self.share <= 1, f"'share' must be in 0 < share <= 1 (got {self.share})")
-        require(self.replacements, "'replacements' is empty: a random piece is one of them")
+        if not 0 < self.share <= 1:
+            raise ValueError(f"'share' must be in 0 < share <= 1 (got {self.share})")
+        if not self.replacements:
+            raise ValueError("'replacements' is empty: a random piece is one of them")
         object.__setattr__(self, "replacements", tuple(self.replacements))  # so that it has a hash
 
     @classmethod
@@ -74,8 +76,8 @@ class Masking:
         Raises:
             ValueError: If it has no [MASK].
         """
-        message = f"'tokenizer' has no mask token (got {type(tokenizer).__name__})"
-        require(tokenizer.mask_token_id is not None, message)
+        if tokenizer.mask_token_id is None:
+            raise ValueError(f"'tokenizer' has no mask token (got {type(tokenizer).__name__})")
         special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
         return cls(tokenizer.mask_token_id, [i for i in range(len(tokenizer)) if i not in special], share)
 
@@ -156,7 +158,8 @@ def positive_dialogues(
         for number, pair in store.each_pair()
         if pair.label and number in own
     }
-    require(dialogues, f"'dataset' has no right response (got {len(dataset)} pairs)")
+    if not dialogues:
+        raise ValueError(f"'dataset' has no right response (got {len(dataset)} pairs)")
     used = {turn for dialogue in dialogues for turn in dialogue}
     words, relations = list(store.words()), store.relations()
 
@@ -276,8 +279,8 @@ class PostTrainingDataset(Dataset):
     ) -> None:
         check_roots(roots)
         check_least("short_context", short_context, 1)
-        right = len(shares) == 3 and min(shares) >= 0 and abs(sum(shares) - 1) <= 1e-6
-        require(right, f"'shares' must be three probabilities that sum to 1 (got {shares})")
+        if len(shares) != 3 or not min(shares) >= 0 or not abs(sum(shares) - 1) <= 1e-6:
+            raise ValueError(f"'shares' must be three probabilities that sum to 1 (got {shares})")
         super().__init__(transform=transform)
         self.tokens, self.masking = tokens, masking
         self.relations = relations if relations is not None else RelationVocab()
@@ -288,12 +291,13 @@ class PostTrainingDataset(Dataset):
             parsed = _parsed(self.dialogues, resolve_parser(parser), roots)
             self.dialogues, self._counts["parser_failures"] = parsed
         message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"
-        enough = len(self.dialogues) > 1 or not shares[RANDOM]
-        require(enough, f"{message} (got {len(self.dialogues)})")
+        if len(self.dialogues) <= 1 and shares[RANDOM]:
+            raise ValueError(f"{message} (got {len(self.dialogues)})")
         sizes = np.array([len(dialogue) for dialogue in self.dialogues], dtype=np.int64)
         self._ends = np.where(sizes < 2, 0, (sizes - short_context).clip(min=1)).cumsum()
         message = "'dialogues' must have one of at least two utterances"
-        require(self.len(), f"{message} (got {len(self.dialogues)} of one utterance)")
+        if not self.len():
+            raise ValueError(f"{message} (got {len(self.dialogues)} of one utterance)")
 
     def len(self) -> int:
         return int(self._ends[-1]) if self._ends.size else 0

@@ -32,7 +32,7 @@ from graphdep.datasets.base.raw import (
     seen_files,
 )
 from graphdep.datasets.base.rows import spread_rows
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
@@ -558,19 +558,19 @@ class SST(TextDataset):
         trees: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
-        message = (
-            "'trees' is for layout='trees', without 'phrases', and for words, each of which is a node, "
-            f"not for 'tokens' (got layout={layout!r}, phrases={phrases})"
-        )
         other = layout not in (None, "trees") or phrases or options.get("tokens") is not None
-        require(not (trees and other), message)
+        if trees and other:
+            raise ValueError(
+                "'trees' is for layout='trees', without 'phrases', and for words, each of which is a node, "
+                f"not for 'tokens' (got layout={layout!r}, phrases={phrases})"
+            )
         layout = "trees" if trees else layout
         self.trees = self.bracketed = trees
         self.layout = choose_layout(
             layout, LAYOUTS, options.get("raw_from"), root, to_copy=_sst_layouts, copied=_layouts_below
         )
-        has_phrases = self.layout == "trees" or not phrases
-        require(has_phrases, f"'phrases' is for layout='trees' (got layout={self.layout!r})")
+        if self.layout != "trees" and phrases:
+            raise ValueError(f"'phrases' is for layout='trees' (got layout={self.layout!r})")
         self.phrases = phrases
         super().__init__(root, split, parser, **options)
 
@@ -690,8 +690,9 @@ def _files(layout: str) -> Collection[str]:
 def _sst_layouts(folder: Path) -> list[str]:
     """The layouts of a folder's files: of tables by their first lines, of trees by their names."""
     layouts = {file: _layout_of(folder / file) for file in SST_FILES.values() if (folder / file).is_file()}
-    found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
-    require(len(set(layouts.values())) < 2, f"{folder} mixes two layouts: {found}")
+    if len(set(layouts.values())) > 1:
+        found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
+        raise ValueError(f"{folder} mixes two layouts: {found}")
     trees = ["trees"] if any((folder / file).is_file() for file in TREES.values()) else []
     return [*trees, *list(layouts.values())[:1]]
 

@@ -111,12 +111,6 @@ LARGEST_COUNT = 2**22
 """The most of anything that the configuration of a pretrained encoder counts, but for its layers."""
 
 
-def require(holds: object, message: str, error: type[Exception] = ValueError) -> None:
-    """Raises an error unless something holds that whoever calls must see to."""
-    if not holds:
-        raise error(message)
-
-
 def _must_be(holds: bool, name: str, what: str, value: Any) -> None:
     if not holds:
         raise ValueError(f"{name!r} must be {what} (got {value!r})")
@@ -184,12 +178,14 @@ def check_share(name: str, value: float | None) -> None:
 
 def check_divides(name: str, parts: int, whole: str, size: int) -> None:
     """Raises :class:`ValueError`, with names and values, unless a size can be cut into so many parts."""
-    require(parts >= 1 and size % parts == 0, f"{name!r} ({parts}) must divide {whole!r} ({size})")
+    if parts < 1 or size % parts:
+        raise ValueError(f"{name!r} ({parts}) must divide {whole!r} ({size})")
 
 
 def check_length(name: str, values: Sized, size: int, of: str) -> None:
     """Raises :class:`ValueError`, with its name, unless there is a value for each of so many."""
-    require(len(values) == size, f"{name!r} has {len(values)} entries for {size} {of}")
+    if len(values) != size:
+        raise ValueError(f"{name!r} has {len(values)} entries for {size} {of}")
 
 
 def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) -> None:
@@ -257,18 +253,19 @@ def check_encoder_name(name: str) -> None:
     """Finds out what can be no encoder, without a look at the Hugging Face hub."""
     if os.path.exists(name):
         return
-    message = (
-        f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
-        f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
-    )
-    require(not re.fullmatch(r"[A-Z_]+", name), message)
-    require(re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII), f"no folder {name!r}")
+    if re.fullmatch(r"[A-Z_]+", name):
+        raise ValueError(
+            f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
+            f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
+        )
+    if not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII):
+        raise ValueError(f"no folder {name!r}")
 
 
 def check_transformers() -> None:
     """Raises :class:`ImportError`, which says how to get it, if transformers is not installed."""
-    message = "pretrained encoders need transformers: install graphdep[pretrained]"
-    require(find_spec("transformers"), message, ImportError)
+    if not find_spec("transformers"):
+        raise ImportError("pretrained encoders need transformers: install graphdep[pretrained]")
 
 
 LOGGERS = ("none", "tensorboard", "wandb")
@@ -278,8 +275,8 @@ LOGGERS = ("none", "tensorboard", "wandb")
 def check_logger(name: str) -> None:
     """Finds out whether there is a logger of that name."""
     check_choice("logger", name, LOGGERS)
-    message = f"the logger {name!r} needs its package: pip install {name}"
-    require(name == "none" or find_spec(name), message, ImportError)
+    if name != "none" and not find_spec(name):
+        raise ImportError(f"the logger {name!r} needs its package: pip install {name}")
 
 
 def plural(count: int, name: str) -> str:

@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphdep.io.limits import require
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words
 from graphdep.parsing.stanza import StanzaEngine, check_checksums, files_digest
 
@@ -31,8 +30,8 @@ _PICKLED = 2  # the version of a lemmatizer's dictionary that stanza below 1.15 
 def check_model_file(path: Path) -> None:
     """Reads a model file as stanza does, without running what is in it."""
     why = _why_refused(path)
-    message = f"the models in {path.parent} do not load: {path.name} {why}"
-    require(why is None, message, ParserUnavailableError)
+    if why is not None:
+        raise ParserUnavailableError(f"the models in {path.parent} do not load: {path.name} {why}")
 
 
 def _why_refused(path: Path) -> str | None:
@@ -243,9 +242,9 @@ def _model_files(directory: Path) -> dict[str, Path]:
     """The files by the name of stanza's processor; that for multi-word tokens only if it is there."""
     patterns = [f"*_{kind}.pt" for kind in _KINDS.values()]
     found = {path.name.rpartition("_")[0] for pattern in patterns for path in directory.glob(pattern)}
-    what = f"model files of several parsers: {', '.join(sorted(found))}" if found else "no model files"
-    message = f"'directory': {directory} has {what} ({', '.join(patterns)})"
-    require(len(found) == 1, message, ParserUnavailableError)
+    if len(found) != 1:
+        what = f"model files of several parsers: {', '.join(sorted(found))}" if found else "no model files"
+        raise ParserUnavailableError(f"'directory': {directory} has {what} ({', '.join(patterns)})")
     (shorthand,) = found
     files = {name: directory / f"{shorthand}_{kind}.pt" for name, kind in _KINDS.items()}
     _check_there(path for name, path in files.items() if name != "mwt")
@@ -254,4 +253,5 @@ def _model_files(directory: Path) -> dict[str, Path]:
 
 def _check_there(files: Iterable[Path]) -> None:
     missing = [str(path) for path in files if not path.is_file()]
-    require(not missing, f"model files are missing: {', '.join(missing)}", ParserUnavailableError)
+    if missing:
+        raise ParserUnavailableError(f"model files are missing: {', '.join(missing)}")

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphdep.io.limits import require
 from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -45,7 +44,8 @@ class ParseCache:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
-        require(not self.path.is_dir(), f"'cache' must be a file (got the folder {str(self.path)!r})")
+        if self.path.is_dir():
+            raise ValueError(f"'cache' must be a file (got the folder {str(self.path)!r})")
         self._warned, self._patience = False, _BUSY_SECONDS
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

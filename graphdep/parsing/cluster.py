@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from graphdep.io.limits import require
 from graphdep.parsing.parallel import in_order
 from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser, ParserUnavailableError
 
@@ -73,7 +72,8 @@ class ClusterParser(AroundParser):
 
     def __init__(self, parser: Parser, scheduler: str) -> None:
         super().__init__(parser)
-        require(find_spec("distributed"), "a cluster needs Dask: install graphdep[cluster]", ImportError)
+        if not find_spec("distributed"):
+            raise ImportError("a cluster needs Dask: install graphdep[cluster]")
         self.scheduler = scheduler
         self._pickled()
 
@@ -188,9 +188,9 @@ def _parse(data: bytes, fingerprint: str, chunk: Chunk) -> list[Parsed]:
 @lru_cache(maxsize=1)
 def _loaded(data: bytes, fingerprint: str) -> Parser:
     parser: Parser = pickle.loads(data)
-    message = (
-        f"a worker has other models or versions than the process that asks: {parser.fingerprint!r} "
-        f"there, {fingerprint!r} here; install the same on all machines"
-    )
-    require(parser.fingerprint == fingerprint, message, ParserUnavailableError)
+    if parser.fingerprint != fingerprint:
+        raise ParserUnavailableError(
+            f"a worker has other models or versions than the process that asks: {parser.fingerprint!r} "
+            f"there, {fingerprint!r} here; install the same on all machines"
+        )
     return parser

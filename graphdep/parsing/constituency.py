@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphdep.io.limits import require
 from graphdep.parsing.parser import Parsed, ParserUnavailableError, flat_sentence
 from graphdep.parsing.stanza import check_checksums, one_thread
 from graphdep.sentence.sentence import Sentence
@@ -289,7 +288,8 @@ class SpanParser:
 
     @classmethod
     def _of(cls, saved: Any) -> SpanParser:
-        require(isinstance(saved, Mapping) and saved.keys() == _KEYS, "no model of spans")
+        if not isinstance(saved, Mapping) or saved.keys() != _KEYS:
+            raise ValueError("no model of spans")
         names = {key: saved[key] for key in ("words", "chars", "tags", "labels")}
         sizes = {name: len(each) for name, each in names.items()}
         with torch.device("meta"):  # no weights are drawn before those of the file are there
@@ -318,8 +318,8 @@ class SpanParser:
             batch_words: The most words, with padding, that are read at once. (default: :obj:`1500`)
         """
         for number, sentence in enumerate(sentences):
-            whole = sentence and all(word for word, _ in sentence)
-            require(whole, f"'sentences[{number}]' is empty, or has an empty word")
+            if not sentence or not all(word for word, _ in sentence):
+                raise ValueError(f"'sentences[{number}]' is empty, or has an empty word")
         found: list[list[Constituent]] = [[] for _ in sentences]
         for batch in like_lengths([len(sentence) for sentence in sentences], batch_words):
             for number, constituents in zip(batch, self._parse_batch([sentences[i] for i in batch])):

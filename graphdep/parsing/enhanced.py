@@ -15,7 +15,7 @@ from math import inf
 from types import ModuleType
 from typing import Any
 
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.parsing import enhancing
 from graphdep.parsing.parser import is_chain_tree
 from graphdep.sentence.sentence import Sentence
@@ -341,12 +341,14 @@ class PybartConverter:
 
     def __call__(self, sentence: Sentence) -> Sentence:
         """The sentence with its enhanced graph."""
-        require(not sentence.empty, f"the sentence has {len(sentence.empty)} empty nodes already")
+        if sentence.empty:
+            raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
         tokens = self._tokens(sentence)
         limit = len(sentence) + 20  # each round finishes at least the next word of a chain
         settings = (True, True, True, limit, False, False, False, False, False, None, 2, self._rules)
         (converted,), rounds = self._pybart.Convert([tokens], *settings)()
-        require(rounds < limit, f"the rules have not come to an end after {limit} rounds")
+        if not rounds < limit:
+            raise ValueError(f"the rules have not come to an end after {limit} rounds")
         return _with_graph(sentence, converted)
 
     def _tokens(self, sentence: Sentence) -> list[Any]:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import NamedTuple
 
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row
 
@@ -678,7 +678,8 @@ class RuleEnhancer:
 
     def __call__(self, sentence: Sentence) -> Sentence:
         """The sentence with its enhanced graph."""
-        require(not sentence.empty, f"the sentence has {len(sentence.empty)} empty nodes already")
+        if sentence.empty:
+            raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
         tree = WorkingTree(sentence)
         if self.level == "enhanced++":
             long_prepositions(tree)

@@ -15,7 +15,7 @@ from itertools import chain, count, islice
 from typing import TYPE_CHECKING
 from unicodedata import name
 
-from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, require, shown
+from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
 
@@ -155,8 +155,9 @@ class WordLimit:
         return last_two[0].end() if len(last_two) == 2 else None
 
     def _check(self, right: bool, place: str) -> None:
-        said = f"{place} has more than max_words={self.max_words} words"
-        require(right, f"{said}: allow more, or read the first ones with truncate")
+        if not right:
+            said = f"{place} has more than max_words={self.max_words} words"
+            raise ValueError(f"{said}: allow more, or read the first ones with truncate")
 
 
 _MOST, _CHARACTERS = 1_000, 1_000

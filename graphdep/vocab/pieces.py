@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphdep.io.limits import check_least, require
+from graphdep.io.limits import check_least
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, SEP_ID, SPECIALS, Vocab, check_state, load_vocab_file
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class PieceVocab(Vocab):
         return cls(tokenizer.to_str(), lower=lower)
 
     def __getitem__(self, word: str) -> int:
-        message = f"{word!r} is no special symbol and may have several pieces: call encode()"
-        require(word in SPECIALS, message)
+        if word not in SPECIALS:
+            raise ValueError(f"{word!r} is no special symbol and may have several pieces: call encode()")
         return self._ids[word]
 
     def id_of(self, word: str) -> int:
@@ -112,7 +112,8 @@ class PieceVocab(Vocab):
         Raises:
             ValueError: If the word is empty.
         """
-        require(word, "'word' is empty: it has no pieces")
+        if not word:
+            raise ValueError("'word' is empty: it has no pieces")
         if word not in self._encoded:
             text = word.lower() if self.lower else word
             self._encoded[word] = [len(SPECIALS) + piece for piece in self._bpe.encode(text).ids[:MAX_PIECES]]
@@ -273,8 +274,8 @@ class SubwordTokens:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, eou: str = "[EOU]") -> None:
-        message = f"'tokenizer' must be a fast one (got {type(tokenizer).__name__})"
-        require(getattr(tokenizer, "is_fast", False), message)
+        if not getattr(tokenizer, "is_fast", False):
+            raise ValueError(f"'tokenizer' must be a fast one (got {type(tokenizer).__name__})")
         self.eou = eou
         self.cls_id = _special_id(tokenizer, "cls_token")
         self.sep_id = _special_id(tokenizer, "sep_token")
@@ -317,8 +318,11 @@ def _special_id(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
 
 def _eou_id(tokenizer: PreTrainedTokenizerBase, eou: str) -> int:
     vocab = tokenizer.get_vocab()
-    advice = "name one that it has, or add it with add_special_tokens and make the encoder's table as long"
-    require(eou in vocab, f"'tokenizer' has no token {eou!r} ('eou'): {advice}")
+    if eou not in vocab:
+        advice = (
+            "name one that it has, or add it with add_special_tokens and make the encoder's table as long"
+        )
+        raise ValueError(f"'tokenizer' has no token {eou!r} ('eou'): {advice}")
     return vocab[eou]
 
 

@@ -10,7 +10,7 @@ from unicodedata import category
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import check_between, check_least, require
+from graphdep.io.limits import check_between, check_least
 from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
@@ -105,8 +105,9 @@ class RelationVocab:
         self.learned = list(learned)
         check_once("learned", [*self._FIXED, *self.learned])
         for label in self.learned:
-            wrong = "'learned' has a label without a name or with a character that none may have"
-            require(_is_relation(label), f"{wrong} (got {label[:80]!r})")
+            if not _is_relation(label):
+                wrong = "'learned' has a label without a name or with a character that none may have"
+                raise ValueError(f"{wrong} (got {label[:80]!r})")
         self._ids = {label: self._FIRST + 2 * i for i, label in enumerate(self._FIXED)}
         self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
         self.fallbacks: Counter[str] = Counter()
@@ -218,8 +219,10 @@ class RelationVocab:
     @classmethod
     def from_state_dict(cls, state: dict) -> RelationVocab:
         state = check_state(state, fixed=int, learned=list)
-        message = f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
-        require(state["fixed"] == cls._FIRST_LEARNED, message)
+        if state["fixed"] != cls._FIRST_LEARNED:
+            raise ValueError(
+                f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
+            )
         return cls(state["learned"])
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -27,7 +27,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.raw import RawFiles, expect_at
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
 from graphdep.io.files import atomic_path, file_digest
-from graphdep.io.limits import check_choice, check_least, plural, require
+from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
@@ -300,8 +300,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         force_reload: bool = False,
     ) -> None:
         check_split(split, self.splits, limit, tokens, vocab)
-        cuts = tokens is not None or max_length is None
-        require(cuts, f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
+        if tokens is None and max_length is not None:
+            raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
         check_arcs(arcs)
         check_engine(engine)
         self.vectors = _checked_vectors(vocab_from, vectors)
@@ -485,7 +485,10 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         failures = self.parser_failures  # of this split alone
         vocab = self._learn(examples)
         data_list = list(self._filtered(self.make_data(examples, vocab)))
-        require(data_list, f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})")
+        if not data_list:
+            raise ValueError(
+                f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
+            )
         data, slices = self.collate(data_list)
         return {
             "data": data.to_dict(),
@@ -562,16 +565,16 @@ def check_split(split: str, splits: Sequence[str], limit: int | None, tokens: ob
     """Raises :class:`ValueError` if a corpus has no such split, or options of all corpora are wrong."""
     check_choice("split", split, splits)
     check_least("limit", limit, 1)
-    one = tokens is None or vocab is None
-    require(one, "'tokens' and 'vocab' are both given: the ids are those of one of them")
+    if tokens is not None and vocab is not None:
+        raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
 
 
 def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) -> Path | None:
     """The file whose words a vocabulary has beside those of training, if there is to be one."""
     check_choice("vocab_from", vocab_from, ("train", "vectors"))
-    got = f"(got {vectors!r}, vocab_from={vocab_from!r})"
-    both = (vocab_from == "vectors") == (vectors is not None)
-    require(both, f"'vectors' must be a file for vocab_from='vectors', and for it alone {got}")
+    if (vocab_from == "vectors") != (vectors is not None):
+        got = f"(got {vectors!r}, vocab_from={vocab_from!r})"
+        raise ValueError(f"'vectors' must be a file for vocab_from='vectors', and for it alone {got}")
     return None if vectors is None else Path(vectors).expanduser()
 
 
@@ -716,7 +719,8 @@ class WordDataset(ParsedDataset):
         self, root: str | os.PathLike[str], parser: str | Parser, reads: dict[str, Any]
     ) -> Parser | None:
         if parser == "gold":
-            require(self.own_trees, f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
+            if not self.own_trees:
+                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
             return None
         cache = Path(root).expanduser() / "cache" / "parses.sqlite"
         return resolve_parser(parser, cache=cache, **reads)
@@ -805,8 +809,8 @@ def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:
 
 def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
     """Raises :class:`ValueError` unless there are labels, and none of them twice."""
-    listed = not isinstance(labels, str) and labels and len(set(labels)) == len(labels)
-    require(listed, f"'labels' must be a list of labels, none of them twice (got {labels!r})")
+    if isinstance(labels, str) or not labels or len(set(labels)) != len(labels):
+        raise ValueError(f"'labels' must be a list of labels, none of them twice (got {labels!r})")
     return tuple(labels)
 
 
@@ -826,7 +830,8 @@ class DrawnVal:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(0 < self.share < 1, f"'val_fraction' must be between 0 and 1 (got {self.share})")
+        if not 0 < self.share < 1:
+            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
         check_seed(self.seed)
 
     def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:

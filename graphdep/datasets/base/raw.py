@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.files import atomic_path, json_value, long_fields
-from graphdep.io.limits import MAX_WORDS, check_choice, require
+from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import WordLimit
 
 logger = logging.getLogger("graphdep.datasets")
@@ -33,11 +33,11 @@ def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
         return True
     if filecmp.cmp(source, target, shallow=False):
         return False
-    message = (
-        f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
-        "(delete it, or force_reload=True in Python, to replace it)"
-    )
-    require(overwrite, message)
+    if not overwrite:
+        raise ValueError(
+            f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
+            "(delete it, or force_reload=True in Python, to replace it)"
+        )
     return True
 
 
@@ -81,8 +81,9 @@ def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
 
 def check_one(folder: Path, found: Sequence[Path], what: str, then: str) -> None:
     """Raises :class:`ValueError`, with all of them, if there are several of what a folder has one of."""
-    names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
-    require(len(found) < 2, f"{folder} holds several {what} ({names}): {then}")
+    if len(found) > 1:
+        names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
+        raise ValueError(f"{folder} holds several {what} ({names}): {then}")
 
 
 class Form(NamedTuple):
@@ -389,12 +390,14 @@ class RawFiles:
                 raise ValueError(str(error).replace(name, str(raw))) from None
         others = " and ".join(str(other) for other in read if other not in targets.values())
         for path, target in targets.items():
-            message = f"'raw_from' has {path}, but with {others} there, {target} would not be read"
-            require(target in read, f"{message}: use another 'root' or delete {others}")
+            if target not in read:
+                message = f"'raw_from' has {path}, but with {others} there, {target} would not be read"
+                raise ValueError(f"{message}: use another 'root' or delete {others}")
 
     def _check_some(self, count: int, folder: Path, split: str) -> None:
-        files = " and ".join(str(path) for path in self.raw_files(folder, split))
-        require(count, f"the split {split!r} has no examples in {files}")
+        if not count:
+            files = " and ".join(str(path) for path in self.raw_files(folder, split))
+            raise ValueError(f"the split {split!r} has no examples in {files}")
 
     def _missing(self, split: str) -> str:
         source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"

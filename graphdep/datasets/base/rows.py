@@ -27,7 +27,7 @@ from graphdep.datasets.base.raw import (
     row_error,
 )
 from graphdep.io.files import json_value
-from graphdep.io.limits import check_name, check_whole, require, shown
+from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.sentence.sentence import Sentence
 
 
@@ -129,8 +129,8 @@ _NUMBER = Form("a number that is finite in 32 bits", _is_number)
 
 def check_suffix(name: str, path: Path, known: Sequence[str] = SUFFIXES) -> None:
     """Raises :class:`ValueError` if the name of a file says none of the known formats."""
-    known_here = path.suffix.lower() in known
-    require(known_here, f"{name!r} must end in {', '.join(known)} (got {str(path)!r})")
+    if path.suffix.lower() not in known:
+        raise ValueError(f"{name!r} must end in {', '.join(known)} (got {str(path)!r})")
 
 
 def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
@@ -374,8 +374,9 @@ class KnownOptions:
     def __new__(cls, *args: Any, **options: Any) -> Self:
         names = option_names(cls)
         for name in options:
-            got = f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}"
-            require(name in names, f"{got}: it takes {', '.join(names)}", TypeError)
+            if name not in names:
+                got = f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}"
+                raise TypeError(f"{got}: it takes {', '.join(names)}")
         return super().__new__(cls)
 
 

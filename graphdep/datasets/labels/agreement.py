@@ -11,7 +11,7 @@ from graphdep.datasets.base.parsed import WordOptions
 from graphdep.datasets.base.raw import TEXT, check_forms, expect, one_of, read_table, row_error
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import LabelledWords
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -350,8 +350,8 @@ class Agreement(LabelDataset):
         check_choice("name", name, FLAGS)
         check_choice("verbs", verbs, VERBS)
         check_choice("train_from", train_from, TRAIN_FROM)
-        every = name == "tense" or verbs == "all"
-        require(every, f"'verbs' must be 'all' where 'name' is 'question' (got {verbs!r})")
+        if name != "tense" and verbs != "all":
+            raise ValueError(f"'verbs' must be 'all' where 'name' is 'question' (got {verbs!r})")
         self.name, self.verbs, self.train_from = name, verbs, train_from
         self.splits = tuple(ENDINGS) if train_from == "train" else tuple(ENDINGS)[:-1]
         self.scored_by = " by their number" if name == "tense" else " by whether they go in front"

@@ -36,7 +36,7 @@ from graphdep.datasets.labels.words import (
     with_insides,
 )
 from graphdep.datasets.sentences import UDTreebank
-from graphdep.io.limits import MAX_WORDS, check_choice, plural, require
+from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence
@@ -404,8 +404,8 @@ class OwnLabels(OwnFiles, LabelDataset):
         for name, path in self.files.items():
             check_suffix(name, path, SUFFIXES)
         check_choice("scheme", scheme, SCHEMES)
-        known = scheme != "bio" or outside == OUTSIDE
-        require(known, f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
+        if scheme == "bio" and outside != OUTSIDE:
+            raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
         self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
         self.mark_column = None if mark_key is None else mark_column(mark_key)
         self.drawn_val, self.word_limit = DrawnVal(val_fraction, seed), WordLimit(max_words, truncate)

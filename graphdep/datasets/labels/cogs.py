@@ -20,7 +20,7 @@ from graphdep.datasets.base.raw import TEXT, expect, read_table
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -271,8 +271,8 @@ class _Aligned:
         self.seen.add(id(node))
         word = self.words[place]
         fits = is_form(word, node.lemma) if is_verb else word.lower() == node.lemma.lower()
-        there = fits and node.word in (None, place)
-        require(there, f"{word!r} is no form of {node.lemma!r}", MisfitError)
+        if not fits or node.word not in (None, place):
+            raise MisfitError(f"{word!r} is no form of {node.lemma!r}")
         self.found.append(Predicate(place, {}))
         return self.found[-1]
 
@@ -281,13 +281,14 @@ class _Aligned:
         agents = [node for role, node in verb.roles if role == "agent"]
         word = self.words[self.agent(governor)].lower()
         same = [node.lemma.lower() for node in agents] == [word]
-        there = same and agents[0].word in (None, self.agent(governor))
-        require(there, f"the agent of {verb.lemma!r} is not the {word!r} of its governor", MisfitError)
+        if not same or agents[0].word not in (None, self.agent(governor)):
+            raise MisfitError(f"the agent of {verb.lemma!r} is not the {word!r} of its governor")
         return [(role, node) for role, node in verb.roles if role != "agent"]
 
     def agent(self, predicate: Predicate) -> int:
         agents = [place for place, role in predicate.roles.items() if role == "agent"]
-        require(agents, f"{self.words[predicate.word]!r} has no agent before its xcomp", MisfitError)
+        if not agents:
+            raise MisfitError(f"{self.words[predicate.word]!r} has no agent before its xcomp")
         return agents[0]
 
 

@@ -17,7 +17,7 @@ from graphdep.datasets.labels.probe_corpus import (
     probe_sentences,
 )
 from graphdep.datasets.labels.words import LabelledWords
-from graphdep.io.limits import check_choice, check_whole, require
+from graphdep.io.limits import check_choice, check_whole
 from graphdep.parsing.parser import Parser
 
 
@@ -100,11 +100,13 @@ class Probes(LabelDataset):
         check_whole("seed", seed)
         files = options.get("raw_from")
         message = f"'raw_from' is for corpora with files: this one is generated (got {files!r})"
-        require(files is None, message)
+        if files is not None:
+            raise ValueError(message)
         message = (
             "'constituents' need projective=True: else words do not stand together with those below them"
         )
-        require(projective or parser != "gold" or not options.get("constituents"), message)
+        if not projective and parser == "gold" and options.get("constituents"):
+            raise ValueError(message)
         self.projective = projective
         self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed

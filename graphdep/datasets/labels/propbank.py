@@ -27,7 +27,7 @@ from graphdep.datasets.base.raw import (
 from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
-from graphdep.io.limits import check_choice, require
+from graphdep.io.limits import check_choice
 from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.conllu import COLUMNS as CONLLU_COLUMNS
@@ -348,8 +348,8 @@ class PropBankEWT(LabelDataset):
         **options: Unpack[WordOptions],
     ) -> None:
         check_choice("form", form, FORMS)
-        both = ud_from is None or options.get("raw_from") is not None
-        require(both, f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
+        if ud_from is not None and options.get("raw_from") is None:
+            raise ValueError(f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
         self.form = form
         self.ud_from = None if ud_from is None else Path(ud_from).expanduser()
         self._left_out: dict[str, LeftOut] = {}

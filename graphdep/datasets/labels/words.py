@@ -35,7 +35,7 @@ from graphdep.datasets.base.rows import (
     row_tree,
     row_words,
 )
-from graphdep.io.limits import check_name, require
+from graphdep.io.limits import check_name
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.exchange import token_heads
@@ -68,8 +68,10 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
             before = ""
             continue
         tag, name = label[:2], label[2:]
-        message = f"'labels' of spans must be O, B-LABEL or I-LABEL (got {label!r}, word {word + 1})"
-        require(tag in ("B-", "I-") and name, message)
+        if tag not in ("B-", "I-") or not name:
+            raise ValueError(
+                f"'labels' of spans must be O, B-LABEL or I-LABEL (got {label!r}, word {word + 1})"
+            )
         if tag == "I-" and name == before:
             start, *_ = spans.pop()
             spans.append((start, word + 1, name))
@@ -109,9 +111,9 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
     """
     labels = [OUTSIDE] * length
     for start, end, label in spans:
-        right = label and 0 <= start < end <= length and {*labels[start:end]} == {OUTSIDE}
-        got = f"(got {(start, end, label)})"
-        require(right, f"'spans' must have labels and lie in {length} words, none in two {got}")
+        if not label or not 0 <= start < end <= length or {*labels[start:end]} != {OUTSIDE}:
+            got = f"(got {(start, end, label)})"
+            raise ValueError(f"'spans' must have labels and lie in {length} words, none in two {got}")
         labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
     return labels
 
@@ -154,10 +156,12 @@ class Column:
 
     def __post_init__(self) -> None:
         listed = self.name in LISTS and self.part
-        keys = ", ".join([*COLUMNS, *(f"{name}:KEY" for name in LISTS)])
-        require(self.key in COLUMNS or listed, f"'key' must be one of {keys} (got {self.key!r})")
+        if self.key not in COLUMNS and not listed:
+            keys = ", ".join([*COLUMNS, *(f"{name}:KEY" for name in LISTS)])
+            raise ValueError(f"'key' must be one of {keys} (got {self.key!r})")
         if self.absent is not None:
-            require(self.absent.strip(), f"'absent' must be a label (got {self.absent!r})")
+            if not self.absent.strip():
+                raise ValueError(f"'absent' must be a label (got {self.absent!r})")
             check_name("absent", self.absent)
 
     @property
@@ -185,7 +189,8 @@ class Column:
         """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none."""
         for label in labels:
             lost = (label == "_" and self.absent != "_") or (self.part and "|" in (label or ""))
-            require(not lost, f"'key' {self.key!r} can hold no label {label!r}: _ is none, | ends one")
+            if lost:
+                raise ValueError(f"'key' {self.key!r} can hold no label {label!r}: _ is none, | ends one")
         cells = ["_" if label is None or label == self.absent else label for label in labels]
         if self.part:
             old: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
@@ -258,8 +263,9 @@ def _values(cell: str) -> dict[str, str | None]:
 def mark_column(key: str) -> Column:
     """The column that marks words."""
     name, _, part = key.partition(":")
-    keys = " or ".join(f"{known}:KEY" for known in LISTS)
-    require(name in LISTS and part, f"'mark_key' must be {keys} (got {key!r})")
+    if name not in LISTS or not part:
+        keys = " or ".join(f"{known}:KEY" for known in LISTS)
+        raise ValueError(f"'mark_key' must be {keys} (got {key!r})")
     return Column(key)
 
 
@@ -526,9 +532,12 @@ def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) ->
 def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
     """The number of the word that has a key, from 0; :obj:`None` where none has it."""
     marked = [word for word, there in enumerate(column.there(tree)) if there]
-    words = ", ".join(tree.form[word] for word in marked)
-    message = f"{len(marked)} words have {column.key!r}, which marks one: write the sentence once for each"
-    require(len(marked) < 2, f"{place}: {message} (got {words})")
+    if len(marked) > 1:
+        words = ", ".join(tree.form[word] for word in marked)
+        message = (
+            f"{len(marked)} words have {column.key!r}, which marks one: write the sentence once for each"
+        )
+        raise ValueError(f"{place}: {message} (got {words})")
     return marked[0] if marked else None
 
 

@@ -41,7 +41,7 @@ from graphdep.datasets.selection.dataset import (
     read_pools,
 )
 from graphdep.datasets.selection.store import Pool, Utterance, given_words, utterance
-from graphdep.io.limits import MAX_WORDS, check_choice, require
+from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import Parser, WordLimit
 
 
@@ -414,8 +414,10 @@ class _Replies:
 
 def read_log(path: Path) -> Log:
     """A log and its annotation."""
-    message = f"{_links_of(path)} is missing: it says which message of {path} answers which"
-    require(_links_of(path).is_file(), message, FileNotFoundError)
+    if not _links_of(path).is_file():
+        raise FileNotFoundError(
+            f"{_links_of(path)} is missing: it says which message of {path} answers which"
+        )
     lines = [_parts(path, line, text) for line, text in read_lines(path, control=" ")]
     names = {name.casefold() for name, _ in filter(None, lines) if name}
     texts = {

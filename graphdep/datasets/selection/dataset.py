@@ -42,7 +42,7 @@ from graphdep.datasets.selection.store import (
     sentence_of,
 )
 from graphdep.io.files import file_digest
-from graphdep.io.limits import check_least, require
+from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
@@ -436,8 +436,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     def _pairs(self, numbers: Sequence[int]) -> list[Pair]:
         for number in numbers:
-            message = f"there is no pair {number}: they are 0 to {self.len() - 1}"
-            require(0 <= number < self.len(), message, IndexError)
+            if not 0 <= number < self.len():
+                raise IndexError(f"there is no pair {number}: they are 0 to {self.len() - 1}")
         found = self._store.pairs(numbers)
         return [found[number] for number in numbers]
 
@@ -598,9 +598,9 @@ class ChineseSelection(RowsSelection):
 
     def _resolve(self, parser: str | Parser, cache: Path, keep_parses: bool) -> Parser:
         made = resolve_parser(parser)
-        shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
-        right = made.language is None or made.language.split("-")[0] == "zh"
-        require(right, f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
+        if made.language is not None and made.language.split("-")[0] != "zh":
+            shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
+            raise ValueError(f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
         resolved = super()._resolve(made, cache, keep_parses)
         try:
             resolved.fingerprint  # noqa: B018  # loads the models, if they are there

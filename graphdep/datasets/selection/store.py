@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphdep.io.limits import require
 from graphdep.parsing.parser import Item, Parser, parse_joined
 from graphdep.sentence.sentence import Sentence, join_sentences
 
@@ -170,15 +169,16 @@ class SelectionStore:
         """Sees to it that the file is one of pairs, and has as many rows as it says."""
         with self._open() as database:
             (version,) = database.execute("PRAGMA user_version").fetchone()
-            require(version == FORMAT, f"format {version}, not {FORMAT}", sqlite3.DatabaseError)
+            if version != FORMAT:
+                raise sqlite3.DatabaseError(f"format {version}, not {FORMAT}")
             tables = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type != 'index'"))
-            own = tables == {name: create_table(name) for name in TABLES}  # no SQL of somebody else's
-            require(own, "the tables are not those of such a file", sqlite3.DatabaseError)
+            if tables != {name: create_table(name) for name in TABLES}:
+                raise sqlite3.DatabaseError("the tables are not those of such a file")
             totals = json.loads(_note(database, "totals"))
             for table, name in TOTALS.items():
                 (last,) = database.execute(f"SELECT max(id) FROM {table}").fetchone()
-                whole = last == (totals[name] - 1 if totals[name] else None)
-                require(whole, f"the last of {totals[name]} {name} is {last}", sqlite3.DatabaseError)
+                if last != (totals[name] - 1 if totals[name] else None):
+                    raise sqlite3.DatabaseError(f"the last of {totals[name]} {name} is {last}")
 
     def hold(self) -> None:
         """From now on, reads what the file has now only: it may be replaced, with other numbers of words."""

@@ -25,7 +25,6 @@ from graphdep.datasets.base.parsed import (
 from graphdep.datasets.base.raw import OwnFiles, expect_at
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key, with_tags
-from graphdep.io.limits import require
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import Vocab
@@ -264,8 +263,8 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.take_files(train, val, test, options.get("raw_from"))
         for name, path in self.files.items():
             check_suffix(name, path)
-        other = text_column != label_column
-        require(other, f"'label_column' must be no column of texts (got {label_column!r})")
+        if text_column == label_column:
+            raise ValueError(f"'label_column' must be no column of texts (got {label_column!r})")
         self.text_column, self.label_column = text_column, label_column
         self.drawn_val = DrawnVal(val_fraction, seed)
         super().__init__(root, split, parser, **options)

@@ -22,7 +22,7 @@ from graphdep.datasets.base.rows import (
     row_tree,
     row_words,
 )
-from graphdep.io.limits import MAX_WORDS, require, shown
+from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing.parser import ALONE, WordLimit
 from graphdep.sentence.sentence import Sentence
 
@@ -169,7 +169,8 @@ def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
 def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
     """Raises :class:`ValueError` if spans are none of so many words or characters."""
     wrong = wrong_spans(spans, size, what)
-    require(not wrong, wrong)
+    if wrong:
+        raise ValueError(wrong)
 
 
 Range = tuple[int, int]
@@ -264,19 +265,24 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
         last = tag.end()
         wrong = "is there twice" if tag[0] in ends else "closes what is not open"
         right = tag[0] not in ends and (not tag[1] or f"<e{tag[2]}>" in ends)
-        require(right, f"the tag {tag[0]} {wrong}")
+        if not right:
+            raise ValueError(f"the tag {tag[0]} {wrong}")
         ends[tag[0]] = len(plain)
     plain += text[last:]
     opened = sorted(name for name in ends if "/" not in name)
     closed = [name.replace("<", "</") for name in opened]
     right = {*closed} <= ends.keys() and opened in (["<e1>"], ["<e1>", "<e2>"])
-    require(right, f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {', '.join(ends) or 'none'})")
+    if not right:
+        raise ValueError(
+            f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {', '.join(ends) or 'none'})"
+        )
     return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 
 def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> Range:
     inside = [word for word, (start, stop) in enumerate(places) if span[0] <= start and stop <= span[1]]
-    require(inside, f"span {number} has no word (got {text[slice(*span)]!r})")
+    if not inside:
+        raise ValueError(f"span {number} has no word (got {text[slice(*span)]!r})")
     return inside[0], inside[-1] + 1
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.files import check_archive
-from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name, check_share, require
+from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name, check_share
 from graphdep.nn.models.selection import MaskedWordHead
 from graphdep.nn.pretrained.anatomy import import_transformers, quiet_transformers
 from graphdep.nn.pretrained.encoder import Edges, PretrainedEncoder
@@ -40,8 +40,8 @@ def load_config(name: str) -> Any:
             check_counts(part.to_dict())
         except ValueError as error:
             raise ValueError(f"{name!r} has no encoder of a size that can be built ({error})") from None
-        plain = getattr(part, "quantization_config", None) is None
-        require(plain, f"{name!r} has quantised weights ('quantization_config'), which are not read")
+        if getattr(part, "quantization_config", None) is not None:
+            raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
     return config
 
 
@@ -54,7 +54,8 @@ def check_counts(options: Mapping[str, Any]) -> None:
     """Raises :class:`ValueError` if building an encoder of these options would take any memory or time."""
     for name, value in options.items():
         most = LIMITS["num_layers"][1] if is_count_of_layers(name) else LARGEST_COUNT
-        require(not isinstance(value, int) or abs(value) <= most, f"{name!r} is {value}")
+        if isinstance(value, int) and abs(value) > most:
+            raise ValueError(f"{name!r} is {value}")
 
 
 @contextmanager
@@ -128,7 +129,8 @@ def encoder_of_state(
         tokenizer = transformers.PreTrainedTokenizerFast(
             tokenizer_object=_backend(state["tokenizer"]), **special
         )
-        require(state["eou"] in tokenizer.get_vocab(), f"the tokenizer has no token {state['eou']!r}")
+        if state["eou"] not in tokenizer.get_vocab():
+            raise ValueError(f"the tokenizer has no token {state['eou']!r}")
         config = transformers.AutoConfig.for_model(**_checked(options, weights))
         if weights is not None:
             with torch.device("meta"):
@@ -145,10 +147,11 @@ def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -
     """The options of a configuration, none of which can keep a model from being built in a moment."""
     kept = {key: value for key, value in options.items() if key not in _UNREAD}
     for name, value in kept.items():
-        nested = isinstance(value, dict) and name.endswith("config")
-        require(not nested, f"{name!r} is a configuration of its own, which no text encoder has")
-        if is_count_of_layers(name) and isinstance(value, int) and weights is not None:
-            require(value <= len(weights), f"{name!r} is {value}, which its weights do not have")
+        if isinstance(value, dict) and name.endswith("config"):
+            raise ValueError(f"{name!r} is a configuration of its own, which no text encoder has")
+        layers = is_count_of_layers(name) and isinstance(value, int)
+        if layers and weights is not None and value > len(weights):
+            raise ValueError(f"{name!r} is {value}, which its weights do not have")
     check_counts(kept)
     return kept
 
@@ -162,10 +165,11 @@ def _check_shapes(model: torch.nn.Module, weights: Mapping[str, Tensor]) -> None
             continue
         shape = [*found[name].shape] if name in found else None
         own = [*parameter.shape]
-        require(shape == own, f"{name!r} has shape {own}, in its weights {shape}")
+        if shape != own:
+            raise ValueError(f"{name!r} has shape {own}, in its weights {shape}")
         weight = found[name]
-        whole = weight.untyped_storage().nbytes() >= weight.numel() * weight.element_size()
-        require(whole, f"{name!r} repeats its numbers instead of having them")
+        if weight.untyped_storage().nbytes() < weight.numel() * weight.element_size():
+            raise ValueError(f"{name!r} repeats its numbers instead of having them")
 
 
 def _backend(text: str) -> Any:
@@ -190,8 +194,8 @@ def _check_charsmap(charsmap: Any) -> None:
     it, take that much memory, and end the process.
     """
     blob = base64.b64decode(charsmap) if isinstance(charsmap, str) else b""
-    fits = len(blob) >= 4 and int.from_bytes(blob[:4], "little") <= len(blob) - 4
-    require(fits, "the tokenizer has a damaged 'precompiled_charsmap'")
+    if len(blob) < 4 or int.from_bytes(blob[:4], "little") > len(blob) - 4:
+        raise ValueError("the tokenizer has a damaged 'precompiled_charsmap'")
 
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -242,16 +246,17 @@ def load_bert_fp(
     name = os.fspath(base)
     config = load_config(name)
     kind = config.model_type  # others may have layers of the same names, and other positions
-    require(kind == "bert", f"'base' must be a BERT (got {kind!r} in {name!r})")
+    if kind != "bert":
+        raise ValueError(f"'base' must be a BERT (got {kind!r} in {name!r})")
     tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
-    new = eou not in tokenizer.get_vocab()
-    require(new, f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
+    if eou in tokenizer.get_vocab():
+        raise ValueError(f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
     rows = state[_WORDS].size(0)
-    require(
-        rows == len(tokenizer) + 1,
-        f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
-        f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)",
-    )
+    if rows != len(tokenizer) + 1:
+        raise ValueError(
+            f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
+            f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)"
+        )
     tokenizer.add_tokens([eou], special_tokens=True)
     config.vocab_size = rows
     set_dropout(config, dropout)
@@ -290,7 +295,8 @@ def _is_entry(entry: tuple[Any, Any]) -> bool:
 def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     """The weights of the BERT in a checkpoint, under the names that they have in it alone."""
     prefixes = [key.removesuffix(_WORDS) for key in state if key.endswith(_WORDS)]
-    require(len(prefixes) == 1, f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
+    if len(prefixes) != 1:
+        raise ValueError(f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
     prefix = prefixes[0]
     others = [key for key in state if not key.startswith(prefix)]
     if others:
@@ -298,8 +304,8 @@ def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     inside = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     weights = {key: value for key, value in inside.items() if not key.startswith(_BERT_FP_UNREAD)}
     for key, value in weights.items():
-        message = f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})"
-        require(value.is_floating_point(), message)
+        if not value.is_floating_point():
+            raise ValueError(f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})")
     return weights
 
 
@@ -316,7 +322,8 @@ def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
         ],
     }
     found = "; ".join(f"{what}: {_named(keys)}" for what, keys in wrong.items() if keys)
-    require(not found, f"{path}: the checkpoint does not fit {base!r}: {found}")
+    if found:
+        raise ValueError(f"{path}: the checkpoint does not fit {base!r}: {found}")
     model.load_state_dict(state, strict=False)
 
 
@@ -398,14 +405,13 @@ def _copy(head: MaskedWordHead, weights: dict[str, torch.Tensor], name: str) -> 
     own = head.state_dict()
     for key, value in weights.items():
         rows = value.size(0) if key == "bias" else own[key].size(0)
-        fits = rows <= own[key].size(0) and value.shape[1:] == own[key].shape[1:] and value.size(0) == rows
-        require(
-            fits,
-            f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
-            f"{[*value.shape]}, not {[*own[key].shape]}",
-        )
-        finite = bool(value.isfinite().all())
-        require(finite, f"{name!r}: weight {key!r} of the masked-word head is not finite")
+        if rows > own[key].size(0) or value.shape[1:] != own[key].shape[1:] or value.size(0) != rows:
+            raise ValueError(
+                f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
+                f"{[*value.shape]}, not {[*own[key].shape]}"
+            )
+        if not value.isfinite().all():
+            raise ValueError(f"{name!r}: weight {key!r} of the masked-word head is not finite")
     for key, value in weights.items():
         own[key][: value.size(0)].copy_(value)
 
