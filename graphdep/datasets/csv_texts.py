@@ -196,8 +196,9 @@ def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
     """The classes of a file, sorted."""
     labels = [row.label(column) for row in rows]
     for row, label in zip(rows, labels):
-        kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
-        row.expect(type(label) is type(labels[0]), f"{column!r} is {kinds}", repr(label))
+        if type(label) is not type(labels[0]):
+            kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
+            raise row.error(f"{column!r} is {kinds}", repr(label))
     return tuple(learned_names(labels, f"{rows[0].place}: {column!r}"))
 
 

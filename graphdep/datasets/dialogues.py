@@ -28,6 +28,7 @@ from graphdep.datasets.base.raw import (
     one_of,
     read_lines,
     read_table,
+    row_error,
 )
 from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parser
@@ -464,8 +465,8 @@ def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
     odd: list[list[str]] = [[] for _ in dialogues]
     for file in labels:
         counts = [_count(file, line, text) for line, text in read_lines(file)]
-        message = f"the last line, but {path.name} has {len(dialogues)} lines"
-        expect(len(counts) == len(dialogues), file, len(counts), message)
+        if len(counts) != len(dialogues):
+            raise row_error(file, len(counts), f"the last line, but {path.name} has {len(dialogues)} lines")
         for turns, count, found in zip(dialogues, counts, odd):
             if count != len(turns):
                 found.append(f"{count} labels in {file.name}")
@@ -477,8 +478,8 @@ def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
 
 def _turns(path: Path, line: int, text: str) -> list[str]:
     turns = [turn.strip() for turn in text.split(END)]
-    right = not turns.pop() and bool(turns)
-    expect(right, path, line, f"a dialogue must be turns that each end with {END}", text[-40:])
+    if turns.pop() or not turns:
+        raise row_error(path, line, f"a dialogue must be turns that each end with {END}", text[-40:])
     numbered = {f"turn {number}": turn for number, turn in enumerate(turns, 1)}
     check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, TEXT))
     return turns
@@ -617,8 +618,8 @@ def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
         expect(name == last or name not in dialogues, path, line, _PIECES, name)
         last = name
         turns = dialogues.setdefault(name, Dialogue([])).turns
-        message = f"utterance_idx must be {len(turns) + 1} in {name}"
-        expect(number == str(len(turns) + 1), path, line, message, number)
+        if number != str(len(turns) + 1):
+            raise row_error(path, line, f"utterance_idx must be {len(turns) + 1} in {name}", number)
         turns.append(text.replace("_comma_", ",").strip())
     return list(dialogues.values())
 
@@ -636,8 +637,9 @@ def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | N
         _add_emotion(path, found)
     dialogues: dict[str, Dialogue] = {}
     for line, name in read_lines(ids):
-        where = "twice here" if name in dialogues else f"in none of the {len(emotions)} other files"
-        expect(name not in dialogues and bool(found.get(name)), ids, line, f"the id is {where}", name)
+        if name in dialogues or not found.get(name):
+            where = "twice here" if name in dialogues else f"in none of the {len(emotions)} other files"
+            raise row_error(ids, line, f"the id is {where}", name)
         dialogues[name] = Dialogue(found[name])
     named, lists = set(dialogues), [ids.with_name(_ids_file(split)) for split in EMPATHETIC_NAMES]
     others = [path for path in lists if path != ids and path.is_file()]

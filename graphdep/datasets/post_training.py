@@ -290,13 +290,13 @@ class PostTrainingDataset(Dataset):
         if parser is not None:
             parsed = _parsed(self.dialogues, resolve_parser(parser), roots)
             self.dialogues, self._counts["parser_failures"] = parsed
-        message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"
-        if len(self.dialogues) <= 1 and shares[RANDOM]:
+        if len(self.dialogues) < 2 and shares[RANDOM]:
+            message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"
             raise ValueError(f"{message} (got {len(self.dialogues)})")
         sizes = np.array([len(dialogue) for dialogue in self.dialogues], dtype=np.int64)
         self._ends = np.where(sizes < 2, 0, (sizes - short_context).clip(min=1)).cumsum()
-        message = "'dialogues' must have one of at least two utterances"
         if not self.len():
+            message = "'dialogues' must have one of at least two utterances"
             raise ValueError(f"{message} (got {len(self.dialogues)} of one utterance)")
 
     def len(self) -> int:

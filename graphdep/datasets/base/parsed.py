@@ -24,7 +24,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
-from graphdep.datasets.base.raw import RawFiles, expect_at
+from graphdep.datasets.base.raw import RawFiles, place_error
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
 from graphdep.io.files import atomic_path, file_digest
 from graphdep.io.limits import check_choice, check_least, plural
@@ -765,9 +765,10 @@ class WordDataset(ParsedDataset):
         return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
-        has_one = self._parser is not None or example.tree is not None
-        message = "the sentence has no tree of its own, which parser='gold' asks for"
-        expect_at(example.place, has_one, message)
+        if self._parser is None and example.tree is None:
+            raise place_error(
+                example.place, "the sentence has no tree of its own, which parser='gold' asks for"
+            )
         return example.tree if self._parser is None or self.keeps_trees else None
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:

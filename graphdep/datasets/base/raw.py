@@ -61,13 +61,8 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
 
 def expect(holds: object, path: Path, line: int, message: str, value: object = None) -> None:
     """Raises the error of a damaged row unless something holds."""
-    expect_at(f"{path}:{line}", holds, message, value)
-
-
-def expect_at(place: str, holds: object, message: str, value: object = None) -> None:
-    """As :func:`expect`, at any place of a file."""
     if not holds:
-        raise place_error(place, message, value)
+        raise row_error(path, line, message, value)
 
 
 @contextmanager
@@ -123,7 +118,8 @@ Forms = Mapping[str, Form]
 
 def check_forms(place: str, values: Any, forms: Forms) -> None:
     """Raises :class:`ValueError`, with place, name and value, if one of some values is not of its form."""
-    expect_at(place, isinstance(values, Mapping), "no object", values)
+    if not isinstance(values, Mapping):
+        raise place_error(place, "no object", values)
     for name, form in forms.items():
         if not form.holds(values.get(name)):
             value = values.get(name)
@@ -178,9 +174,10 @@ def read_table(
             yield line, row
             continue
         left_out.append(line)
-        so_far = f", as on {broken} lines before" if broken else ""
-        what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
-        expect(len(left_out) <= broken, path, line, f"{what}{so_far}", separator.join(cells))
+        if len(left_out) > broken:
+            so_far = f", as on {broken} lines before" if broken else ""
+            what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
+            raise row_error(path, line, f"{what}{so_far}", separator.join(cells))
     expect(found or empty, path, 1, "no row below the header")
     if left_out:
         logger.warning(

@@ -18,7 +18,6 @@ from graphdep.datasets.base.raw import (
     check_forms,
     check_there,
     expect,
-    expect_at,
     place_error,
     placed,
     read_cells,
@@ -86,10 +85,6 @@ class TextRow(NamedTuple):
     def error(self, message: str, value: object = None) -> ValueError:
         """An error that begins with the place."""
         return place_error(self.place, message, value)
-
-    def expect(self, holds: object, message: str, value: object = None) -> None:
-        """Raises an error that begins with the place unless something holds."""
-        expect_at(self.place, holds, message, value)
 
     def value(self, column: str, form: Form) -> Any:
         """What is in a column, which must be of a form, else :class:`ValueError`."""
@@ -166,8 +161,8 @@ def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) ->
     rows = []
     for number, line in enumerate(lines, start=1):
         cells = line.split("\t") if len(columns) > 1 else [line]
-        message = f"not {len(columns)} texts with a tab between them"
-        expect(len(cells) == len(columns), source, number, message, line)
+        if len(cells) != len(columns):
+            raise row_error(source, number, f"not {len(columns)} texts with a tab between them", line)
         rows.append(TextRow(source, number, dict(zip(columns, cells))))
     return rows
 
@@ -348,7 +343,8 @@ def drawn_part(
         seed: Of the draw.
         place, what, then: Where they stand, what they are, and what to do, for messages.
     """
-    expect_at(place, size > 1, f"fewer than two different {what}: 'val' cannot be drawn{then}")
+    if size < 2:
+        raise place_error(place, f"fewer than two different {what}: 'val' cannot be drawn{then}")
     count = min(max(1, round(size * share)), size - 1)
     return set(Draw(random.Random(seed)).shuffled(range(size))[:count])
 
@@ -356,8 +352,10 @@ def drawn_part(
 def learned_names(labels: Iterable[L], place: str) -> list[L]:
     """The classes of labels, sorted."""
     names = sorted({*labels})
-    what = f"all labels of the training split are {names[0]!r}" if names else "nothing has a label"
-    expect_at(place, len(names) > 1, what)
+    if len(names) <= 1:
+        raise place_error(
+            place, f"all labels of the training split are {names[0]!r}" if names else "nothing has a label"
+        )
     return names
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from graphdep.datasets.base.parsed import WordOptions
-from graphdep.datasets.base.raw import TEXT, check_forms, expect, one_of, read_table, row_error
+from graphdep.datasets.base.raw import TEXT, check_forms, one_of, read_table, row_error
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import LabelledWords
 from graphdep.io.limits import check_choice
@@ -97,8 +97,13 @@ def bracket_words(path: Path, line: int, text: str) -> list[str]:
         depth += (token == OPEN) - (token == CLOSE)
         if depth < 0:
             break
-    wrong = f"{depth} {OPEN!r} are never closed" if depth > 0 else f"a {CLOSE!r} closes nothing"
-    expect(depth == 0, path, line, wrong, text)
+    if depth != 0:
+        raise row_error(
+            path,
+            line,
+            f"{depth} {OPEN!r} are never closed" if depth > 0 else f"a {CLOSE!r} closes nothing",
+            text,
+        )
     return [token for token in text.split() if token not in (OPEN, CLOSE)]
 
 
@@ -124,8 +129,13 @@ class _Reader:
                 open_parts[-1].append(Part(_kind(token), number))
                 number += 1
         (parts,) = open_parts
-        message = f"{len(parts)} parts outside of all brackets instead of one sentence"
-        expect(len(parts) == 1, self.path, self.line, message, self.text)
+        if len(parts) != 1:
+            raise row_error(
+                self.path,
+                self.line,
+                f"{len(parts)} parts outside of all brackets instead of one sentence",
+                self.text,
+            )
         return Sentence(self.words, self.head, self.deprel)
 
     def joined(self, parts: Sequence[Part]) -> Part:
@@ -179,8 +189,8 @@ class AgreementRow(NamedTuple):
     output: list[str]
     flag: str
 
-    def expect(self, holds: object, message: str, value: str | None = None) -> None:
-        expect(holds, self.path, self.line, message, value)
+    def error(self, message: str, value: str | None = None) -> ValueError:
+        return row_error(self.path, self.line, message, value)
 
 
 def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRow]:
@@ -219,12 +229,12 @@ def verb_labels(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[str | No
     The verbs are the heads of clauses of the tree and the main verb its root. Without a tree they are the
     words of ``verbs``, and the main verb is the first one that no relative pronoun before it takes.
     """
-    message = f"{len(row.output)} words of the output for {len(row.words)} of the input"
-    row.expect(len(row.words) == len(row.output), message)
+    if len(row.words) != len(row.output):
+        raise row.error(f"{len(row.output)} words of the output for {len(row.words)} of the input")
     places, main = _tree_verbs(row.tree) if row.tree is not None else _verbs(row, verbs)
     for place, (word, form) in enumerate(zip(row.words, row.output)):
-        message = f"word {place + 1} changes and is no verb of the brackets"
-        row.expect(word == form or place in places, message, f"{word} {form}")
+        if word != form and place not in places:
+            raise row.error(f"word {place + 1} changes and is no verb of the brackets", f"{word} {form}")
     found = {place: _number(row.output[place]) for place in places}
     return [found.get(place) for place in range(len(row.words))], main
 
@@ -237,8 +247,8 @@ def auxiliary_labels(row: AgreementRow) -> list[str | None]:
         for place, word in enumerate(row.words)
         if word == front and row.words[:place] + row.words[place + 1 : -1] == rest[:-1]
     ]
-    message = "the output is not the input with one auxiliary in front"
-    row.expect(len(moved) == 1 and front in AUXILIARIES, message, " ".join(row.output))
+    if len(moved) != 1 or front not in AUXILIARIES:
+        raise row.error("the output is not the input with one auxiliary in front", " ".join(row.output))
     return [
         FRONT if place == moved[0] else STAYS if word in AUXILIARIES else None
         for place, word in enumerate(row.words)

@@ -21,7 +21,7 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles, expect_at, placed
+from graphdep.datasets.base.raw import OwnFiles, placed
 from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, learned_names, spread_rows
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
@@ -160,10 +160,9 @@ class LabelDataset(WordDataset):
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
         self.learn_labels(split, found)
-        by = f" (is scored{self.scored_by})" if self.scored_by else ""
-        labelled = any(label is not None for example in found for label in example.labels)
-        place = found[0].place if found else ""
-        expect_at(place, labelled or not found, f"no word of the split {split!r} has a label{by}")
+        if found and all(label is None for example in found for label in example.labels):
+            by = f" (is scored{self.scored_by})" if self.scored_by else ""
+            raise found[0].error(f"no word of the split {split!r} has a label{by}")
         found = self._limit(found, limit)
         sentences = sentence_numbers(found)
         return [

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from graphdep.datasets.base.parsed import Example, WordOptions
-from graphdep.datasets.base.raw import TEXT, expect, read_table
+from graphdep.datasets.base.raw import TEXT, read_table, row_error
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords
@@ -86,7 +86,8 @@ class _VariableFree:
             node = self.node()
             open_nodes[-1].roles.append((role, node))
             open_nodes = self.opened(node, open_nodes)
-        self.expect(self.place == len(self.tokens), f"{self.next()!r} follows the end of the form")
+        if self.place != len(self.tokens):
+            raise self.error(f"{self.next()!r} follows the end of the form")
         return root
 
     def node(self) -> Node:
@@ -116,13 +117,15 @@ class _VariableFree:
 
     def name(self, what: str) -> str:
         token = self.next()
-        self.expect(token and token not in _PUNCTUATION, f"{what} is missing {self.where(token)}")
+        if not token or token in _PUNCTUATION:
+            raise self.error(f"{what} is missing {self.where(token)}")
         self.place += 1
         return token
 
     def take(self, token: str) -> None:
         found = self.next()
-        self.expect(found == token, f"{token!r} is missing {self.where(found)}")
+        if found != token:
+            raise self.error(f"{token!r} is missing {self.where(found)}")
         self.place += 1
 
     def next(self) -> str:
@@ -131,8 +134,8 @@ class _VariableFree:
     def where(self, token: str) -> str:
         return f"before {token!r}, token {self.place + 1} of the form" if token else "at the end of the form"
 
-    def expect(self, holds: object, message: str) -> None:
-        expect(holds, self.path, self.line, message, self.text)
+    def error(self, message: str) -> ValueError:
+        return row_error(self.path, self.line, message, self.text)
 
 
 class _Original:
@@ -147,9 +150,9 @@ class _Original:
         for term in re.split(r" ; | AND ", self.text):
             self.add(term.removeprefix("* "), term)
         roots = [node for word, node in self.nodes.items() if word not in self.filled]
-        names = ", ".join(node.lemma or f"x _ {word}" for word, node in self.nodes.items())
-        right = len(roots) == 1 and all(node.lemma for node in self.nodes.values())
-        self.expect(right, f"every x must have a word, and one fill no role (there are {names})")
+        if len(roots) != 1 or not all(node.lemma for node in self.nodes.values()):
+            names = ", ".join(node.lemma or f"x _ {word}" for word, node in self.nodes.items())
+            raise self.error(f"every x must have a word, and one fill no role (there are {names})")
         return roots[0]
 
     def add(self, term: str, whole: str) -> None:
@@ -164,17 +167,17 @@ class _Original:
                 self.filled.add(int(other))
             node.roles.append((role.replace(" ", ""), filler))
         else:
-            self.expect(False, f"{whole!r} is no term of a logical form")
+            raise self.error(f"{whole!r} is no term of a logical form")
 
     def node(self, word: str, lemma: str = "") -> Node:
         node = self.nodes.setdefault(int(word), Node(lemma, int(word)))
-        same = not lemma or not node.lemma or node.lemma == lemma
-        self.expect(same, f"x _ {word} is {node.lemma!r} and {lemma!r}")
+        if lemma and node.lemma and node.lemma != lemma:
+            raise self.error(f"x _ {word} is {node.lemma!r} and {lemma!r}")
         node.lemma = node.lemma or lemma
         return node
 
-    def expect(self, holds: object, message: str) -> None:
-        expect(holds, self.path, self.line, message, self.text)
+    def error(self, message: str) -> ValueError:
+        return row_error(self.path, self.line, message, self.text)
 
 
 ARTICLES = frozenset(("a", "the"))

@@ -99,14 +99,12 @@ class Probes(LabelDataset):
         check_whole("sentences", sentences)
         check_whole("seed", seed)
         files = options.get("raw_from")
-        message = f"'raw_from' is for corpora with files: this one is generated (got {files!r})"
         if files is not None:
-            raise ValueError(message)
-        message = (
-            "'constituents' need projective=True: else words do not stand together with those below them"
-        )
+            raise ValueError(f"'raw_from' is for corpora with files: this one is generated (got {files!r})")
         if not projective and parser == "gold" and options.get("constituents"):
-            raise ValueError(message)
+            raise ValueError(
+                "'constituents' need projective=True: else words do not stand together with those below them"
+            )
         self.projective = projective
         self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed

@@ -158,8 +158,13 @@ def _spans(path: Path, rows: list[Row], column: int) -> tuple[Span, ...]:
         cell = _CELL.fullmatch(row[column])
         opens, closes = (cell["label"], cell["close"]) if cell else (None, None)
         right = cell is not None and not (opens and label) and bool(opens or label or not closes)
-        message = f"column {column + 1} must have *, (LABEL*) or (LABEL* outside of spans, *) in one"
-        expect(right, path, line, message, row[column])
+        if not right:
+            raise row_error(
+                path,
+                line,
+                f"column {column + 1} must have *, (LABEL*) or (LABEL* outside of spans, *) in one",
+                row[column],
+            )
         if opens:
             start, label = token, opens
         if closes:
@@ -534,9 +539,13 @@ def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
     line, row = rows[0]
     key, _, value = "\t".join(row).lstrip("#").partition("=")
     names = value.split() if row[0].startswith("#") and key.strip() == "global.columns" else []
-    message = "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)"
-    whole = not names or [name.lower() for name in names[:_TREE]] == list(CONLLU_COLUMNS)
-    expect(whole, path, line, message, value.strip())
+    if names and [name.lower() for name in names[:_TREE]] != list(CONLLU_COLUMNS):
+        raise row_error(
+            path,
+            line,
+            "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)",
+            value.strip(),
+        )
     if names:
         check_there(path, line, names, ("UP:PRED", HEADS))
     return names
@@ -582,8 +591,8 @@ def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UP
         for role in cell.split("|") if cell not in NONE else ():
             match = _ROLE.fullmatch(role)
             label, number = (match[1], int(match[2])) if match else ("", 0)
-            right = label not in NONE and 0 < number <= len(tree)
-            expect(right, path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
+            if label in NONE or not 0 < number <= len(tree):
+                raise row_error(path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
             if labels[number - 1] == "_":
                 labels[number - 1] = label
             else:

@@ -18,7 +18,6 @@ from graphdep.datasets.base.raw import (
     Forms,
     check_forms,
     check_width,
-    expect_at,
     placed,
     read_lines,
     row_error,
@@ -298,11 +297,12 @@ class LabelledWords:
     place: str = ""
 
     def __post_init__(self) -> None:
-        size, message = len(self.words), f"{len(self.labels)} labels for {len(self.words)} words"
-        expect_at(self.place, len(self.labels) == size, message)
+        size = len(self.words)
+        if len(self.labels) != size:
+            raise self.error(f"{len(self.labels)} labels for {size} words")
         check_tree(self.place, self.words, self.tree)
-        message = f"the mark must be a number from 0 to {size - 1} (got {self.mark})"
-        expect_at(self.place, self.mark is None or 0 <= self.mark < size, message)
+        if self.mark is not None and not 0 <= self.mark < size:
+            raise self.error(f"the mark must be a number from 0 to {size - 1} (got {self.mark})")
         for label in self.labels:
             check_label(self.place, label)
 
@@ -314,10 +314,11 @@ class LabelledWords:
         most, count = limit.max_words, len(self)
         if count <= most:
             return self
-        said = f"{count} words are more than max_words={most}"
-        expect_at(self.place, limit.truncate, f"{said}: allow more, or read the first ones with truncate")
-        message = f"the marked word {self.mark} is beyond max_words={most}: allow more"
-        expect_at(self.place, (self.mark or 0) < most, message)
+        if not limit.truncate:
+            said = f"{count} words are more than max_words={most}"
+            raise self.error(f"{said}: allow more, or read the first ones with truncate")
+        if (self.mark or 0) >= most:
+            raise self.error(f"the marked word {self.mark} is beyond max_words={most}: allow more")
         tree = None if self.tree is None else truncate(self.tree, most)
         changed: dict[str, Any] = {"words": self.words[:most], "labels": self.labels[:most], "tree": tree}
         return dataclasses.replace(self, **changed)

@@ -15,7 +15,6 @@ from graphdep.datasets.base.raw import (
     Forms,
     check_forms,
     choose_layout,
-    expect,
     one_of,
     read_lines,
     read_table,
@@ -452,8 +451,8 @@ def _read_links(path: Path, texts: dict[int, str], lines: int) -> dict[int, set[
     for line, text in read_lines(path):
         link = _LINK.fullmatch(text.strip())
         first, second = sorted((int(link[1]), int(link[2]))) if link else (lines, lines)
-        message = f"not 'number number -' of lines from 0 to {lines - 1}"
-        expect(second < lines, path, line, message, text)
+        if second >= lines:
+            raise row_error(path, line, f"not 'number number -' of lines from 0 to {lines - 1}", text)
         if first < second and first in texts and second in texts:
             answered.setdefault(second, set()).add(first)
     return answered

@@ -27,8 +27,8 @@ from graphdep.datasets.base.raw import (
     MAYBE_TEXT,
     RawFiles,
     check_forms,
-    expect,
     read_lines,
+    row_error,
 )
 from graphdep.datasets.base.rows import Draw, KnownOptions
 from graphdep.datasets.selection.builder import WordPieces, build_store, build_vocab, count_cut
@@ -495,10 +495,9 @@ def read_rows(path: Path) -> Iterator[Row]:
     for line, text in read_lines(path, control=" "):
         label, *utterances = text.split("\t")
         check_forms(f"{path}:{line}", {"label": label}, {"label": BINARY})
-        columns = f"{len(utterances) + 1} tab-separated columns"
-        expect(
-            len(utterances) > 1, path, line, f"{columns} instead of a label, utterances and a response", text
-        )
+        if len(utterances) <= 1:
+            columns = f"{len(utterances) + 1} tab-separated columns"
+            raise row_error(path, line, f"{columns} instead of a label, utterances and a response", text)
         numbered = {f"utterance {number}": utterance for number, utterance in enumerate(utterances, start=1)}
         check_forms(f"{path}:{line}", numbered, dict.fromkeys(numbered, MAYBE_TEXT))
         yield Row(line, int(label), utterances[:-1], utterances[-1])
@@ -515,9 +514,13 @@ def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None
     """
     for context, group in groupby(read_rows(path), key=lambda row: row.context):
         rows = list(group)
-        text = f"the context has {len(rows)} candidates from here on instead of {size} (pool_size)"
-        whole = size is None or len(rows) % size == 0
-        expect(whole, path, rows[0].line, text, "\t".join(context))
+        if size is not None and len(rows) % size != 0:
+            raise row_error(
+                path,
+                rows[0].line,
+                f"the context has {len(rows)} candidates from here on instead of {size} (pool_size)",
+                "\t".join(context),
+            )
         for start in range(0, len(rows), size or len(rows)):
             pool = rows[start : start + (size or len(rows))]
             yield Pool(

@@ -22,7 +22,7 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles, expect_at
+from graphdep.datasets.base.raw import OwnFiles, place_error
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key, with_tags
 from graphdep.parsing.parser import Parser
@@ -181,11 +181,13 @@ class SpanDataset(WordDataset):
     def _check_alike(found: Sequence[SpanExample]) -> None:
         for example in found[1:]:
             first = found[0]
-            message = f"{len(example.spans)} spans, but {len(first.spans)} at {first.place}"
-            expect_at(example.place, len(example.spans) == len(first.spans), message)
-            which = ("no label", "one") if example.label is None else ("a label", "none")
-            alike = (example.label is None) == (first.label is None)
-            expect_at(example.place, alike, f"{which[0]}, but {which[1]} at {first.place}")
+            if len(example.spans) != len(first.spans):
+                raise place_error(
+                    example.place, f"{len(example.spans)} spans, but {len(first.spans)} at {first.place}"
+                )
+            if (example.label is None) != (first.label is None):
+                which = ("no label", "one") if example.label is None else ("a label", "none")
+                raise place_error(example.place, f"{which[0]}, but {which[1]} at {first.place}")
 
 
 class OwnSpans(OwnFiles, SpanDataset):

@@ -25,9 +25,9 @@ from graphdep.datasets.base.raw import (
     check_forms,
     check_new,
     expect,
-    expect_at,
     like,
     one_of,
+    place_error,
     placed,
     read_json,
     read_lines,
@@ -213,7 +213,8 @@ def _relations(place: str, relations: list[Any], size: int) -> dict[tuple[int, i
         own = f"{place}: relation {number}"
         check_forms(own, relation, {"type": name, "head": known, "tail": known})
         head, tail = relation["head"], relation["tail"]
-        expect_at(own, head != tail, f"entity {head} with itself")
+        if head == tail:
+            raise place_error(own, f"entity {head} with itself")
         found.setdefault((head, tail), relation["type"])
     return found
 
@@ -409,9 +410,10 @@ class _Reader:
         return self.parser.CurrentLineNumber
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
-        message = f"the encoding is none of {', '.join(_ENCODINGS)}"
-        known = encoding is None or encoding.lower() in _ENCODINGS
-        expect(known, self.path, self.line, message, encoding)
+        if encoding is not None and encoding.lower() not in _ENCODINGS:
+            raise row_error(
+                self.path, self.line, f"the encoding is none of {', '.join(_ENCODINGS)}", encoding
+            )
 
     def _doctype(self, name: str, *rest: object) -> NoReturn:
         raise row_error(self.path, self.line, "a document type, which no file of the corpus has", name)
@@ -562,8 +564,13 @@ class SemEval2014Aspects(SpanDataset):
             for term in sentence.terms:
                 place = f"{path}:{term.line}"
                 there = sentence.text[term.start : term.stop]
-                message = f"the term does not stand from {term.start} to {term.stop}, where {there!r} is"
-                expect(there == term.term, path, term.line, message, term.term)
+                if there != term.term:
+                    raise row_error(
+                        path,
+                        term.line,
+                        f"the term does not stand from {term.start} to {term.stop}, where {there!r} is",
+                        term.term,
+                    )
                 if term.polarity == "conflict" and self.polarities == 3:
                     count["terms of conflicting polarity left out"] += 1
                     continue

@@ -329,9 +329,11 @@ def span_row(
 def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
     has = [name for name in ("words", text_column) if row.values.get(name) is not None]
     has_tree = any(row.values.get(name) is not None for name in TREE)
-    there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
-    message = f"'words' or {text_column!r} must be there, 'head' and 'deprel' with 'words' (got {there})"
-    row.expect(len(has) == 1 and (not has_tree or has == ["words"]), message)
+    if len(has) != 1 or (has_tree and has != ["words"]):
+        there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
+        raise row.error(
+            f"'words' or {text_column!r} must be there, 'head' and 'deprel' with 'words' (got {there})"
+        )
     spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)
@@ -353,6 +355,7 @@ def _text_form(max_words: int | None) -> Form:
 def _of_text(row: TextRow, text: str, spans: Sequence[Any], label: Any) -> SpanExample:
     with placed(row.place, value=text):
         marked = mark_text(text, spans)
-    parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
-    row.expect(not marked.inside, f"a span begins or ends inside of a word (got {parts})", text)
+    if marked.inside:
+        parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
+        raise row.error(f"a span begins or ends inside of a word (got {parts})", text)
     return SpanExample(marked.words, marked.spans, label, place=row.place)

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.raw import expect, placed
+from graphdep.datasets.base.raw import expect, placed, row_error
 from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
 from graphdep.datasets.labels.words import (
     KEYS,
@@ -194,8 +194,13 @@ def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
     words = row_words(row)
     tree = row_tree(row, words)
     most = limit.max_words
-    message = f"'words' has more than max_words={most} words: allow more, or read the first with truncate"
-    expect(len(words) <= most or limit.truncate, row.path, row.line, message, str(len(words)))
+    if len(words) > most and not limit.truncate:
+        raise row_error(
+            row.path,
+            row.line,
+            f"'words' has more than max_words={most} words: allow more, or read the first with truncate",
+            str(len(words)),
+        )
     return words[:most] if tree is None else truncate(tree, most)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.raw import expect, placed
+from graphdep.datasets.base.raw import placed, row_error
 from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_row
@@ -139,8 +139,13 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
 
 def _row_example(row: TextRow, column: str, limit: WordLimit, num_spans: int) -> SpanExample:
     example = span_row(row, column, max_words=None if limit.truncate else limit.max_words)
-    message = f"the model was trained on {num_spans} spans an example"
-    expect(num_spans == len(example.spans), row.path, row.line, message, str(len(example.spans)))
+    if num_spans != len(example.spans):
+        raise row_error(
+            row.path,
+            row.line,
+            f"the model was trained on {num_spans} spans an example",
+            str(len(example.spans)),
+        )
     return example
 
 
