@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 import re
@@ -208,13 +209,30 @@ def import_edges(name: str) -> str:
     if not OBJECT.fullmatch(name):
         raise ValueError(f"'edges' of your own are named package.module:Name (got {name!r})")
     module, _, path = name.partition(":")
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.insert(0, here)
     try:
-        register_edges(name, reduce(getattr, path.split("."), import_module(module)))
-    except (TypeError, ValueError, AttributeError) as error:
+        register_edges(name, _object(module, path))
+    except (TypeError, ValueError) as error:
         raise ValueError(f"'edges' {name!r}: {error}") from None
     return name
+
+
+def _object(module: str, path: str) -> object:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # something that the module needs
+        hint = " (a module is named without .py)" if module.endswith(".py") else ""
+        raise ValueError(f"no module {module!r} in {here} or among the installed ones{hint}") from None
+    try:
+        return reduce(getattr, path.split("."), found)
+    except AttributeError:
+        near = difflib.get_close_matches(path, dir(found), n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
 
 
 _DATA, _RUN = "Data", "Training"

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import torch
 
 from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, ParsedOptions, TextDataset
-from graphdep.datasets.base.raw import OwnFiles, placed, row_error
+from graphdep.datasets.base.raw import OwnFiles, row_error
 from graphdep.datasets.base.rows import (
     Label,
     TextRow,
@@ -23,7 +23,7 @@ from graphdep.datasets.base.rows import (
 )
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
-from graphdep.io.files import atomic_path
+from graphdep.io.files import atomic_path, placed
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import Parser, WordLimit
 

@@ -254,6 +254,22 @@ class LineError(ValueError):
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
+def place_error(place: str, message: str, value: object = None) -> ValueError:
+    """An error that names the place and the value: ``place: message (got value)``."""
+    text = value if isinstance(value, str) else repr(value)
+    got = "" if value is None else f" (got {text if len(text) <= 80 else text[:77] + '...'!r})"
+    return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
+
+
+@contextmanager
+def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
+    """What is wrong with something that is read here says where it stands."""
+    try:
+        yield
+    except ValueError as error:
+        raise place_error(place, f"{what}{error}", value) from None
+
+
 def check_line(
     right: object,
     message: str,

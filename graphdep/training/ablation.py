@@ -14,8 +14,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from graphdep.datasets.base.raw import placed
 from graphdep.io.console import plain_console
+from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_limit
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare

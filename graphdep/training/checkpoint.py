@@ -19,7 +19,6 @@ from lightning.pytorch.callbacks import Checkpoint
 from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.raw import placed
 from graphdep.datasets.base.rows import Label
 from graphdep.io.files import (
     BEST,
@@ -29,6 +28,7 @@ from graphdep.io.files import (
     check_archive,
     file_digest,
     find_checkpoint,
+    placed,
 )
 from graphdep.io.limits import check_name, shown
 from graphdep.metrics.metric import Metric
@@ -104,11 +104,14 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
     place = Path(folder)
     said = _read(place / MODEL_CONFIG)
+    if said.get("library_name") != "graphdep":
+        raise ValueError(f"{place / MODEL_CONFIG}: not a model of graphdep")
+    if said.get("format") != MODEL_FORMAT:
+        raise ValueError(f"{place}: a model of another version (got {str(said.get('format'))[:40]!r})")
     files, run = said.get("files"), said.get("run")
-    known = isinstance(files, dict) and {MODEL_WEIGHTS} <= {*files} <= {MODEL_WEIGHTS, *PARTS.values()}
-    ours = (said.get("library_name"), said.get("format")) == ("graphdep", MODEL_FORMAT)
-    if not isinstance(files, dict) or not isinstance(run, dict) or not known or not ours:
-        raise ValueError(f"{place / MODEL_CONFIG}: damaged, or not a model of this version of graphdep")
+    known = {MODEL_WEIGHTS, *PARTS.values()}
+    if not isinstance(files, dict) or not isinstance(run, dict) or not {MODEL_WEIGHTS} <= {*files} <= known:
+        raise ValueError(f"{place / MODEL_CONFIG}: damaged: 'files' or 'run' is not what it must be")
     for name, digest in files.items():
         if file_digest(place / name) != digest:
             raise ValueError(f"{place / name}: damaged: not what was written with {MODEL_CONFIG}")
@@ -239,8 +242,7 @@ class RunState:
     labels: list[Label] | None = None
 
     def __post_init__(self) -> None:
-        if fault := _fault_of_labels(self.labels or []):
-            raise ValueError(fault)
+        _check_labels(self.labels or [])
 
     def state_dict(self) -> dict[str, Any]:
         """Plain values only."""
@@ -318,28 +320,26 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     path = find_checkpoint(path)
     checkpoint = read_model_folder(path) if path.is_dir() else _read_archive(path)
     with placed(os.fspath(path)):
-        if fault := _fault(checkpoint):
-            raise ValueError(fault)
+        _check_parts(checkpoint)
     return cast("dict[str, Any]", checkpoint)
 
 
-def _fault(checkpoint: Any) -> str:
-    """What is wrong with the parts of a checkpoint; empty where nothing is."""
+def _check_parts(checkpoint: Any) -> None:
+    """Raises :class:`ValueError` if a part of a checkpoint is missing or of another kind."""
     state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
-        return "not a checkpoint of graphdep"
+        raise ValueError("not a checkpoint of graphdep")
     # By shown(): a few bytes of nested lists can have a repr that no memory holds.
     if (kind := state.get("format")) != CHECKPOINT_FORMAT:
         other = shown(kind) if isinstance(kind, str) else type(kind).__name__
-        return f"a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})"
-    for key, types in _KEYS.items():
-        if not isinstance(state.get(key), types):
-            return f"damaged checkpoint: {key!r} is {type(state.get(key)).__name__}"
-    if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
-        return "damaged checkpoint: 'own_edges' must be texts by settings"
+        raise ValueError(f"a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})")
     with placed("damaged checkpoint"):
-        fault = _fault_of_labels(state["labels"] or [])
-    return fault and f"damaged checkpoint: {fault}"
+        for key, types in _KEYS.items():
+            if not isinstance(state.get(key), types):
+                raise ValueError(f"{key!r} is {type(state.get(key)).__name__}")
+        if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
+            raise ValueError("'own_edges' must be texts by settings")
+        _check_labels(state["labels"] or [])
 
 
 def _read_archive(path: Path) -> Any:
@@ -353,22 +353,23 @@ def _read_archive(path: Path) -> Any:
         ) from None
 
 
-def _fault_of_labels(labels: list[Any]) -> str:
-    """Why they are no names of classes, or which two are one as texts; empty where nothing is wrong."""
+def _check_labels(labels: list[Any]) -> None:
+    """Raises :class:`ValueError` if they are no names of classes, or two of them are one as texts."""
     seen: dict[str, int] = {}
     for number, label in enumerate(labels):
         place = f"labels[{number}]"
         if type(label) not in (str, int, float, bool) or type(label) is not type(labels[0]):
             first = f" as 'labels[0]', {shown(labels[0])}" if number else ""
-            return f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
+            raise ValueError(
+                f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
+            )
         if isinstance(label, float) and not math.isfinite(label):
-            return f"{place!r} must be finite (got {label!r})"
+            raise ValueError(f"{place!r} must be finite (got {label!r})")
         if isinstance(label, str):
             check_name(place, label)
         first_with = seen.setdefault(str(label), number)
         if first_with != number:
-            return f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})"
-    return ""
+            raise ValueError(f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})")
 
 
 def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:

@@ -14,8 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from graphdep.datasets.base.raw import placed
-from graphdep.io.files import atomic_path
+from graphdep.io.files import atomic_path, placed
 from graphdep.io.limits import check_choice, check_divides, check_encoder_name, check_transformers
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.settings import (

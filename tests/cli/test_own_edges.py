@@ -183,7 +183,7 @@ def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
         (["--edges", "dra,dra"], "'edges' must name at least one, each once (got ['dra', 'dra'])"),
         (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows, and no setting of all of them"),
         (["--edges", "dra,dt", "--reference", "g2g"], "'reference' must be one of dra, dt (got"),
-        (["--edges", "dra,my_edges:Nothing"], "module 'my_edges' has no attribute 'Nothing'"),
+        (["--edges", "dra,my_edges:Nothing"], "module 'my_edges' has no 'Nothing'"),
         (["--edges", "dra,drat"], "model 'dt': 'edges' must be one of transformer"),
     ],
 )
@@ -196,11 +196,11 @@ def test_wrong_rows(run, arguments, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("my_edges:Ahed", "module 'my_edges' has no attribute 'Ahed'"),
+        ("my_edges:Ahed", "module 'my_edges' has no 'Ahed' (did you mean 'Ahead'?)"),
         ("my_edges:NUMBER", "'factory' must make a transform, or be one (got 3)"),
-        ("my_edges:Group.take", "'Group' has no attribute 'take'"),
-        ("your_edges:Ahead", "No module named 'your_edges'"),
-        ("my_edges.py:Ahead", "No module named 'my_edges.py'"),
+        ("my_edges:Group.take", "module 'my_edges' has no 'Group.take'"),
+        ("your_edges:Ahead", "no module 'your_edges' in "),
+        ("my_edges.py:Ahead", "(a module is named without .py)"),
         ("my edges:Ahead", "'edges' of your own are named package.module:Name (got 'my edges:Ahead')"),
         ("my_edges:", "named package.module:Name"),
         ("Ahead", "'edges' must be one of transformer, "),

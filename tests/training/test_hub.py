@@ -192,9 +192,9 @@ def damage(folder: Path, how: str) -> None:
         ("cut", "config.json: no JSON object"),
         ("no weights", "model.safetensors"),
         ("no config", "config.json"),
-        ("foreign", "config.json: damaged, or not a model"),
-        ("version", "config.json: damaged, or not a model of this version"),
-        ("elsewhere", "config.json: damaged, or not a model"),
+        ("foreign", "config.json: not a model of graphdep"),
+        ("version", "a model of another version .got 'graphdep model 9'."),
+        ("elsewhere", "config.json: damaged: 'files' or 'run'"),
         ("settings", "damaged checkpoint|must be at most"),
     ],
 )

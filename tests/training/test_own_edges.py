@@ -22,23 +22,9 @@ from graphdep.transforms import (
 )
 from graphdep.transforms import presets as registry
 from graphdep.transforms.presets import UnknownEdgesError
+from tests.kit.edges import Ahead
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
-
-
-class Ahead(EdgeConstructor):
-    """The node ``step`` places before; prints alike, whatever the step."""
-
-    def __init__(self, step: int = 1) -> None:
-        self.step = step
-
-    def build(self, nodes: Nodes) -> EdgeSet:
-        source, target = nodes.index[: -self.step], nodes.index[self.step :]
-        same = nodes.example[source] == nodes.example[target]
-        return EdgeSet(nodes, source[same], target[same])
-
-    def __repr__(self) -> str:
-        return "Ahead()"
 
 
 def ahead(step: int):

@@ -11,31 +11,14 @@ from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep.transforms import (
     DependencyEdges,
-    EdgeConstructor,
-    EdgeSet,
-    Nodes,
     SpanPathEdges,
     preset_options,
     register_edges,
 )
 from graphdep.transforms.fingerprint import identity, same_edges
+from tests.kit.edges import Ahead
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
-
-
-class Ahead(EdgeConstructor):
-    """The word ``step`` places before; prints alike, whatever the step."""
-
-    def __init__(self, step: int = 1) -> None:
-        self.step = step
-
-    def build(self, nodes: Nodes) -> EdgeSet:
-        source, target = nodes.index[: -self.step], nodes.index[self.step :]
-        same = nodes.example[source] == nodes.example[target]
-        return EdgeSet(nodes, source[same], target[same])
-
-    def __repr__(self) -> str:
-        return "Ahead()"
 
 
 def test_an_identity_tells_apart_what_prints_alike():

@@ -22,23 +22,9 @@ from graphdep.transforms import (
 )
 from graphdep.transforms.fingerprint import identity
 from graphdep.transforms.presets import UnknownEdgesError, check_known, is_known, name_of
+from tests.kit.edges import Ahead
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
-
-
-class Ahead(EdgeConstructor):
-    """The word ``step`` places before; prints alike, whatever the step."""
-
-    def __init__(self, step: int = 1) -> None:
-        self.step = step
-
-    def build(self, nodes: Nodes) -> EdgeSet:
-        source, target = nodes.index[: -self.step], nodes.index[self.step :]
-        same = nodes.example[source] == nodes.example[target]
-        return EdgeSet(nodes, source[same], target[same])
-
-    def __repr__(self) -> str:
-        return "Ahead()"
 
 
 def test_a_registered_name_is_one_like_the_papers(example):

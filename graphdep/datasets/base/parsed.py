@@ -24,9 +24,9 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
-from graphdep.datasets.base.raw import RawFiles, place_error
+from graphdep.datasets.base.raw import RawFiles
 from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
-from graphdep.io.files import atomic_path, file_digest
+from graphdep.io.files import atomic_path, file_digest, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, parse_joined

@@ -11,12 +11,11 @@ import shutil
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.io.files import atomic_path, json_value, long_fields
+from graphdep.io.files import atomic_path, json_value, long_fields, place_error
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import WordLimit
 
@@ -52,26 +51,10 @@ def row_error(path: Path, line: int, message: str, value: object = None) -> Valu
     return place_error(f"{path}:{line}", message, value)
 
 
-def place_error(place: str, message: str, value: object = None) -> ValueError:
-    """As :func:`row_error`, at any place of a file."""
-    text = value if isinstance(value, str) else repr(value)
-    got = "" if value is None else f" (got {text if len(text) <= 80 else text[:77] + '...'!r})"
-    return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
-
-
 def expect(holds: object, path: Path, line: int, message: str, value: object = None) -> None:
     """Raises the error of a damaged row unless something holds."""
     if not holds:
         raise row_error(path, line, message, value)
-
-
-@contextmanager
-def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
-    """What is wrong with something that is read here says where it stands."""
-    try:
-        yield
-    except ValueError as error:
-        raise place_error(place, f"{what}{error}", value) from None
 
 
 def check_one(folder: Path, found: Sequence[Path], what: str, then: str) -> None:

@@ -18,14 +18,12 @@ from graphdep.datasets.base.raw import (
     check_forms,
     check_there,
     expect,
-    place_error,
-    placed,
     read_cells,
     read_lines,
     read_table,
     row_error,
 )
-from graphdep.io.files import json_value
+from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.sentence.sentence import Sentence
 

@@ -21,7 +21,7 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles, placed
+from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, learned_names, spread_rows
 from graphdep.datasets.labels.words import (
     KEYED_FILES,
@@ -36,6 +36,7 @@ from graphdep.datasets.labels.words import (
     with_insides,
 )
 from graphdep.datasets.sentences import UDTreebank
+from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit

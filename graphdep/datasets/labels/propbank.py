@@ -19,7 +19,6 @@ from graphdep.datasets.base.raw import (
     check_there,
     check_width,
     expect,
-    place_error,
     read_lines,
     row_error,
     seen_files,
@@ -27,6 +26,7 @@ from graphdep.datasets.base.raw import (
 from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
+from graphdep.io.files import place_error
 from graphdep.io.limits import check_choice
 from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
 from graphdep.parsing.parser import Parser

@@ -12,16 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.datasets.base.raw import (
-    LIST,
-    Form,
-    Forms,
-    check_forms,
-    check_width,
-    placed,
-    read_lines,
-    row_error,
-)
+from graphdep.datasets.base.raw import LIST, Form, Forms, check_forms, check_width, read_lines, row_error
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
@@ -34,6 +25,7 @@ from graphdep.datasets.base.rows import (
     row_tree,
     row_words,
 )
+from graphdep.io.files import placed
 from graphdep.io.limits import check_name
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import WordLimit

@@ -22,9 +22,10 @@ from graphdep.datasets.base.parsed import (
     digests,
     sentence_numbers,
 )
-from graphdep.datasets.base.raw import OwnFiles, place_error
+from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key, with_tags
+from graphdep.io.files import place_error
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import Vocab

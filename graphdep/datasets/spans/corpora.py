@@ -27,8 +27,6 @@ from graphdep.datasets.base.raw import (
     expect,
     like,
     one_of,
-    place_error,
-    placed,
     read_json,
     read_lines,
     row_error,
@@ -44,6 +42,7 @@ from graphdep.datasets.spans.rows import (
     mark_text,
     read_tags,
 )
+from graphdep.io.files import place_error, placed
 from graphdep.io.limits import MAX_WORDS, check_choice, check_least
 from graphdep.parsing.parser import Parser
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.base.raw import LIST, Form, check_forms, placed
+from graphdep.datasets.base.raw import LIST, Form, check_forms
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
@@ -22,6 +22,7 @@ from graphdep.datasets.base.rows import (
     row_tree,
     row_words,
 )
+from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing.parser import ALONE, WordLimit
 from graphdep.sentence.sentence import Sentence

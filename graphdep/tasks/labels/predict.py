@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.raw import expect, placed, row_error
+from graphdep.datasets.base.raw import expect, row_error
 from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
 from graphdep.datasets.labels.words import (
     KEYS,
@@ -26,6 +26,7 @@ from graphdep.datasets.labels.words import (
     row_mark,
     sentence_places,
 )
+from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_some, plural, shown
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit

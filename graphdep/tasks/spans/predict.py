@@ -16,10 +16,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.raw import placed, row_error
+from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_row
+from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, plural
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
