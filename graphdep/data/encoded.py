@@ -420,7 +420,8 @@ def search_data(
 
 
 def _check(turns: Sequence[EncodedUtterance], number: int, least: int, behind: bool = False) -> None:
-    check_least("turns with words", sum(turn.num_words > 0 for turn in turns), max(least, len(turns)))
+    if len(turns) < least or not all(turn.num_words for turn in turns):
+        raise ValueError(f"'turns' must be at least {least} with words (got {len(turns)})")
     check_between("place", number, 0, len(turns) - 1 + behind)
 
 

@@ -652,7 +652,8 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
     if "batch" in data or bool((data.utterance != 0).any()):
         raise ValueError("'data' must be one example of one text: mark its words before batching")
     number = int(word.max()) + 1 if word.numel() else 0
-    check_least("marks", len(marks), number)
+    if number > len(marks):
+        raise ValueError(f"'marks' must have a number for each of {number} words (got {len(marks)})")
     table = _table(marks).to(word.device)
     data.mark = table[torch.where(word < 0, len(marks), word)]
     return data

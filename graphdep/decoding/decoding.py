@@ -150,14 +150,16 @@ class DecodeConfig:
         check_share("top_p", self.top_p)
         check_between("temperature", self.temperature, _LEAST_TEMPERATURE, sys.float_info.max)
         if not 0 <= self.min_length < self.max_length:
-            raise ValueError(f"'min_length' must be below 'max_length' (got {self.min_length})")
+            raise ValueError(
+                f"'min_length' must be below 'max_length' ({self.max_length}) (got {self.min_length})"
+            )
         if self.strategy == "greedy" and (self.beams > 1 or self.num_return > 1):
             name = "beams" if self.beams > 1 else "num_return"
             raise ValueError(
                 f"strategy='greedy' gives one response: {name!r} must be 1 (got {getattr(self, name)})"
             )
         if self.strategy == "beam" and self.num_return > self.beams:
-            raise ValueError(f"'num_return' must be at most 'beams' (got {self.num_return})")
+            raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
 
     def _check_number(self, name: str) -> None:
         value = getattr(self, name)

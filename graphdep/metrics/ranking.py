@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphdep.io.limits import check_choice, check_count, check_least, check_shape
+from graphdep.io.limits import check_choice, check_count, check_shape, check_some
 from graphdep.metrics.metric import Metric, check_groups
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Pools:
     @classmethod
     def of(cls, labels: Values, groups: Values) -> Pools:
         label, group = vector("labels", labels), vector("groups", groups)
-        check_least("labels", label.size, 1)
+        check_some("labels", label, "pair")
         check_groups(group, label.size)
         (wrong,) = np.nonzero((label != 0) & (label != 1))
         if wrong.size or label.dtype.kind not in "biuf":

@@ -150,6 +150,9 @@ def visible_effect(standard_error: float, df: float, power: float = 0.8, level: 
         df: Its degrees of freedom, above 0.
         power: The share of cases in which it is found. (default: :obj:`0.8`)
         level: Of the test. (default: :obj:`0.05`)
+
+    Raises:
+        ValueError: If :obj:`df` is not above 0.
     """
     if not df > 0:
         raise ValueError(f"'df' must be above 0 (got {df})")

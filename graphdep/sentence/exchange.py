@@ -193,21 +193,17 @@ def _texts(name: str, values: Any) -> list[str] | None:
         return None
     texts = ["_" if value is None or value == "" else value for value in _rows(name, values)]
     for word, text in enumerate(texts, start=1):
-        _check_word(isinstance(text, str), word, name, "text", text)
+        if not isinstance(text, str):
+            raise ValueError(f"word {word}: {name!r} must be text (got {shown(text)})")
     return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
 
 
 def _whole(word: int, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
-    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)  # NumPy's numbers are ones, too
-    _check_word(whole, word, "head", "a whole number from 0", value)
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):  # NumPy's numbers are ones, too
+        raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
     return index(value)
-
-
-def _check_word(right: bool, word: int, name: str, wanted: str, value: Any) -> None:
-    if not right:
-        raise ValueError(f"word {word}: {name!r} must be {wanted} (got {shown(value)})")
 
 
 def _deps(word: int, value: Any) -> list[tuple[str, str]]:

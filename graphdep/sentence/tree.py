@@ -94,14 +94,8 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
         constituents: Label, first word and the word after the last one, counted from 0.
         words: Number of words of the sentence.
     """
-    wrong = _out_of_order(constituents, words)
-    if wrong:
-        raise ValueError(wrong)
-
-
-def _out_of_order(constituents: Sequence[Constituent], words: int) -> str | None:
     if not isinstance(constituents, list | tuple):
-        return f"'constituents' must be a list of (label, start, end) (got {constituents!r:.80})"
+        raise ValueError(f"'constituents' must be a list of (label, start, end) (got {constituents!r:.80})")
     above: list[Constituent] = []
     last = 0
     for number, constituent in enumerate(constituents):
@@ -118,8 +112,7 @@ def _out_of_order(constituents: Sequence[Constituent], words: int) -> str | None
             above.append(constituent)
             last = start
         if wrong:
-            return wrong
-    return None
+            raise ValueError(wrong)
 
 
 def _bad_constituent(number: int, constituent: Constituent, words: int) -> str | None:

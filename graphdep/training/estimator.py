@@ -103,12 +103,16 @@ def listed_words(place: str, sentence: Any) -> list[str] | Sentence:
     return [str(word) for word in words]
 
 
-def check_learnable(name: str, labels: Iterable[Any], examples: Iterable[Any]) -> None:
-    """Raises :class:`ValueError` if there is one label alone, or one example, which could not validate."""
+def check_learnable(name: str, labels: Iterable[Any]) -> None:
+    """Raises :class:`ValueError` if there is one label alone."""
     if len(found := {*labels}) < 2:
         raise ValueError(f"{name!r} must have at least two labels (got {sorted(found)})")
+
+
+def check_different(name: str, examples: Iterable[Any]) -> None:
+    """Raises :class:`ValueError` if all examples are the same: none could validate what the others teach."""
     if len({*examples}) < 2:
-        raise ValueError("'sentences' must be at least two different ones, one of them to validate")
+        raise ValueError(f"{name!r} must be at least two different ones, one of them to validate")
 
 
 def check_batch_size(batch_size: Any) -> None:

@@ -134,7 +134,10 @@ class WordTable:
     def old_root(self) -> Tensor:
         """Row of the first root word of each word's utterance: ``[W]``."""
         roots = torch.where(self.governor == self.row, self.row, self.row.numel())
-        return torch.full_like(roots, roots.numel()).scatter_reduce(0, self.start, roots, "amin")[self.start]
+        first = torch.full_like(roots, roots.numel()).scatter_reduce(0, self.start, roots, "amin")[self.start]
+        if bool((first == roots.numel()).any()):
+            raise ValueError("'governor_index' has a cycle: an utterance has no root word")
+        return first
 
     def chance(self, seed: int) -> Tensor:
         """A random number for each word, of the seed and of the words of its utterance alone, wherever that

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from graphdep.io.limits import check_choice, check_least
+from graphdep.io.limits import check_choice, check_some
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -26,7 +26,7 @@ def node_type_names(value: Iterable[NodeType | str]) -> tuple[str, ...]:
 
     known = [kind.name for kind in NodeType]
     names = {str(getattr(kind, "name", kind)) for kind in ([value] if isinstance(value, str) else value)}
-    check_least("node_types", len(names), 1)
+    check_some("node_types", names, "type")
     for name in names:
         check_choice("node_types", name, known)
     return tuple(name for name in known if name in names)

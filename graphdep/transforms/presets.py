@@ -504,21 +504,24 @@ def _factory(factory: Any) -> Factory:
 
     from graphdep.transforms.fingerprint import printed
 
-    is_made = isinstance(factory, BaseTransform) or not callable(factory)
-    if not is_made:
-        try:
-            inspect.signature(factory).bind()
-        except (TypeError, ValueError) as error:  # the latter of types without a signature
-            raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
+    if isinstance(factory, BaseTransform):
+        edges = factory
+        printed(edges)
+        return lambda: edges
+    if not callable(factory):
+        raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
     try:
-        made = factory if is_made else factory()
+        inspect.signature(factory).bind()
+    except (TypeError, ValueError) as error:  # the latter of types without a signature
+        raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
+    try:
+        made = factory()
     except SystemExit as error:
         raise ValueError(f"'factory' ends the program ({factory!r}: {error!r})") from None
     if not isinstance(made, BaseTransform):
-        got = f"{made!r}" if is_made else f"{factory!r}, which makes {made!r}"
-        raise TypeError(f"'factory' must make a transform, or be one (got {got})")
+        raise TypeError(f"'factory' must make a transform (got {factory!r}, which makes {made!r})")
     printed(made)
-    return (lambda: made) if is_made else factory
+    return factory
 
 
 def _is_typed(name: str) -> bool:

@@ -224,7 +224,9 @@ def masks_of(masks: Mapping[str, Any], edge_index: Tensor) -> list[Weights]:
     for name, given in masks.items():
         pairs, mask = edge_index, given
         if not isinstance(given, Tensor):
-            mask = given.edge_mask
+            mask = given.get("edge_mask")
+            if mask is None:
+                raise ValueError(f"'masks' has {name!r}, which has no 'edge_mask'")
             pairs = given.edge_index if "edge_index" in given else edge_index
         check_shape(name, mask, pairs.size(1))
         found.append((name, pairs, mask.detach().abs().view(-1, 1)))

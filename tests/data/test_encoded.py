@@ -658,7 +658,7 @@ def test_an_utterance_has_a_quarter_of_the_nodes():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda turns: insertion_data(turns[:1], 0, TOKENS), "'turns with words' must be at least 2"),
+        (lambda turns: insertion_data(turns[:1], 0, TOKENS), "'turns' must be at least 2 with words"),
         (lambda turns: insertion_data(turns, 2, TOKENS), "'place' must be between 0 and 1 .got 2"),
         (lambda turns: deletion_data(turns, turns[0], 3, TOKENS), "'place' must be between 0 and 2 .got 3"),
         (lambda turns: search_data(turns, [1], TOKENS), "'order' must have each number below 1 once"),

@@ -290,7 +290,7 @@ def test_marks_of_other_kinds() -> None:
 def test_errors() -> None:
     sentence = Sentence.chain(["a", "b"])
     data = to_data([sentence])
-    with pytest.raises(ValueError, match=r"'marks' must be at least 2 \(got 1\)"):
+    with pytest.raises(ValueError, match=r"'marks' must have a number for each of 2 words \(got 1\)"):
         mark_words(data, [1])
     for marks, shown in (
         ([0, -1], r"\[0, -1\]"),

@@ -244,7 +244,7 @@ WRONG = {
     "'num_return' must be at least 1 (got 0)": {"num_return": 0},
     "'max_length' must be at least 1 (got 0)": {"max_length": 0},
     "'min_length' must be at least 0 (got -1)": {"min_length": -1},
-    "'min_length' must be below 'max_length' (got 5)": {"min_length": 5, "max_length": 5},
+    "'min_length' must be below 'max_length' (5) (got 5)": {"min_length": 5, "max_length": 5},
     "'length_penalty' must be at least 0 (got -1.0)": {"length_penalty": -1.0},
     "'length_penalty' must be at least 0 (got nan)": {"length_penalty": float("nan")},
     "'top_k' must be at least 0 (got -2)": {"top_k": -2},
@@ -276,7 +276,7 @@ WRONG = {
     "'no_repeat_ngram' must be at least 0 (got -1)": {"no_repeat_ngram": -1},
     "strategy='greedy' gives one response: 'num_return' must be 1 (got 2)": {"num_return": 2},
     "strategy='greedy' gives one response: 'beams' must be 1 (got 4)": {"beams": 4},
-    "'num_return' must be at most 'beams' (got 3)": {"strategy": "beam", "beams": 2, "num_return": 3},
+    "'num_return' must be at most 'beams' (2) (got 3)": {"strategy": "beam", "beams": 2, "num_return": 3},
 }
 
 

@@ -294,7 +294,7 @@ def test_masks_of_explainers():
     found = masks_of({"a": torch.tensor([0.5, -0.25]), "b": Explanation(edge_mask=torch.ones(2))}, pairs)
     assert [name for name, *_ in found] == ["a", "b"]
     assert found[0][2].tolist() == [[0.5], [0.25]]
-    with pytest.raises(AttributeError, match="'edge_mask'"):
+    with pytest.raises(ValueError, match="which has no 'edge_mask'"):
         masks_of({"c": Explanation()}, pairs)
     with pytest.raises(ValueError, match=r"'c' must be of shape \[2\] \(got \[3\]\)"):
         masks_of({"c": torch.ones(3)}, pairs)

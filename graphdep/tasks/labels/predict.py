@@ -14,7 +14,6 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.raw import expect, row_error
 from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
 from graphdep.datasets.labels.words import (
     KEYS,
@@ -37,6 +36,7 @@ from graphdep.training.checkpoint import RunState
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
+    check_different,
     check_learnable,
     listed,
     listed_words,
@@ -196,22 +196,21 @@ def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
     tree = row_tree(row, words)
     most = limit.max_words
     if len(words) > most and not limit.truncate:
-        raise row_error(
-            row.path,
-            row.line,
-            f"'words' has more than max_words={most} words: allow more, or read the first with truncate",
-            str(len(words)),
-        )
+        advice = "allow more, or read the first with truncate"
+        raise row.error(f"'words' has more than max_words={most} words: {advice}", str(len(words)))
     return words[:most] if tree is None else truncate(tree, most)
 
 
 def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
     mark = row_mark(row, row.values["words"])
-    message = "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
-    expect(mark is not None or not needs, row.path, row.line, message)
-    message = "'mark' is for models that have learned from marks"
-    expect(mark is None or takes, row.path, row.line, message, str(mark))
-    expect((mark or 0) < left, row.path, row.line, "'mark' is a word that is not read", str(mark))
+    if mark is None and needs:
+        raise row.error(
+            "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
+        )
+    if mark is not None and not takes:
+        raise row.error("'mark' is for models that have learned from marks", str(mark))
+    if mark is not None and mark >= left:
+        raise row.error("'mark' is a word that is not read", str(mark))
     return mark
 
 
@@ -325,7 +324,8 @@ class WordLabeller(TaskEstimator):
         read = self._read(sentences, marks)
         examples = self._labelled(read, labels)
         found = {label for example in examples for label in example.labels if label is not None}
-        check_learnable("labels", found, (tuple(example.words) for example in examples))
+        check_learnable("labels", found)
+        check_different("sentences", (tuple(example.words) for example in examples))
         text = "".join(json.dumps(_row(example)) + "\n" for example in examples)
         self._train_on(text, "sentences", scheme=self.scheme, outside=self.outside)
         return self

@@ -298,7 +298,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
             for n, row in enumerate(check_examples("X", X))
         ]
         labels = _check_labels(y, len(examples))
-        check_learnable("y", labels.tolist(), range(len(examples)))
+        check_learnable("y", labels.tolist())
         columns = _COLUMNS[: len(examples[0])]
         rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
         text = "".join(json.dumps(row) + "\n" for row in rows)
@@ -585,7 +585,8 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     @property
     def _n_features_out(self) -> int:
         # For get_feature_names_out.
-        return int(self._ready().task.model.encoder.hidden_channels)
+        with _as_it_was(self.checkpoint):
+            return int(self._ready().task.model.encoder.hidden_channels)
 
     def _ready(self) -> Predictor:
         # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed

@@ -16,7 +16,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_row
@@ -27,6 +26,7 @@ from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
+    check_different,
     check_learnable,
     listed,
     listed_words,
@@ -141,12 +141,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
 def _row_example(row: TextRow, column: str, limit: WordLimit, num_spans: int) -> SpanExample:
     example = span_row(row, column, max_words=None if limit.truncate else limit.max_words)
     if num_spans != len(example.spans):
-        raise row_error(
-            row.path,
-            row.line,
-            f"the model was trained on {num_spans} spans an example",
-            str(len(example.spans)),
-        )
+        message = f"the model was trained on {num_spans} spans an example"
+        raise row.error(message, str(len(example.spans)))
     return example
 
 
@@ -266,7 +262,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         """
         examples = self._examples(sentences, spans, len(span_sentences(sentences, spans)[0].spans))
         named = _check_labels(labels, len(examples))
-        check_learnable("labels", named, (tuple(example.words) for example in examples))
+        check_learnable("labels", named)
+        check_different("sentences", (tuple(example.words) for example in examples))
         rows = (_row(example, label, plain(self.max_words)) for example, label in zip(examples, named))
         text = "".join(json.dumps(row) + "\n" for row in rows)
         self._train_on(text, "spans", outside=self.outside)
