@@ -270,17 +270,10 @@ def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
         raise place_error(place, f"{what}{error}", value) from None
 
 
-def check_line(
-    right: object,
-    message: str,
-    path: str | os.PathLike[str],
-    line: int,
-    value: str = "",
-    error: type[LineError] = LineError,
-) -> None:
+def check_line(right: object, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
     """Raises a :class:`LineError` unless what is said of a line is right."""
     if not right:
-        raise error(message, path, line, value)
+        raise LineError(message, path, line, value)
 
 
 def decoded_lines(

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphdep.io.files import atomic_path, check_line, decoded_lines
+from graphdep.io.files import atomic_path, decoded_lines
 from graphdep.sentence.conllu import ConlluError, format_conllu, sentence_columns
 from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 from graphdep.sentence.sentence import Sentence
@@ -47,7 +47,8 @@ def _sentences(
 ) -> list[Sentence]:
     columns = sentence_columns(lines, name, multiroot=multiroot, max_words=max_words)
     sentences = [Sentence(**each) for each in columns]
-    check_line(sentences, "no sentence in the file", name, 1, error=ConlluError)
+    if not sentences:
+        raise ConlluError("no sentence in the file", name, 1)
     return sentences
 
 
@@ -140,12 +141,13 @@ def write_ptb(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> No
 
 
 def _joined(trees: list[Bracketed], sentences: Sequence[Sentence] | None, path: str) -> list[Sentence]:
-    check_line(trees, "no tree", path, 1, error=PtbError)
+    if not trees:
+        raise PtbError("no tree", path, 1)
     if sentences is None:
         return [_chain(tree) for tree in trees]
-    line = trees[min(len(trees) - 1, len(sentences))].line
-    message = f"{len(trees)} trees for {len(sentences)} sentences"
-    check_line(len(trees) == len(sentences), message, path, line, error=PtbError)
+    if len(trees) != len(sentences):
+        line = trees[min(len(trees) - 1, len(sentences))].line
+        raise PtbError(f"{len(trees)} trees for {len(sentences)} sentences", path, line)
     joined = []
     for number, (tree, sentence) in enumerate(zip(trees, sentences), start=1):
         if fault := _other_words(tree, sentence, number):

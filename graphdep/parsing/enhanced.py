@@ -347,7 +347,7 @@ class PybartConverter:
         limit = len(sentence) + 20  # each round finishes at least the next word of a chain
         settings = (True, True, True, limit, False, False, False, False, False, None, 2, self._rules)
         (converted,), rounds = self._pybart.Convert([tokens], *settings)()
-        if not rounds < limit:
+        if rounds >= limit:
             raise ValueError(f"the rules have not come to an end after {limit} rounds")
         return _with_graph(sentence, converted)
 

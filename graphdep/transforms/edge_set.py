@@ -266,7 +266,11 @@ class EdgeConstructor(EdgeTransform):
         """The set of edges between ``nodes``."""
 
     def edge_set(self, nodes: Nodes) -> EdgeSet:
-        """What :meth:`build` gives, which may be code of your own."""
+        """What :meth:`build` gives, which may be code of your own.
+
+        Raises:
+            TypeError: If it is no :class:`EdgeSet`.
+        """
         edges = self.build(nodes)
         if not isinstance(edges, EdgeSet):
             raise TypeError(

@@ -239,7 +239,11 @@ class Nodes:
 
     @cached_property
     def mark(self) -> Tensor:
-        """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``."""
+        """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``.
+
+        Raises:
+            ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
+        """
         require_key(self.data, "mark", "call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
         check_shape("mark", mark, self.num_nodes)

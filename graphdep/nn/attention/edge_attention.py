@@ -193,17 +193,20 @@ def _attend(
 
 def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool) -> str:
     check_backend(backend)
-    if backend == "triton":
-        _check_served(backend, missing(query.device))
+    _check_fused(backend, missing(query.device))
     if layout.num_nodes == 0:
         return "reference"
     if backend == "triton":
-        _check_served(backend, refusal(query, _tiles(layout, numbered)))
+        _check_fused(backend, refusal(query, _tiles(layout, numbered)))
     if backend == "scatter" and not HAS_SCATTER:
-        install = "pip install --no-build-isolation torch-scatter"
-        _check_served(backend, f"needs torch-scatter ({install}); backend='segment' does the same without it")
+        raise ValueError(
+            "backend='scatter' needs torch-scatter (pip install --no-build-isolation torch-scatter); "
+            "backend='segment' does the same without it"
+        )
     if backend == "dense" and layout.has_repeated_edges:
-        _check_served(backend, "cannot serve repeated edges: coalesce 'edge_index' or use 'reference'")
+        raise ValueError(
+            "backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'"
+        )
     if backend != "auto":
         return backend
     if query.is_cuda:
@@ -226,9 +229,9 @@ def _say_slow(reason: str) -> None:
     logger.warning("attention on the GPU runs without the fused kernels: backend='triton' %s", reason)
 
 
-def _check_served(backend: str, reason: str | None) -> None:
-    if reason is not None:
-        raise ValueError(f"backend={backend!r} {reason}")
+def _check_fused(backend: str, reason: str | None) -> None:
+    if backend == "triton" and reason is not None:
+        raise ValueError(f"backend='triton' {reason}")
 
 
 def _tiles(layout: AttentionLayout, numbered: bool) -> AttentionTiles:

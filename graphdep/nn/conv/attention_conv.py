@@ -88,6 +88,9 @@ def _places(edge_index: Tensor, among: Tensor, num_nodes: int) -> Tensor:
     return torch.where(key[found] == own, number[found], missing) if len(key) else missing
 
 
+_NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Take torch.compile"
+
+
 class AttentionConv(MessageSender):
     r"""Multi-head scaled dot-product attention over edges, from `"Attention Is All You Need"
     <https://arxiv.org/abs/1706.03762>`_ (Eq. 1), and nothing else: no skip, no output projection.
@@ -229,7 +232,7 @@ class AttentionConv(MessageSender):
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
         """Checks the input; returns the layout that it has or that is made of its edges."""
         if torch.jit.is_tracing():  # type: ignore[attr-defined]
-            self.__prepare_scriptable__()
+            raise ValueError(_NO_SCRIPT)
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})"
@@ -251,7 +254,7 @@ class AttentionConv(MessageSender):
         return layout, edge_type
 
     def __prepare_scriptable__(self) -> nn.Module:
-        raise ValueError("TorchScript is not supported: the number of edges is data. Take torch.compile")
+        raise ValueError(_NO_SCRIPT)
 
     def __repr__(self) -> str:
         options = {"concat": True, "dropout": 0.0, "bias": True, "backend": "auto", **self.extra_options}
