@@ -21,6 +21,7 @@ help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
 	@echo "make extras     install extras: make extras EXTRAS=pretrained,enhanced"
 	@echo "make test       install the development tools, then: ruff, mypy, pytest on all cores (WORKERS=1: on one)"
+	@echo "                tests of more than ten seconds, which .ci/run runs: $(BIN)/pytest -m slow"
 	@echo "make docs       build the documentation site: docs/_build/index.html"
 	@echo "make audit      known holes of the pinned packages (pip-audit; needs the network)"
 	@echo "make lowest     tests with the lowest versions that pyproject.toml admits (uv; needs the network)"
@@ -50,7 +51,7 @@ typecheck: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	@echo "== pytest"
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 # One after the other, even under make -j: the quick checks first.
 typecheck: | lint

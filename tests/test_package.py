@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info")
 BUILD = (

@@ -116,6 +116,7 @@ def test_a_task_takes_eighty_lines():
     assert sum(bool(line.strip()) for line in lines) <= 80
 
 
+@pytest.mark.slow
 def test_the_recipes_pass_their_tests_and_those_of_all_code(copy):
     own = [path for blocks in RECIPES.values() for path in targets_of(blocks) if path.startswith("tests/")]
     chosen = [Path(path).name for path in own]
@@ -125,6 +126,7 @@ def test_the_recipes_pass_their_tests_and_those_of_all_code(copy):
     assert int(re.search(r"(\d+) passed", out)[1]) > 20
 
 
+@pytest.mark.slow
 def test_the_recipes_are_formatted(copy):
     written = [path for blocks in RECIPES.values() for path in targets_of(blocks)]
     run(copy, "ruff", "check", "--no-cache", *written)

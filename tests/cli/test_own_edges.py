@@ -237,6 +237,7 @@ def test_only_the_command_line_imports(monkeypatch, tmp_path):
     assert "my_edges" not in sys.modules
 
 
+@pytest.mark.slow
 def test_a_fresh_process_evaluates_alike_and_imports_from_the_current_folder(checkpoint, fresh, corpus):
     options = ["--checkpoint", checkpoint["checkpoint"], *corpus, "--split", "test"]
     again = fresh("evaluate", *options, "--edges", "my_edges:ROOTED", "--json")

@@ -15,6 +15,7 @@ RUN = runpy.run_path(str(ROOT / "docs" / "run_blocks.py"))
 PAGES = RUN["pages"]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=RUN["name_of"])
 def test_a_page_prints_what_it_shows(page: Path, tmp_path, monkeypatch) -> None:
     if RUN["ENCODER"] in page.read_text(encoding="utf-8"):

@@ -47,6 +47,7 @@ def rows(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-2]] for line in lines]
 
 
+@pytest.mark.slow
 def test_a_stopped_ablation_goes_on_where_it_was(run, tmp_path, monkeypatch):
     expected = run(tmp_path / "whole")
     ended = RunCheckpoint.on_train_epoch_end

@@ -91,6 +91,7 @@ def same_run(one: Path, two: Path) -> None:
     assert (ours["config"], ours["best_epoch"]) == (theirs["config"], theirs["best_epoch"])
 
 
+@pytest.mark.slow
 def test_the_command_starts_the_others(words, alone):
     told = run("-m", "graphdep", *options(words, "two"))
     same_run(alone, words / "two")
@@ -198,6 +199,7 @@ print([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in started])
 """
 
 
+@pytest.mark.slow
 def test_an_error_of_one_process_ends_them_all(words):
     """The first would wait for the second, which would wait for it at the end."""
     with socket.socket() as free:

@@ -448,6 +448,7 @@ def test_copies_and_resetting(name: str) -> None:
 
 # Dynamo's own: it looks at `.grad` of whatever a graph break hands over, and only keeps that from printing.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
+@pytest.mark.slow
 def test_compile() -> None:
     """A layer that makes its layout inside."""
     torch._dynamo.reset()
