@@ -18,7 +18,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_least, check_length, check_some, plural
-from graphdep.sentence.sentence import SIDES, Sentence, as_sentences, cut_tree
+from graphdep.sentence.intake import as_sentences
+from graphdep.sentence.sentence import SIDES, Sentence, cut_tree
 from graphdep.sentence.tree import Constituent, Row, known_constituents
 from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.relations import RelationVocab

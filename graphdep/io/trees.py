@@ -5,15 +5,23 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from graphdep.io.files import atomic_path, decoded_lines
-from graphdep.sentence.conllu import ConlluError, format_conllu, sentence_columns
+from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 from graphdep.sentence.sentence import Sentence
 
 
 def read_conllu(
-    path: str | os.PathLike[str], *, multiroot: bool = False, max_words: int | None = 10_000
+    path: str | os.PathLike[str],
+    *,
+    multiroot: bool = False,
+    max_words: int | None = 10_000,
+    scheme: str = "auto",
+    bad_trees: str = "error",
+    parser: Any = None,
 ) -> list[Sentence]:
     """Reads a CoNLL-U file.
 
@@ -25,31 +33,49 @@ def read_conllu(
         multiroot: Accept sentences with more than one root. (default: :obj:`False`)
         max_words: Refuse a longer sentence, which is nearly always a missing blank line;
             :obj:`None` for no limit. (default: :obj:`10_000`)
+        scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`; a log line says what was
+            changed.
 
     Raises:
         ConlluError: If the file is empty or anything in it is not a valid sentence.
         OSError: If the file cannot be read.
     """
+    intake = Intake(scheme, bad_trees, parser)
+    sentences = take_conllu(path, intake, multiroot=multiroot, max_words=max_words)
+    intake.say()
+    return [sentence for sentence in sentences if sentence is not None]
+
+
+def take_conllu(
+    path: str | os.PathLike[str], intake: Intake, *, multiroot: bool = False, max_words: int | None = 10_000
+) -> list[Sentence | None]:
+    """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out."""
     with open(path, "rb") as file:
-        return _sentences(decoded_lines(file, str(path), ConlluError), str(path), multiroot, max_words)
+        raws = [*read_blocks(decoded_lines(file, str(path), ConlluError), str(path), max_words=max_words)]
+    if not raws:
+        raise ConlluError("no sentence in the file", str(path), 1)
+    return intake.sentences(raws, multiroot=multiroot)
 
 
 def parse_conllu(
-    text: str, *, name: str = "<string>", multiroot: bool = False, max_words: int | None = 10_000
+    text: str,
+    *,
+    name: str = "<string>",
+    multiroot: bool = False,
+    max_words: int | None = 10_000,
+    scheme: str = "auto",
+    bad_trees: str = "error",
+    parser: Any = None,
 ) -> list[Sentence]:
     """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
     lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), start=1)
-    return _sentences(lines, name, multiroot, max_words)
-
-
-def _sentences(
-    lines: Iterable[tuple[int, str]], name: str, multiroot: bool, max_words: int | None
-) -> list[Sentence]:
-    columns = sentence_columns(lines, name, multiroot=multiroot, max_words=max_words)
-    sentences = [Sentence(**each) for each in columns]
-    if not sentences:
+    raws = [*read_blocks(lines, name, max_words=max_words)]
+    if not raws:
         raise ConlluError("no sentence in the file", name, 1)
-    return sentences
+    intake = Intake(scheme, bad_trees, parser)
+    sentences = intake.sentences(raws, multiroot=multiroot)
+    intake.say()
+    return [sentence for sentence in sentences if sentence is not None]
 
 
 def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:

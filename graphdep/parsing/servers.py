@@ -12,7 +12,7 @@ from typing import Any
 from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words, chain_sentence, column
 from graphdep.parsing.stanza import text_pieces
-from graphdep.sentence.clear import CLEAR, clear_to_ud, is_clear
+from graphdep.sentence.clear import clear_to_ud, is_clear
 from graphdep.sentence.exchange import tree_columns, word_columns
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row
@@ -29,12 +29,13 @@ class SpacyParser(Parser):
         model: Name of the package or path of the folder.
         max_words: Sentences of more words get a chain tree; :obj:`None` for no limit.
             (default: :obj:`None`)
-        clear: ``"convert"`` the trees of a model whose parser has labels of CLEAR, or ``"keep"`` them.
-            (default: ``"convert"``)
+        scheme: ``"auto"`` converts the trees of a model whose parser has labels of CLEAR to Universal
+            Dependencies, ``"as-is"`` keeps them.
+            (default: ``"auto"``)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
-        ValueError: If :obj:`max_words` is less than 1, or :obj:`clear` is unknown.
+        ValueError: If :obj:`max_words` is less than 1, or :obj:`scheme` is unknown.
         ParserUnavailableError: If spaCy or the model is not installed, or the model has no parser.
 
     Example:
@@ -51,17 +52,17 @@ class SpacyParser(Parser):
         model: str,
         *,
         max_words: int | None = None,
-        clear: str = "convert",
+        scheme: str = "auto",
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
         check_least("max_words", max_words, 1)
-        check_choice("clear", clear, CLEAR)
-        self.model, self.max_words, self.clear = model, max_words, clear
+        check_choice("scheme", scheme, ("auto", "as-is"))
+        self.model, self.max_words, self.scheme = model, max_words, scheme
         self._spacy = _import_spacy()
         self._nlp = self._load()
         self.language = self._nlp.meta["lang"]
-        self._converts = clear == "convert" and is_clear(self._nlp.get_pipe("parser").labels)
+        self._converts = scheme == "auto" and is_clear(self._nlp.get_pipe("parser").labels)
 
     @cached_property
     def fingerprint(self) -> str:

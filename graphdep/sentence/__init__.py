@@ -1,7 +1,8 @@
 """Parsed sentences: their trees, how they are joined and cut."""
 
 from graphdep.sentence.clear import clear_to_ud, is_clear
-from graphdep.sentence.sentence import Sentence, as_sentences, binarize, constituent_heads, join_sentences
+from graphdep.sentence.intake import Intake, as_sentences
+from graphdep.sentence.sentence import Sentence, binarize, constituent_heads, join_sentences
 from graphdep.sentence.tree import (
     EMPTY_ID,
     FLAT,
@@ -19,6 +20,7 @@ __all__ = [
     "FLAT",
     "RANGE_ID",
     "Constituent",
+    "Intake",
     "Row",
     "Sentence",
     "as_sentences",

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-
-from graphdep.io.limits import check_choice
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -348,9 +344,6 @@ STEPS: tuple[Callable[[ClearTree], None], ...] = (
 """In order: each reads what those before have left."""
 
 
-logger = logging.getLogger("graphdep.sentence")
-CLEAR = ("convert", "keep")
-
 CLEAR_TO_UD: Mapping[str, str] = MappingProxyType(
     {
         "acl": "acl",
@@ -413,23 +406,24 @@ CLEAR_TO_UD: Mapping[str, str] = MappingProxyType(
 )
 """What becomes of each label; :func:`clear_to_ud` says where the tree around it decides otherwise."""
 
-# In CLEAR's table with the same name, or with another meaning that a tree of UD may have.
-_SHARED = frozenset(label for label, relation in CLEAR_TO_UD.items() if label == relation)
-# Labels for which Universal Dependencies have nothing.
-_WITHOUT = frozenset({"meta"})
+# Labels of CLEAR's table that a version of Universal Dependencies has as well.
+_SHARED = frozenset(
+    """acl advcl advmod amod appos aux auxpass case cc ccomp compound conj csubj csubjpass dep det dobj expl
+    iobj mark neg nmod nsubj nsubjpass nummod parataxis punct root xcomp""".split()
+)
 
 
 def is_clear(labels: Iterable[str]) -> bool:
-    """Whether some labels of trees can only be CLEAR's: ``dobj``, ``prep``, ``pobj``, ``attr``, ...
-
-    Where all labels are of both schemes, as in *She sings.*, it says no, and there is little to convert.
+    """Whether labels of trees are CLEAR's: each is in its table, and one of them, such as ``prep`` or
+    ``attr``, is in no version of Universal Dependencies.
 
     Example:
         >>> from graphdep.sentence import is_clear
-        >>> is_clear(["nsubj", "ROOT", "dobj"]), is_clear(["nsubj", "root", "obj"])
+        >>> is_clear(["nsubj", "ROOT", "prep", "pobj"]), is_clear(["nsubj", "root", "dobj"])
         (True, False)
     """
-    return not {label.lower() for label in labels}.isdisjoint(CLEAR_TO_UD.keys() - _SHARED)
+    found = {label.lower() for label in labels}
+    return found <= CLEAR_TO_UD.keys() and not found <= _SHARED
 
 
 def clear_to_ud(sentence: Sentence) -> Sentence:
@@ -487,29 +481,49 @@ def clear_to_ud(sentence: Sentence) -> Sentence:
     return dataclasses.replace(sentence, head=tree.head[1:], deprel=deprel, deps=None, empty=[])
 
 
-def converted(sentences: list[Sentence], clear: str, labels: frozenset[str] = frozenset()) -> list[Sentence]:
-    """The sentences of a text, converted if they are CLEAR's and ``clear`` says so; a warning says how many
-    labels became ``dep``.
+_UD1_TO_UD = {
+    "auxpass": "aux:pass",
+    "csubjpass": "csubj:pass",
+    "dobj": "obj",
+    "foreign": "flat:foreign",
+    "mwe": "fixed",
+    "name": "flat:name",
+    "neg": "advmod",
+    "nsubjpass": "nsubj:pass",
+    "remnant": "orphan",
+}
+
+
+def ud1_to_ud(sentence: Sentence) -> Sentence:
+    """A tree of Universal Dependencies version 1, such as CoreNLP gives, as one of version 2.
+
+    Labels change as https://universaldependencies.org/v2/summary.html says; ``nmod`` of a word that is no
+    nominal is ``obl``; ``neg`` is ``det`` of a nominal before it, else ``advmod``; a conjunction or comma
+    hangs from the conjunct that follows it. Ellipsis (``remnant``) keeps its structure. Enhanced arcs are
+    left out. The rules read XPOS, else UPOS.
 
     Args:
-        sentences: The sentences.
-        clear: ``"convert"`` or ``"keep"``.
-        labels: What tells the scheme beside their own labels. (default: nothing)
+        sentence: The tree. Labels of other schemes stay.
 
-    Raises:
-        ValueError: If ``clear`` is unknown.
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.sentence.clear import ud1_to_ud
+        >>> ud1_to_ud(Sentence(["She", "ate", "it"], [2, 0, 2], ["nsubj", "root", "dobj"])).deprel
+        ['nsubj', 'root', 'obj']
     """
-    check_choice("clear", clear, CLEAR)
-    own = [label for sentence in sentences for label in sentence.deprel]
-    if clear == "keep" or not is_clear([*labels, *own]):
-        return sentences
-    lost = Counter(label for label in own if label.lower() in _WITHOUT)
-    if lost:
-        logger.warning(
-            "%d of %d labels of the CLEAR scheme became 'dep', since Universal Dependencies have none for "
-            "them: %s",
-            lost.total(),
-            len(own),
-            ", ".join(f"{label} ({count})" for label, count in lost.most_common(10)),
-        )
-    return [clear_to_ud(sentence) for sentence in sentences]
+    tree = ClearTree.of(sentence)
+    conjuncts_under_the_first(tree)
+    labels = [_ud1_label(tree, word) for word in tree.words]
+    deprel = ["root" if governor == 0 else label for governor, label in zip(tree.head[1:], labels)]
+    return dataclasses.replace(sentence, head=tree.head[1:], deprel=deprel, deps=None, empty=[])
+
+
+def _ud1_label(tree: ClearTree, word: int) -> str:
+    label, governor = tree.label[word], tree.head[word]
+    base, colon, rest = label.partition(":")
+    kind = tree.kind(governor) if governor else ""
+    if base == "nmod" and rest != "poss" and kind in ("verb", "adjective", "adverb"):
+        return f"obl{colon}{rest}"
+    if label == "neg" and kind == "nominal" and tree.form[word] in ("no", "neither"):
+        return "det"
+    return f"{_UD1_TO_UD.get(base, base)}{colon}{rest}" if base in _UD1_TO_UD else label

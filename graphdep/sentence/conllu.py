@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphdep.io.files import LineError
 from graphdep.sentence.ptb import PtbError, comment_ptb, read_brackets
-from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Constituent, Row, check_tree, parse_deps
+from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Constituent, Raw, Row, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -77,31 +77,31 @@ def _check_comment(comment: str) -> str:
     return comment
 
 
-def sentence_columns(
-    lines: Iterable[tuple[int, str]], path: str, *, multiroot: bool, max_words: int | None
-) -> Iterator[dict[str, Any]]:
-    """The arguments of each :class:`~graphdep.Sentence` of some numbered lines.
+def read_blocks(
+    lines: Iterable[tuple[int, str]], path: str, *, max_words: int | None = None
+) -> Iterator[Raw]:
+    """The sentences of some numbered lines, whose governors may be no tree.
 
     Raises:
-        ConlluError: If a line is not CoNLL-U, or a sentence is no tree.
+        ConlluError: If a line is not CoNLL-U.
     """
-    block = _Block(path, multiroot, max_words)
+    block = _Block(path, max_words)
     for number, line in lines:
         if line.strip(" ") == "":
             if block:
-                yield block.columns()
-            block = _Block(path, multiroot, max_words)
+                yield block.raw()
+            block = _Block(path, max_words)
         else:
             block.add(number, line)
     if block:
-        yield block.columns()
+        yield block.raw()
 
 
 class _Block:
     """The lines of one sentence as they are read."""
 
-    def __init__(self, path: str, multiroot: bool, max_words: int | None) -> None:
-        self.path, self.multiroot, self.max_words = path, multiroot, max_words
+    def __init__(self, path: str, max_words: int | None) -> None:
+        self.path, self.max_words = path, max_words
         self.comments: list[str] = []
         self.constituency: tuple[int, str] | None = None
         self.words: list[Row] = []
@@ -168,27 +168,25 @@ class _Block:
         word, _, number = self.empty[-1][0].partition(".") if self.empty else ("-1", "", "0")
         return int(number) if int(word) == len(self.words) else 0
 
-    def columns(self) -> dict[str, Any]:
+    def raw(self) -> Raw:
         self._check(self.words, "comments or empty nodes without a word", self.first_line)
         if self.multiword:
             number, size = self.multiword[-1][0], len(self.words)
             message = f"range ends after the last word {size}"
             self._check(self._range_end() <= size, message, self.line_of[number], number)
-        head = [int(row[6]) for row in self.words]
-        self._check_heads(head)
         column = {name: self._column(i) for i, name in enumerate(COLUMNS) if i in (2, 3, 4, 5, 9)}
-        return {
+        columns = {
             "form": [row[1] for row in self.words],
-            "head": head,
+            "head": [int(row[6]) for row in self.words],
             "deprel": [row[7] for row in self.words],
             "deps": self._deps(),
             "comments": self.comments,
             "multiword": self.multiword,
             "empty": self.empty,
-            "multiroot": self.multiroot and head.count(0) > 1,
             "constituents": self._constituents(),
             **column,
         }
+        return Raw(columns, self.path, [self.line_of[row[0]] for row in self.words])
 
     def _constituents(self) -> list[Constituent] | None:
         if self.constituency is None:
@@ -208,15 +206,6 @@ class _Block:
     def _column(self, i: int) -> list[str] | None:
         column = [row[i] for row in self.words]
         return None if all(value == "_" for value in column) else column
-
-    def _check_heads(self, head: list[int]) -> None:
-        try:
-            check_tree(head, multiroot=self.multiroot)
-        except ValueError as error:
-            number = re.search(r"[0-9]+", str(error))  # the message names the first word at fault
-            word = number[0] if number and "no root" not in str(error) else "1"
-            value = self.words[int(word) - 1][6]
-            raise ConlluError(str(error), self.path, self.line_of[word], value) from None
 
     def _deps(self) -> list[list[tuple[str, str]]] | None:
         known = {"0", *self.line_of} - {row[0] for row in self.multiword}

@@ -8,8 +8,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from graphdep.io.limits import check_choice, shown
-from graphdep.sentence.conllu import sentence_columns
-from graphdep.sentence.tree import Found, is_from, parse_deps
+from graphdep.sentence.conllu import read_blocks
+from graphdep.sentence.tree import Found, Raw, is_from, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -73,17 +73,17 @@ def _text(value: Any) -> str:
     return "_" if value is None or value == "" else str(value)
 
 
-def read_token_lists(parsed: Any, *, multiroot: bool) -> Found:
+def read_token_lists(parsed: Any) -> Found:
     """The sentences of some ``TokenList``, or the one of one."""
     single = is_token_list(parsed)
     found = [parsed] if single else list(parsed) if _may_hold_some(parsed) else [parsed]
-    columns: list[dict[str, Any]] = []
+    raws: list[Raw] = []
     for number, tokens in enumerate(found):
         _check_kind(is_token_list(tokens), _CONLLU_TAKES, tokens)
         comments = (f"# {key}" + ("" if value is None else f" = {value}") for key, value in _metadata(tokens))
         lines = enumerate(word_lines(tokens, comments), start=1)
-        columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
-    return Found(columns, single)
+        raws += read_blocks(lines, f"sentence {number}")
+    return Found(raws, single)
 
 
 _CONLLU_TAKES = (
@@ -127,21 +127,21 @@ _DICT_TAKES = (
 )
 
 
-def read_dicts(parsed: Any, *, multiroot: bool) -> Found:
+def read_dicts(parsed: Any) -> Found:
     """The sentence of a mapping or of a list of words, or several in a list."""
     single = isinstance(parsed, Mapping) or is_words(parsed)
     sentences = [parsed] if single else parsed
     several = isinstance(sentences, Sequence) and not isinstance(sentences, str | bytes)
     _check_kind(several, _DICT_TAKES, parsed)
-    columns: list[dict[str, Any]] = []
+    raws: list[Raw] = []
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, Mapping):
-            columns.append(_columns(sentence, multiroot))
+            raws.append(Raw(_columns(sentence), "" if single else f"sentence {number}"))
         else:
             _check_kind(is_words(sentence), _DICT_TAKES, sentence)
             lines = enumerate(without_lost_arcs(word_lines(sentence)), start=1)
-            columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
-    return Found(columns, single)
+            raws += read_blocks(lines, f"sentence {number}")
+    return Found(raws, single)
 
 
 def is_words(value: object) -> bool:
@@ -156,7 +156,7 @@ def is_words(value: object) -> bool:
     )
 
 
-def _columns(sentence: Mapping[str, Any], multiroot: bool) -> dict[str, Any]:
+def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: next((sentence[key] for key in keys if sentence.get(key) is not None), None)
         for name, keys in _COLUMNS.items()
@@ -177,7 +177,7 @@ def _columns(sentence: Mapping[str, Any], multiroot: bool) -> dict[str, Any]:
     columns["comments"] = _comments(sentence)
     for name in ("multiword", "empty"):
         columns[name] = [tuple(row) for row in _rows(name, sentence.get(name))]
-    columns["multiroot"] = bool(sentence.get("multiroot", multiroot)) and columns["head"].count(0) > 1
+    columns["multiroot"] = bool(sentence.get("multiroot")) and columns["head"].count(0) > 1
     return columns
 
 
@@ -236,12 +236,12 @@ def read_spacy(parsed: Any) -> Found:
     if single:
         _check_tree(parsed)
     sentences = [[token for token in span if not token.is_space] for span in spans]
-    columns = [
-        {**word_columns(tokens, text=True), **tree_columns(tokens, one_root=True)}
+    raws = [
+        Raw({**word_columns(tokens, text=True), **tree_columns(tokens, one_root=True)})
         for tokens in sentences
         if tokens
     ]
-    return Found(columns, single, frozenset(token.dep_ for token in doc))
+    return Found(raws, single, frozenset(token.dep_ for token in doc))
 
 
 def is_spacy(parsed: object) -> bool:
@@ -317,19 +317,19 @@ def _column(values: list[str]) -> list[str] | None:
     return None if set(filled) == {"_"} else filled
 
 
-def read_stanza(parsed: Any, *, multiroot: bool) -> Found:
+def read_stanza(parsed: Any) -> Found:
     """The sentences of a ``Document``, or the one of a ``Sentence``."""
     _check_kind(is_stanza(parsed), "from_stanza takes a Document or a Sentence of stanza", parsed)
     single = is_from(parsed, "stanza", "Sentence")
-    columns: list[dict[str, Any]] = []
+    raws: list[Raw] = []
     for number, sentence in enumerate([parsed] if single else parsed.sentences):
         if any(word.head is None for word in sentence.words):
             raise ValueError(
                 f"stanza's sentence {str(sentence.text)[:60]!r} has no parse: its pipeline needs 'depparse'"
             )
         lines = enumerate(without_lost_arcs(f"{sentence:C-o}".split("\n")), start=1)
-        columns += sentence_columns(lines, f"sentence {number}", multiroot=multiroot, max_words=None)
-    return Found(columns, single)
+        raws += read_blocks(lines, f"sentence {number}")
+    return Found(raws, single)
 
 
 def is_stanza(parsed: object) -> bool:

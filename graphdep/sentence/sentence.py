@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
-from graphdep.io.limits import check_choice, check_least, check_length, check_some, shown
-from graphdep.sentence.exchange import is_spacy, is_stanza, is_token_list, is_words
+from graphdep.io.limits import check_choice, check_least, check_length, check_some
 from graphdep.sentence.tree import (
     EMPTY_ID,
     RANGE_ID,
@@ -149,7 +148,9 @@ class Sentence:
         return cls(list(form), list(range(len(form))), deprel)
 
     @classmethod
-    def from_spacy(cls, parsed: Any, *, clear: str = "convert") -> Sentence | list[Sentence]:
+    def from_spacy(
+        cls, parsed: Any, *, scheme: str = "auto", bad_trees: str = "error", parser: Any = None
+    ) -> Sentence | list[Sentence]:
         """Sentences from a parse by spaCy.
 
         Tokens of white space are left out, with their dependents handed to their governor; ``ROOT`` is
@@ -158,10 +159,7 @@ class Sentence:
         Args:
             parsed: A ``Doc``, which gives a list, or a ``Span``, which gives one sentence: one of
                 ``doc.sents``, or a part of one that hangs together.
-            clear: What to do with trees of the CLEAR scheme, those of spaCy's English models: ``"convert"``
-                them to Universal Dependencies (:func:`~graphdep.sentence.clear_to_ud`) or ``"keep"`` them,
-                so that labels such as ``dobj`` count as ``dep``. A ``Doc`` is CLEAR's if one of its labels
-                can be no other scheme's. (default: ``"convert"``)
+            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
 
         Raises:
             TypeError: If it is neither.
@@ -176,11 +174,17 @@ class Sentence:
         """
         from graphdep.sentence.exchange import read_spacy
 
-        return cls._of(read_spacy(parsed), clear)
+        return cls._of(read_spacy(parsed), False, scheme, bad_trees, parser)
 
     @classmethod
     def from_stanza(
-        cls, parsed: Any, *, clear: str = "convert", multiroot: bool = False
+        cls,
+        parsed: Any,
+        *,
+        multiroot: bool = False,
+        scheme: str = "auto",
+        bad_trees: str = "error",
+        parser: Any = None,
     ) -> Sentence | list[Sentence]:
         """Sentences from a parse by stanza, with all that stanza writes as CoNLL-U without offsets: multiword
         tokens, comments, empty nodes and enhanced arcs. Arcs from empty nodes that stanza left out when it
@@ -188,7 +192,7 @@ class Sentence:
 
         Args:
             parsed: A ``Document``, which gives a list, or a ``Sentence``.
-            clear: As in :meth:`from_spacy`. (default: ``"convert"``)
+            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
         Raises:
@@ -205,11 +209,17 @@ class Sentence:
         """
         from graphdep.sentence.exchange import read_stanza
 
-        return cls._of(read_stanza(parsed, multiroot=multiroot), clear)
+        return cls._of(read_stanza(parsed), multiroot, scheme, bad_trees, parser)
 
     @classmethod
     def from_conllu(
-        cls, parsed: Any, *, clear: str = "convert", multiroot: bool = False
+        cls,
+        parsed: Any,
+        *,
+        multiroot: bool = False,
+        scheme: str = "auto",
+        bad_trees: str = "error",
+        parser: Any = None,
     ) -> Sentence | list[Sentence]:
         """Sentences from what the package conllu has read, with all its columns and comments.
 
@@ -218,7 +228,7 @@ class Sentence:
         Args:
             parsed: A ``TokenList``, which gives one sentence, or several of them, such as what
                 ``conllu.parse`` gives, which give a list.
-            clear: As in :meth:`from_spacy`. (default: ``"convert"``)
+            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
         Raises:
@@ -234,11 +244,17 @@ class Sentence:
         """
         from graphdep.sentence.exchange import read_token_lists
 
-        return cls._of(read_token_lists(parsed, multiroot=multiroot), clear)
+        return cls._of(read_token_lists(parsed), multiroot, scheme, bad_trees, parser)
 
     @classmethod
     def from_dict(
-        cls, parsed: Any, *, clear: str = "convert", multiroot: bool = False
+        cls,
+        parsed: Any,
+        *,
+        multiroot: bool = False,
+        scheme: str = "auto",
+        bad_trees: str = "error",
+        parser: Any = None,
     ) -> Sentence | list[Sentence]:
         """Sentences from plain values, such as those of a line of JSON.
 
@@ -248,7 +264,7 @@ class Sentence:
                 ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as stanza's ``to_dict()``
                 has them, with ``id`` where there are multiword tokens. They give one sentence, a list of
                 them a list. Other keys are not read.
-            clear: As in :meth:`from_spacy`. (default: ``"convert"``)
+            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
         Raises:
@@ -263,7 +279,7 @@ class Sentence:
         """
         from graphdep.sentence.exchange import read_dicts
 
-        return cls._of(read_dicts(parsed, multiroot=multiroot), clear)
+        return cls._of(read_dicts(parsed), multiroot, scheme, bad_trees, parser)
 
     def to_conllu(self) -> str:
         r"""The sentence as CoNLL-U, with the blank line that ends it; ``conllu.parse`` and others read it.
@@ -332,11 +348,15 @@ class Sentence:
         return spacy_doc(self, vocab)
 
     @classmethod
-    def _of(cls, found: Found, clear: str) -> Sentence | list[Sentence]:
-        from graphdep.sentence.clear import converted
+    def _of(cls, found: Found, multiroot: bool, scheme: str, bad_trees: str, parser: Any) -> Any:
+        from graphdep.sentence import Intake
 
-        sentences = converted([cls(**columns) for columns in found.columns], clear, found.labels)
-        return sentences[0] if found.single else sentences
+        intake = Intake(scheme, bad_trees, parser)
+        taken = intake.sentences(found.raws, multiroot=multiroot, labels=found.labels)
+        intake.say()
+        if found.single and taken == [None]:
+            raise ValueError("bad_trees='skip' leaves out the only sentence")
+        return taken[0] if found.single else [sentence for sentence in taken if sentence is not None]
 
     def _check_columns(self) -> None:
         if not self.form:
@@ -728,55 +748,3 @@ def _new(label: str, spans: Sequence[tuple[int, int]], head: int, rule: str) -> 
         ends = [(start, last) for start, _ in spans[1 : head + (not alone)]]
         ends += [(spans[head][0], end) for _, end in spans[-2:head:-1]]
     return [(f"@{label}", *span) for span in ends]
-
-
-_TAKES = (
-    "graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of stanza, TokenList of conllu, a mapping "
-    "or a list of words for Sentence.from_dict, or a list of these"
-)
-
-
-def as_sentences(parsed: Any, name: str = "sentences") -> list[Sentence]:
-    """The sentences of one parse or of a list of parses, of which some may have several.
-
-    Args:
-        parsed: What :class:`Sentence` has a ``from_...`` for, sentences, or a list of both.
-        name: What it is called in messages. (default: ``"sentences"``)
-
-    Raises:
-        TypeError: If there is anything else; the message lists what is taken.
-        ValueError: If one is not parsed, or no tree.
-
-    Example:
-        >>> from graphdep.sentence import as_sentences
-        >>> she_sings = {"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}
-        >>> [sentence.text for sentence in as_sentences(she_sings)]
-        ['She sings']
-    """
-    several = isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | Sentence)
-    if not several or _reader(parsed) is not None:
-        return _one(parsed, name)
-    return [made for number, each in enumerate(parsed) for made in _one(each, f"{name}[{number}]")]
-
-
-def _reader(parsed: Any) -> Callable[[Any], Sentence | list[Sentence]] | None:
-    """What reads one parse; None if it is none."""
-    if is_spacy(parsed):
-        return Sentence.from_spacy
-    if is_stanza(parsed):
-        return Sentence.from_stanza
-    if is_token_list(parsed):
-        return Sentence.from_conllu
-    return Sentence.from_dict if isinstance(parsed, Mapping) or is_words(parsed) else None
-
-
-def _one(parsed: Any, name: str) -> list[Sentence]:
-    if isinstance(parsed, Sentence):
-        return [parsed]
-    read = _reader(parsed)
-    if read is None:
-        text = isinstance(parsed, str | bytes)
-        first = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])"
-        raise TypeError(f"'{name}' takes {_TAKES} (got {shown(parsed)}){first if text else ''}")
-    made = read(parsed)
-    return [made] if isinstance(made, Sentence) else made

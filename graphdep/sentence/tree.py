@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -39,27 +39,47 @@ def moved_copy(misc: str, number: Callable[[str], str | None]) -> str:
     return "|".join(parts) or "_"
 
 
+class Fault(NamedTuple):
+    """Why governors are no tree.
+
+    Args:
+        kind: The reason, the same for all sentences that have it.
+        message: What is wrong in this sentence.
+        word: The first word at fault, from 1.
+    """
+
+    kind: str
+    message: str
+    word: int = 1
+
+
 def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
     """Raises :class:`ValueError` unless ``head`` (1-based, 0 = root) is a tree. O(words), no recursion."""
-    wrong = _bad_head(head) or _cycle(head)
-    roots = [word for word, governor in enumerate(head, start=1) if governor == 0]
-    # A graph without root has a cycle, so what is left to check is that there is just one.
-    if not wrong and len(roots) > 1 and not multiroot:
-        wrong = f"words {roots[:10]} all have head 0: more than one root (allow it with multiroot=True)"
-    if wrong:
-        raise ValueError(wrong)
-
-
-def _bad_head(head: Sequence[int]) -> str | None:
     for word, governor in enumerate(head, start=1):
         if isinstance(governor, bool) or not isinstance(governor, int):
-            return f"word {word}: head must be an integer (got {governor!r})"
+            raise ValueError(f"word {word}: head must be an integer (got {governor!r})")
+    if fault := tree_fault(head, multiroot=multiroot):
+        advice = " (allow it with multiroot=True)" if fault.kind == "several roots" else ""
+        raise ValueError(fault.message + advice)
+
+
+def tree_fault(head: Sequence[int], *, multiroot: bool = False) -> Fault | None:
+    """Why whole numbers are no tree; :obj:`None` if they are one. O(words), no recursion."""
+    for word, governor in enumerate(head, start=1):
         if not 0 <= governor <= len(head):
-            return f"word {word}: head {governor} is out of range 0..{len(head)}"
-    return "no root: no word has head 0" if head and 0 not in head else None
+            message = f"word {word}: head {governor} is out of range 0..{len(head)}"
+            return Fault("head outside of the sentence", message, word)
+    if head and 0 not in head:
+        return Fault("no root", "no root: no word has head 0")
+    if cycle := _cycle(head):
+        return cycle
+    roots = [word for word, governor in enumerate(head, start=1) if governor == 0]
+    if len(roots) < 2 or multiroot:
+        return None
+    return Fault("several roots", f"words {roots[:10]} all have head 0: more than one root", roots[0])
 
 
-def _cycle(head: Sequence[int]) -> str | None:
+def _cycle(head: Sequence[int]) -> Fault | None:
     safe = [True] + [False] * len(head)
     for start in range(1, len(head) + 1):
         path: list[int] = []
@@ -68,7 +88,8 @@ def _cycle(head: Sequence[int]) -> str | None:
         while not safe[word]:
             if word in on_path:
                 cycle = path[path.index(word) :]
-                return f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
+                message = f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
+                return Fault("cycle", message, word)
             path.append(word)
             on_path.add(word)
             word = head[word - 1]
@@ -168,17 +189,31 @@ def shifted(constituents: Sequence[Constituent], words: int) -> Iterator[Constit
     return ((label, start + words, end + words) for label, start, end in constituents)
 
 
+class Raw(NamedTuple):
+    """A sentence as it was read, whose governors may be no tree.
+
+    Args:
+        columns: The arguments of :class:`~graphdep.Sentence`.
+        place: Where it stands, such as ``FILE:LINE``, for messages. (default: ``""``)
+        lines: Of a file of CoNLL-U the line of each word; :obj:`place` is then the file. (default: none)
+    """
+
+    columns: dict[str, Any]
+    place: str = ""
+    lines: Sequence[int] = ()
+
+
 @dataclass(frozen=True)
 class Found:
     """The sentences of a parse.
 
     Args:
-        columns: For each the arguments of :class:`~graphdep.Sentence`.
+        raws: Each as it was read.
         single: Whether the parse was one of a sentence, and not of a text that may have several.
         labels: The relations that say which scheme it is of. (default: those of the sentences)
     """
 
-    columns: list[dict[str, Any]]
+    raws: list[Raw]
     single: bool
     labels: frozenset[str] = field(default=frozenset())
 

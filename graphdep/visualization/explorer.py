@@ -22,7 +22,8 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data.node_table import to_data
 from graphdep.io.files import atomic_path
 from graphdep.io.limits import check_between, check_list, plural
-from graphdep.sentence.sentence import Sentence, as_sentences
+from graphdep.sentence.intake import as_sentences
+from graphdep.sentence.sentence import Sentence
 from graphdep.transforms.controls import RandomBrackets, RandomTree
 from graphdep.transforms.presets import resolve
 from graphdep.visualization.page_data import (

@@ -1,0 +1,281 @@
+"""Trees that a user brings: their scheme, and those that are no trees."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphdep.io.files import place_error, placed
+from graphdep.io.limits import check_choice, plural, shown
+from graphdep.sentence.clear import clear_to_ud, is_clear, ud1_to_ud
+from graphdep.sentence.conllu import ConlluError
+from graphdep.sentence.exchange import (
+    is_spacy,
+    is_stanza,
+    is_token_list,
+    is_words,
+    read_dicts,
+    read_spacy,
+    read_stanza,
+    read_token_lists,
+)
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Fault, Found, Raw, tree_fault
+
+SCHEMES = ("auto", "as-is", "clear", "ud1")
+BAD_TREES = ("error", "attach", "parse", "skip")
+_CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
+_NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
+
+logger = logging.getLogger("graphdep.sentence")
+_said: set[str] = set()
+
+
+@dataclass
+class Intake:
+    """Makes sentences of what a user brings, by one rule, and counts what it changes.
+
+    The scheme of the labels is decided once for all sentences that are given together. ``"auto"`` converts
+    CLEAR, the scheme of spaCy's English models: where each label is in CLEAR's table and one is in no version
+    of Universal Dependencies. All other trees stay as they are.
+
+    Args:
+        scheme: ``"auto"``, ``"as-is"``, or the scheme that the trees are converted from: ``"clear"``, or
+            ``"ud1"`` for version 1 of Universal Dependencies. (default: ``"auto"``)
+        bad_trees: What becomes of governors that are no tree. ``"error"``: an error with the place, the
+            reason and the number of others. ``"attach"``: further roots, the first word of a cycle and a word
+            whose governor is outside of the sentence depend on the first root, with their labels.
+            ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out. (default: ``"error"``)
+        parser: A :class:`~graphdep.parsing.Parser`, for ``bad_trees="parse"``. (default: :obj:`None`)
+        advice: How another treatment of bad trees is asked for, for the message. (default: in Python)
+
+    Attributes:
+        trees: Sentences that have been taken in.
+        bad: How many were no tree, by the reason.
+        converted: How many were converted, by the scheme that they were of.
+
+    Raises:
+        ValueError: If an option is unknown, or ``"parse"`` has nothing that parses.
+
+    Example:
+        >>> from graphdep.sentence.intake import Intake
+        >>> from graphdep.sentence.tree import Raw
+        >>> two_roots = {"form": ["Yes", "I", "can"], "head": [0, 3, 0], "deprel": ["root", "nsubj", "root"]}
+        >>> intake = Intake(bad_trees="attach")
+        >>> [sentence] = intake.sentences([Raw(two_roots, "a.jsonl:1")])
+        >>> sentence.head, intake.note()
+        ([0, 3, 1], '1 of 1 tree is bad: several roots (1); attached (bad_trees)')
+    """
+
+    scheme: str = "auto"
+    bad_trees: str = "error"
+    parser: Any = None
+    advice: str = "bad_trees='attach', 'parse' or 'skip'"
+    trees: int = field(default=0, init=False)
+    bad: Counter[str] = field(default_factory=Counter, init=False)
+    converted: Counter[str] = field(default_factory=Counter, init=False)
+
+    def __post_init__(self) -> None:
+        check_choice("scheme", self.scheme, SCHEMES)
+        check_choice("bad_trees", self.bad_trees, BAD_TREES)
+        if self.bad_trees == "parse" and self.parser is None:
+            raise ValueError("bad_trees='parse' needs a parser")
+
+    def sentences(
+        self, raws: Sequence[Raw], *, multiroot: bool = False, labels: Iterable[str] = ()
+    ) -> list[Sentence | None]:
+        """The sentences, converted and mended; :obj:`None` for one that is left out.
+
+        Args:
+            raws: All sentences of the input.
+            multiroot: Whether several roots are right. (default: :obj:`False`)
+            labels: Labels that tell the scheme besides those of the sentences. (default: none)
+        """
+        scheme = self.decide([*labels, *(label for raw in raws for label in raw.columns["deprel"])])
+        taken = self._trees(raws, multiroot)
+        self.trees += len(raws)
+        if scheme not in _CONVERTERS:
+            return taken
+        convert = _CONVERTERS[scheme]
+        self.converted[scheme] += sum(sentence is not None for sentence in taken)
+        return [sentence and convert(sentence) for sentence in taken]
+
+    def decide(self, labels: Iterable[str]) -> str:
+        """The scheme that trees with these labels are converted from; ``"as-is"`` for none."""
+        if self.scheme != "auto":
+            return self.scheme
+        return "clear" if is_clear(labels) else "as-is"
+
+    def note(self) -> str:
+        """What was changed, in one line; empty where nothing was."""
+        parts = [
+            f"{plural(count, 'tree')} converted from {_NAMES[scheme]} to version 2 of Universal Dependencies"
+            for scheme, count in self.converted.items()
+        ]
+        if self.bad:
+            did = {"attach": "attached", "parse": "parsed instead", "skip": "left out"}[self.bad_trees]
+            verb = "is" if self.bad.total() == 1 else "are"
+            reasons = _reasons(self.bad)
+            parts.append(
+                f"{self.bad.total()} of {plural(self.trees, 'tree')} {verb} bad: {reasons}; {did} (bad_trees)"
+            )
+        return "; ".join(parts)
+
+    def say(self) -> None:
+        """Logs what was changed; a conversion, which may be that of one of many, the first time alone."""
+        note = self.note()
+        if note and (self.bad or not _said.issuperset(self.converted)):
+            logger.warning("%s", note)
+        _said.update(self.converted)
+
+    def counts(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        return {"trees": self.trees, "bad_trees": dict(self.bad), "converted": dict(self.converted)}
+
+    def _trees(self, raws: Sequence[Raw], multiroot: bool) -> list[Sentence | None]:
+        faults = {}
+        for number, raw in enumerate(raws):
+            roots = multiroot or bool(raw.columns.get("multiroot"))
+            if fault := tree_fault(raw.columns["head"], multiroot=roots):
+                faults[number] = fault
+        if faults:
+            self._refuse_or_count(raws, faults)
+        words = [list(raws[number].columns["form"]) for number in faults]
+        parsed = iter(self.parser.parse_words(words) if faults and self.bad_trees == "parse" else [])
+        taken: list[Sentence | None] = []
+        for number, raw in enumerate(raws):
+            if number in faults and self.bad_trees == "skip":
+                taken.append(None)
+                continue
+            columns = raw.columns
+            if number in faults and self.bad_trees == "parse":
+                tree = next(parsed)
+                columns = {**columns, "head": tree.head, "deprel": tree.deprel, "multiroot": tree.multiroot}
+            elif number in faults:
+                columns = {**columns, "head": attached(columns["head"]), "multiroot": False}
+            elif multiroot:
+                columns = {**columns, "multiroot": columns["head"].count(0) > 1}
+            with placed(raw.place):
+                taken.append(Sentence(**columns))
+        return taken
+
+    def _refuse_or_count(self, raws: Sequence[Raw], faults: dict[int, Fault]) -> None:
+        counts = Counter(fault.kind for fault in faults.values())
+        if self.bad_trees != "error":
+            self.bad += counts
+            return
+        number, fault = next(iter(faults.items()))
+        message, raw = fault.message, raws[number]
+        if len(faults) > 1:
+            message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
+        message += f" ({self.advice} takes them)" if self.advice else ""
+        if raw.lines:
+            value = str(raw.columns["head"][fault.word - 1])
+            raise ConlluError(message, raw.place, raw.lines[fault.word - 1], value)
+        raise place_error(raw.place, message)
+
+
+def _reasons(counts: Counter[str]) -> str:
+    return ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
+
+
+def attached(head: Sequence[int]) -> list[int]:
+    """Governors made a tree: further roots, the first word of a cycle, and words whose governor is outside of
+    the sentence depend on the first root. Without a root the first of these words becomes it.
+    """
+    size = len(head)
+    mended = [governor if 0 <= governor <= size else -1 for governor in head]
+    root = next((word for word, governor in enumerate(mended, 1) if governor == 0), 0)
+    for word, governor in enumerate(mended, 1):
+        if governor == -1 or (governor == 0 and word != root):
+            mended[word - 1] = root
+            root = root or word
+    safe = [True] + [False] * size
+    for start in range(1, size + 1):
+        path: list[int] = []
+        on_path: set[int] = set()
+        word = start
+        while not safe[word]:
+            if word in on_path:  # the first word of the cycle gives up its governor
+                word = min(path[path.index(word) :])
+                mended[word - 1] = root
+                root = root or word
+                break
+            path.append(word)
+            on_path.add(word)
+            word = mended[word - 1]
+        for visited in path:
+            safe[visited] = True
+    return mended
+
+
+_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Found]], ...] = (
+    (is_spacy, read_spacy),
+    (is_stanza, read_stanza),
+    (is_token_list, read_token_lists),
+    (lambda parsed: isinstance(parsed, Mapping) or is_words(parsed), read_dicts),
+)
+_TAKES = (
+    "graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of stanza, TokenList of conllu, a mapping "
+    "or a list of words for Sentence.from_dict, or a list of these"
+)
+
+
+def is_parse(value: object) -> bool:
+    """Whether a value is a sentence or one parse that :func:`as_sentences` takes."""
+    return isinstance(value, Sentence) or any(known(value) for known, _ in _READERS)
+
+
+def as_sentences(
+    parsed: Any, name: str = "sentences", *, multiroot: bool = False, intake: Intake | None = None
+) -> list[Sentence]:
+    """The sentences of one parse or of a list of parses, of which some may have several.
+
+    Args:
+        parsed: What :class:`Sentence` has a ``from_...`` for, sentences, or a list of both.
+        name: What it is called in messages. (default: ``"sentences"``)
+        multiroot: Whether several roots are right. (default: :obj:`False`)
+        intake: How they are taken in, and what counts; sentences are taken as they are. (default: a fresh
+            :class:`Intake`)
+
+    Raises:
+        TypeError: If there is anything else; the message lists what is taken.
+        ValueError: If one is not parsed, or no tree.
+
+    Example:
+        >>> from graphdep.sentence import as_sentences
+        >>> she_sings = {"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}
+        >>> [sentence.text for sentence in as_sentences(she_sings)]
+        ['She sings']
+    """
+    several = isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | Sentence)
+    if not several or is_parse(parsed):
+        found = [_found(parsed, name)]
+    else:
+        found = [_found(each, f"{name}[{number}]") for number, each in enumerate(parsed)]
+    own = Intake() if intake is None else intake
+    raws = [raw for each in found if isinstance(each, Found) for raw in each.raws]
+    labels = [label for each in found if isinstance(each, Found) for label in each.labels]
+    taken = iter(own.sentences(raws, multiroot=multiroot, labels=labels))
+    made = [
+        sentence
+        for each in found
+        for sentence in ([each] if isinstance(each, Sentence) else [next(taken) for _ in each.raws])
+    ]
+    if intake is None:
+        own.say()
+    return [sentence for sentence in made if sentence is not None]
+
+
+def _found(parsed: Any, name: str) -> Sentence | Found:
+    if isinstance(parsed, Sentence):
+        return parsed
+    for known, read in _READERS:
+        if known(parsed):
+            return read(parsed)
+    text = isinstance(parsed, str | bytes)
+    first = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])"
+    raise TypeError(f"'{name}' takes {_TAKES} (got {shown(parsed)}){first if text else ''}")
