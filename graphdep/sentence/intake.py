@@ -48,7 +48,8 @@ class Intake:
         bad_trees: What becomes of governors that are no tree. ``"error"``: an error with the place, the
             reason and the number of others. ``"attach"``: further roots, the first word of a cycle and a word
             whose governor is outside of the sentence depend on the first root, with their labels.
-            ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out. (default: ``"error"``)
+            ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out.
+            (default: ``"error"``)
         parser: A :class:`~graphdep.parsing.Parser`, for ``bad_trees="parse"``. (default: :obj:`None`)
         advice: How another treatment of bad trees is asked for, for the message. (default: in Python)
 
