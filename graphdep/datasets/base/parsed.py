@@ -90,7 +90,7 @@ def _describe_object(value: Any) -> str:
 
 logger = logging.getLogger("graphdep.datasets")
 
-FORMAT = "graphdep examples 2"
+FORMAT = "graphdep examples 3"
 _MAGIC = f"{FORMAT}\n".encode()
 _START = len(_MAGIC) + hashlib.sha256().digest_size
 
@@ -360,8 +360,16 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     def learn_relations(self, examples: list[Example]) -> None:
         """Learns the relations from the arcs of the training split."""
-        enhanced = self.arcs != "basic"
-        self.relations = RelationVocab.of_arcs(_arc_labels(examples), self._relations, enhanced=enhanced)
+        labels, enhanced = self._labels_of(examples), self.arcs != "basic"
+        self.relations = RelationVocab.of_arcs(labels, self._relations, enhanced=enhanced)
+
+    def _labels_of(self, examples: list[Example]) -> Counter[str]:
+        """How many arcs have each label, of enhanced graphs if these are read and there are any."""
+        found: Counter[str] = Counter()
+        for tree in (tree for example in examples for tree in example.sentences):
+            graph = self.arcs != "basic" and tree.deps is not None
+            found.update((label for *_, label in tree.enhanced_arcs) if graph else tree.deprel)
+        return found
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
@@ -528,7 +536,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "parser": self.options().get("parser", "gold"),
             "parser_failures": failures,
             "fallbacks": dict(self.relations.fallbacks),
-            "arc_labels": dict(_arc_labels(examples)),
+            "arc_labels": dict(self._labels_of(examples)),
             "notes": self.notes(examples),
         }
 
@@ -619,16 +627,6 @@ def _first_pieces(data: Data) -> Tensor:
     """Which nodes are the first piece of a word; between two texts there is a node that is no word."""
     before = torch.cat([torch.tensor([-1]), data.word[:-1]])
     return (data.word >= 0) & (data.word != before)
-
-
-def _arc_labels(examples: Iterable[Example]) -> Counter[str]:
-    """How often each label is there, of enhanced arcs, or of trees that have no others."""
-    return Counter(
-        label
-        for example in examples
-        for tree in example.sentences
-        for label in (tree.deprel if tree.deps is None else (label for *_, label in tree.enhanced_arcs))
-    )
 
 
 def _parser_options(options: Mapping[str, Any]) -> dict[str, Any]:
