@@ -265,7 +265,13 @@ def read_spacy(parsed: Any) -> Found:
         for tokens in sentences
         if tokens
     ]
-    return Found(raws, single, frozenset(token.dep_ for token in doc))
+    labels = {token.dep_ for token in doc}
+    if doc.lang_ == "en" and not labels.isdisjoint(_NO_UD):
+        labels.add("pobj")  # no parser of English by spaCy is of version 1 of UD, which has these labels, too
+    return Found(raws, single, frozenset(labels))
+
+
+_NO_UD = ("auxpass", "csubjpass", "dobj", "neg", "nsubjpass")
 
 
 @dataclasses.dataclass
