@@ -21,8 +21,9 @@ _GRAPHS = ("enhancedPlusPlusDependencies", "enhancedDependencies")
 def is_corenlp(value: object) -> bool:
     """Whether a value is a sentence of CoreNLP's JSON."""
     tokens = value.get("tokens") if isinstance(value, Mapping) else None
-    words = isinstance(tokens, list) and bool(tokens)
-    return words and all(isinstance(token, Mapping) and "word" in token for token in tokens)
+    if not isinstance(tokens, list) or not tokens:
+        return False
+    return all(isinstance(token, Mapping) and "word" in token for token in tokens)
 
 
 def read_sentence(answer: Mapping[str, Any], place: str = "") -> Raw:
@@ -107,12 +108,19 @@ def basic_tree(form: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> tuple
 
 def merged_copies(edges: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the JSON of a graph hides copy nodes: a copy and its original have the same number."""
-    return any(edge["governor"] == edge["dependent"] for edge in edges)
+    return any(edge["governor"] == edge["dependent"] and "governorCopy" not in edge for edge in edges)
 
 
 def json_edges(edges: Iterable[Mapping[str, Any]]) -> list[Edge]:
-    """Those of a graph in JSON, which has no copies."""
-    return [((int(e["governor"]), 0), e["dep"], (int(e["dependent"]), 0)) for e in edges]
+    """Those of a graph in JSON, which has no copies, or in XML, which numbers them."""
+    return [
+        (
+            (int(e["governor"]), e.get("governorCopy", 0)),
+            e["dep"],
+            (int(e["dependent"]), e.get("dependentCopy", 0)),
+        )
+        for e in edges
+    ]
 
 
 def protobuf_edges(graph: Any) -> list[Edge]:

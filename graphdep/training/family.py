@@ -117,6 +117,7 @@ class FileRequest:
             :obj:`source` is what they are called in messages, and may be no file. (default: :obj:`None`)
         output: Of :obj:`lines` the suffix of the new file: ``".csv"``, ``".tsv"`` or ``".jsonl"``. (default:
             ``".csv"``)
+        trees: The parses of :obj:`lines`, a sentence each, of a file of trees. (default: :obj:`None`)
     """
 
     source: Path
@@ -128,6 +129,7 @@ class FileRequest:
     limit: WordLimit = WordLimit()  # noqa: RUF009  # cannot be changed
     lines: Sequence[str] | None = None
     output: str = ".csv"
+    trees: Sequence[Sentence] | None = None
 
     @property
     def kind(self) -> str:
