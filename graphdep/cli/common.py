@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import csv
 import errno
-import hashlib
 import io
 import json
 import os
@@ -335,14 +334,20 @@ def stream_texts(text: str) -> Texts:
     if _is(Path.is_fifo, text):  # also <(a command)
         return _recognised(_lines(Path(text)), text)
     if _is(Path.is_file, text):
-        name = recognise(_lines(Path(text)))
-        if name == "text" and Path(text).suffix.lower() not in _OF_TREES:
-            return _counted(lambda: _texts(_lines(Path(text)), text))
-        return Texts(iter(()), None, name, _numbered(text))
+        return tree_file(text) or _counted(lambda: _texts(_lines(Path(text)), text))
     if " " not in text and _is(Path.exists, text):
         raise ValueError(f"{text!r} is neither a file nor a pipe")
     check_no_name(text)
     return _counted(lambda: _texts([" ".join(text.split())], text))
+
+
+def tree_file(path: str) -> Texts | None:
+    """The lines of a file of trees; :obj:`None` for one of texts."""
+    name, suffix = recognise(_lines(Path(path))), Path(path).suffix.lower()
+    if name == "text" and suffix not in _OF_TREES:
+        return None
+    name = "conllu" if name == "text" and suffix == ".conllu" else name  # whose error says more
+    return Texts(iter(()), None, name, _numbered(path))
 
 
 # What nobody calls a file of texts.
@@ -372,14 +377,6 @@ class OwnTrees(NamedTuple):
     sentences: list[Sentence]
     note: str
 
-    def parser(self, name: str) -> Parser:
-        """A parser that looks them up; ``name`` is what the file is called in messages."""
-        from graphdep.parsing.files import LookupParser
-        from graphdep.sentence.conllu import format_conllu
-
-        digest = hashlib.sha256("\n".join(map(format_conllu, self.sentences)).encode("utf-8", "replace"))
-        return LookupParser(self.sentences, name, f"trees/{digest.hexdigest()}")
-
 
 def own_trees(
     given: Texts,
@@ -407,7 +404,8 @@ def own_trees(
 
     made = parser() if words or bad_trees == "parse" or given.format == "ptb" else None
     intake = Intake(scheme, bad_trees, made, "--bad-trees attach, parse or skip")
-    sentences = take_lines(given.format, given.lines, name, intake, max_words=max_words, words=words)
+    taken = take_lines(given.format, given.lines, name, intake, max_words=max_words, words=words)
+    sentences = [sentence for sentence in taken if sentence is not None]
     if not sentences:
         raise ValueError(f"{name}: no sentence is left ({intake.note()})")
     parsed = words or given.format == "ptb"

@@ -86,7 +86,7 @@ def parse(
         ),
     ] = False,
     bad_trees: o.BadTrees = "error",
-    scheme: o.Scheme = "auto",
+    tree_scheme: o.TreeScheme = "auto",
     cache: Annotated[
         Path | None,
         typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
@@ -154,12 +154,12 @@ def parse(
             workers=workers,
             scheduler=scheduler,
             constituents=constituents,
-            **parser_options(parser, scheme, bad_trees),
+            **parser_options(parser, tree_scheme, bad_trees),
         )
 
     done: Iterable[Sentence]
     if texts.format != "text":
-        own = own_trees(texts, text, scheme, bad_trees, make, words=words)
+        own = own_trees(texts, text, tree_scheme, bad_trees, make, words=words)
         done = _bracketed(own.sentences, make) if constituents else own.sentences
     else:
         made = make()
@@ -273,7 +273,7 @@ def draw(
         typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
     ] = "bundled",
     bad_trees: o.BadTrees = "error",
-    scheme: o.Scheme = "auto",
+    tree_scheme: o.TreeScheme = "auto",
 ) -> None:
     """Draw the dependency trees of a text, and the edges that a model has on them.
 
@@ -306,12 +306,14 @@ def draw(
     bracketed = constituents or any(name in PHRASE_PRESETS for name in (*names, other))
 
     def make() -> Parser:
-        return resolve_parser(parser, constituents=bracketed, **parser_options(parser, scheme, bad_trees))
+        return resolve_parser(
+            parser, constituents=bracketed, **parser_options(parser, tree_scheme, bad_trees)
+        )
 
     if texts.format == "text":
         sentences = [sentence for parsed in make().parse([*texts.stream]) for sentence in parsed]
     else:
-        own = own_trees(texts, text, scheme, bad_trees, make)
+        own = own_trees(texts, text, tree_scheme, bad_trees, make)
         sentences = _bracketed(own.sentences, make) if bracketed else own.sentences
         plain_console(stderr=True).print(own.note, soft_wrap=True)
     parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
@@ -424,7 +426,7 @@ def explore(
     ] = None,
     parser: o.ModelParser = None,
     bad_trees: o.BadTrees = "error",
-    scheme: o.Scheme = "auto",
+    tree_scheme: o.TreeScheme = "auto",
 ) -> None:
     """See what a trained model does with a text: a page for the browser that needs no network.
 
@@ -451,14 +453,15 @@ def explore(
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()
+    from graphdep.parsing.files import LookupParser
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.visualization.attention import explore as explored
 
-    reads = model_parser(parser, scheme, bad_trees)
+    reads = model_parser(parser, tree_scheme, bad_trees)
     if given is not None and given.format != "text":
-        own = own_trees(given, str(input), scheme, bad_trees, lambda: resolve_parser(reads or "bundled"))
+        own = own_trees(given, str(input), tree_scheme, bad_trees, lambda: resolve_parser(reads or "bundled"))
         plain_console(stderr=True).print(own.note, soft_wrap=True)
-        texts, reads = [sentence.text for sentence in own.sentences], own.parser(str(input))
+        texts, reads = [sentence.text for sentence in own.sentences], LookupParser(own.sentences, input)
     else:
         texts = text or [] if given is None else [*given.stream]
     other = places[1] if len(places) == 2 else against

@@ -279,7 +279,7 @@ BadTrees = Annotated[
         "(further roots and cycles to the first root); parse; or skip.",
     ),
 ]
-Scheme = Annotated[
+TreeScheme = Annotated[
     str,
     typer.Option(
         metavar="NAME",

@@ -42,7 +42,19 @@ def read_conllu(
         ConlluError: If the file is empty or anything in it is not a valid sentence.
         OSError: If the file cannot be read.
     """
-    return _read(path, "conllu", Intake(scheme, bad_trees, parser), multiroot, max_words, False)
+    intake = Intake(scheme, bad_trees, parser)
+    sentences = take_conllu(path, intake, multiroot=multiroot, max_words=max_words)
+    intake.say()
+    return [sentence for sentence in sentences if sentence is not None]
+
+
+def take_conllu(
+    path: str | os.PathLike[str], intake: Intake, *, multiroot: bool = False, max_words: int | None = 10_000
+) -> list[Sentence | None]:
+    """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out."""
+    with open(path, "rb") as file:
+        lines = decoded_lines(file, str(path), ConlluError)
+        return take_lines("conllu", lines, str(path), intake, multiroot=multiroot, max_words=max_words)
 
 
 def read_trees(
@@ -82,26 +94,14 @@ def read_trees(
         >>> [sentence.head for sentence in read_trees("rows.txt")]
         [[2, 0]]
     """
-    return _read(path, None, Intake(scheme, bad_trees, parser), multiroot, max_words, words)
-
-
-def _read(
-    path: str | os.PathLike[str],
-    name: str | None,
-    intake: Intake,
-    multiroot: bool,
-    max_words: int | None,
-    words: bool,
-) -> list[Sentence]:
+    intake = Intake(scheme, bad_trees, parser)
     with open(path, "rb") as file:
-        lines: Iterable[tuple[int, str]] = decoded_lines(file, str(path), ConlluError)
-        if name is None:
-            name, lines = recognised(lines)
+        name, lines = recognised(decoded_lines(file, str(path), ConlluError))
         sentences = take_lines(
             name, lines, str(path), intake, multiroot=multiroot, max_words=max_words, words=words
         )
     intake.say()
-    return sentences
+    return [sentence for sentence in sentences if sentence is not None]
 
 
 def take_lines(
@@ -113,9 +113,9 @@ def take_lines(
     multiroot: bool = False,
     max_words: int | None = 10_000,
     words: bool = False,
-) -> list[Sentence]:
+) -> list[Sentence | None]:
     """:func:`read_trees` of numbered lines in a format of :func:`~graphdep.io.formats.recognise`, which
-    counts in :obj:`intake`.
+    counts in :obj:`intake`; :obj:`None` stands for a sentence that is left out.
     """
     headless = words or intake.bad_trees == "parse"
     found = read_format(name, lines, path, max_words=max_words, headless=headless)
@@ -127,8 +127,7 @@ def take_lines(
             )
         trees = intake.parser.parse_words([raw.columns["form"] for raw in found.raws])
         return [_with_tree(raw, tree) for raw, tree in zip(found.raws, trees)]
-    taken = intake.sentences(found.raws, multiroot=multiroot, labels=found.labels)
-    return [sentence for sentence in taken if sentence is not None]
+    return intake.sentences(found.raws, multiroot=multiroot, labels=found.labels)
 
 
 def _with_tree(raw: Raw, tree: Sentence) -> Sentence:

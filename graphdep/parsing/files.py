@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from graphdep.io.trees import read_ptb, read_trees
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.parser import ChainParser, Item, Parsed, Parser, Words
 from graphdep.parsing.stanza import files_digest
+from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.ptb import plain_words
 from graphdep.sentence.sentence import Sentence
 
@@ -75,14 +77,22 @@ class LookupParser(Parser):
     Args:
         sentences: The sentences.
         place: Where they come from, for errors.
-        fingerprint: What their trees depend on.
+        fingerprint: What their trees depend on. (default: a digest of the sentences)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
     """
 
     def __init__(
-        self, sentences: Sequence[Sentence], place: object, fingerprint: str, *, progress: bool | None = None
+        self,
+        sentences: Sequence[Sentence],
+        place: object,
+        fingerprint: str | None = None,
+        *,
+        progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
+        if fingerprint is None:
+            text = "\n".join(map(format_conllu, sentences))
+            fingerprint = f"trees/{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
         self.sentences, self._fingerprint = sentences, fingerprint
         self.gives_constituents = all(sentence.constituents is not None for sentence in sentences)
         self._look_up = SentenceLookup(sentences, place, _normal)

@@ -38,6 +38,7 @@ from graphdep.io.limits import (
 )
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import RunState, load_task, save_task
 from graphdep.training.config import TrainConfig, resolve_model
@@ -174,6 +175,14 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
+def trained_scheme(state: RunState) -> str:
+    """The scheme that the training trees were converted from: a file may have too few trees to tell."""
+    scheme: str = getattr(state.config, "tree_scheme", "auto")
+    if scheme == "auto":
+        scheme = (state.data or {}).get("tree_scheme", {}).get("train", "auto")
+    return scheme
+
+
 CHUNK = 4096
 """Examples that are in memory at a time."""
 
@@ -251,6 +260,13 @@ class Predictor:
             parsed = iter(self.parser.parse_words(words))
             self.parser_failures = self.parser.failures - before
         return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
+
+    def intake(self) -> Intake:
+        """What takes in the trees of a file, by the scheme and the policy of the training."""
+        scheme = trained_scheme(self.state)
+        policy = getattr(self.config, "bad_trees", "error")
+        policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
+        return Intake(scheme, policy, self.parser if policy == "parse" else None, advice="")
 
     def data(self, trees: list[Sentence]) -> Data:
         """The trees of one example as the model reads them."""

@@ -119,11 +119,11 @@ ROW_ERRORS = [
     ),
     ("labels", {"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
     ("labels", {"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
-    ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
+    ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
     ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained on 2 spans an example (got '1')"),
     ("spans", {"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
     ("spans", {"words": []}, "new.jsonl:2: 'words' must be a list of"),
-    ("spans", {"head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
+    ("spans", {"head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
     ("spans", {"text": "Rain"}, "new.jsonl:2: 'words' or 'text' must be there"),
     ("spans", {"heads": [2, 0, 2]}, "new.jsonl:2: unknown key 'heads' (did you mean 'head'?)"),
 ]
@@ -150,7 +150,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "new.conllu:1: " in run("predict", *tags, "new.conllu").stderr
     assert run("predict", *tags, "good.conllu").exit_code == 0
     done = run("predict", *tags, "good.conllu", "--text-columns", "text")
-    assert "'text_columns' is for files of texts" in done.stderr
+    assert "--text-columns is for files that have columns" in done.stderr
     assert "'truncate' is for files" in run("predict", *tags, "good.conllu", "--truncate").stderr
     marked = write_span_rows(tmp_path / "marked.jsonl", [{"words": ["a"], "mark": 0}])
     assert (
@@ -159,7 +159,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
     assert "1 of them parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr
-    assert "must end in .csv, .tsv, .jsonl, .parquet" in predict("spans", "good.conllu").stderr
+    assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: a text has <e1>...</e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
     assert "only 'bundled' is taken from a checkpoint" in predict("spans", plain, parser=False).stderr
