@@ -32,9 +32,10 @@ from graphdep.io.files import (
     json_value,
     long_fields,
 )
-from graphdep.io.formats import PAGE, recognise, recognised
+from graphdep.io.formats import recognise, recognised
 from graphdep.io.limits import MAX_WORDS, check_texts, plural
 from graphdep.sentence.conllu import ConlluError
+from graphdep.sentence.exchange import PAGE
 
 if TYPE_CHECKING:
     from graphdep.parsing.parser import Parser, WordLimit

@@ -12,12 +12,10 @@ from xml.etree import ElementTree
 from graphdep.io.files import LineError, json_value, place_error
 from graphdep.io.limits import plural
 from graphdep.sentence.conllu import COLUMNS, ConlluError, read_blocks
-from graphdep.sentence.exchange import read_dicts
+from graphdep.sentence.exchange import PAGE, read_dicts
 from graphdep.sentence.ptb import PtbError, read_brackets
 from graphdep.sentence.tree import Found, Raw
 
-PAGE = "docs/how-to/own-parse.md"
-"""Lists the formats that are read."""
 FORMATS = ("conllu", "conllu-plus", "ptb", "json", "xml")
 Lines = Iterable[tuple[int, str]]
 

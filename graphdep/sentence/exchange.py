@@ -125,10 +125,12 @@ _COLUMNS = {
     "misc": ("misc",),
 }
 _UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
+PAGE = "docs/how-to/own-parse.md"
+"""Lists what is read."""
 _DICT_TAKES = (
     "from_dict takes a mapping with 'form' (or 'words', 'tokens', 'token', 'word'), 'head' and 'deprel', a "
     "list of words that are mappings with 'id', 'text', 'head' and 'deprel', what CoreNLP and spaCy write as "
-    "JSON, or a list of these"
+    f"JSON, or a list of these ({PAGE})"
 )
 
 
