@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
 
 _TABLES = (".csv", ".tsv", ".jsonl")
-_OBJECTS = (".jsonl", ".parquet", ".conllu", ".conll", ".spacy")
-_WITH_ROWS = (*_TABLES, ".conllu", ".conll", ".spacy", ".parquet")
+_OTHERS = (".json", ".parquet")
+"""Tables of which JSON lines are made."""
+_OBJECTS = (".jsonl", *_OTHERS, ".conllu", ".conll", ".spacy")
+_WITH_ROWS = (*_TABLES, *_OTHERS, ".conllu", ".conll", ".spacy")
 
 
 def predict(
@@ -154,8 +156,8 @@ def _check_files(source: str | None, output: Path | None, checkpoint: Path, text
     kind = None if source is None else Path(source).suffix.lower()
     table = kind in _WITH_ROWS
     if output is not None:
-        same = ".jsonl" if kind == ".parquet" else kind
-        why = "" if kind == ".parquet" or not table else ", as the input does"
+        same = ".jsonl" if kind in _OTHERS else kind
+        why = "" if kind in _OTHERS or not table else ", as the input does"
         check_suffix(output, *([same] if table else _TABLES), why=why)
         check_output(output, checkpoint, source)
     if not table:

@@ -159,7 +159,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
     assert "1 of them parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr
-    assert "must end in .csv, .tsv, .jsonl, .parquet" in predict("spans", "good.conllu").stderr
+    assert "must end in .csv, .tsv, .jsonl, .json, .parquet" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: a text has <e1>...</e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
     assert "only 'bundled' is taken from a checkpoint" in predict("spans", plain, parser=False).stderr

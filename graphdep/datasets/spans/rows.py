@@ -18,7 +18,6 @@ from graphdep.datasets.base.rows import (
     check_keys,
     check_label,
     check_tree,
-    read_text_rows,
     row_tree,
     row_words,
 )
@@ -285,12 +284,6 @@ def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> R
     if not inside:
         raise ValueError(f"span {number} has no word (got {text[slice(*span)]!r})")
     return inside[0], inside[-1] + 1
-
-
-def read_span_rows(path: Path, text_column: str, label_column: str) -> list[SpanExample]:
-    """The examples of a file, each with its label; errors as of :func:`span_row`."""
-    rows = read_text_rows(path, [column_of(path, text_column), label_column])
-    return [span_row(row, text_column, label_column) for row in rows]
 
 
 def column_of(path: Path, text_column: str) -> str:
