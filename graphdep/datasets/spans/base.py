@@ -25,7 +25,7 @@ from graphdep.datasets.base.parsed import (
 from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.formats import draw_negatives, read_rows
-from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_row, with_tags
+from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows, with_tags
 from graphdep.io.files import place_error
 from graphdep.io.limits import check_least
 from graphdep.parsing.parser import Parser
@@ -234,6 +234,9 @@ class OwnSpans(OwnFiles, SpanDataset):
             split has any. (default: :obj:`0`)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
         seed: Of the draws. (default: :obj:`0`)
+        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
+            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
+            (default: ``"auto"``, ``"error"``)
         options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
@@ -272,9 +275,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         negatives: float = 0,
         val_fraction: float = 0.1,
         seed: int = 0,
+        tree_scheme: str = "auto",
+        bad_trees: str = "error",
         **options: Unpack[WordOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"))
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
         for name, path in self.files.items():
             check_suffix(name, path)
         if text_column == label_column:
@@ -290,12 +295,26 @@ class OwnSpans(OwnFiles, SpanDataset):
             "columns": columns,
             "negatives": [self.negatives, self.drawn_val.seed],
             "val": None if "val" in self.files else self.drawn_val,
+            **self.tree_options(),
         }
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"taken": self.taken[self.split]}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.taken = {self.split: notes["taken"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of marked spans, with the counts of trees that were changed."""
+        return super().describe() | self.describe_trees()
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
+        intake = self.intake()
         rows, notes, paired = read_rows(path, self.text_column, self.label_column)
-        found = [span_row(row, self.text_column, self.label_column) for row in rows]
+        found = span_rows(rows, self.text_column, self.label_column, intake=intake)
+        self.keep_count(split, intake)
         said = [*notes]
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
@@ -304,6 +323,6 @@ class OwnSpans(OwnFiles, SpanDataset):
             found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
             said.append(drawn)
         trees = sum(example.tree is not None for example in found)
-        own = [f"{trees} of {len(found)} examples have a parse of their own"] if trees else []
-        self.said[split] = "; ".join([*said, *own])
+        own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
+        self.said[split] = "; ".join(note for note in (*said, own, intake.note()) if note)
         return found

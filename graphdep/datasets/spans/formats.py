@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.datasets.base.raw import LIST, WHOLE, Form, check_forms, check_there
-from graphdep.datasets.base.rows import TREE, Draw, TextRow, check_columns, is_words, read_text_rows
+from graphdep.datasets.base.rows import Draw, TextRow, check_columns, is_words, read_text_rows
 from graphdep.datasets.labels.words import spans_of
 from graphdep.datasets.spans.rows import NONE, Range, SpanExample, check_spans, column_of, is_lines
 from graphdep.io.files import place_error, placed
@@ -25,6 +25,7 @@ _WORDS = ("tokens", "token", "words")
 _HEADS = ("stanford_head", "head", "heads", "predicted_heads")
 _LABELS = ("stanford_deprel", "deprel", "deprels", "predicted_dependencies")
 _ARCS = "dependencies"
+_TAGS = ("stanford_pos", "pos", "tags")
 _ENDS = ("subj_start", "subj_end", "obj_start", "obj_end")
 
 
@@ -150,9 +151,11 @@ def _row(
     """The row of an object with words and perhaps a tree, and with all of its keys that are not read."""
     words = _words(values)
     tree = _tree(place, values, len(words))
-    done = {*_WORDS, *_HEADS, *_LABELS, _ARCS, *TREE, *read}
+    done = {*_WORDS, *_HEADS, *_LABELS, *_TAGS, _ARCS, *read}
     rest = {key: value for key, value in values.items() if key not in done}
-    return rest | {"words": words, **tree, "spans": spans} | own
+    tags = next((values[name] for name in _TAGS if name not in read and values.get(name) is not None), None)
+    more = tree if tags is None else tree | {"pos": tags}
+    return rest | {"words": words, **more, "spans": spans} | own
 
 
 def _words(values: Mapping[str, Any]) -> list[str]:
@@ -174,8 +177,6 @@ def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
     )
     if head is None and deprel is None:
         return {} if values.get(_ARCS) is None else _tree_of_arcs(place, values, size)
-    if isinstance(head, list):  # TACRED writes numbers as texts
-        head = [int(one) if isinstance(one, str) and one.isdecimal() else one for one in head]
     return {"head": head, "deprel": deprel}
 
 

@@ -10,7 +10,8 @@ import pytest
 from graphdep.datasets import OwnSpans
 from graphdep.datasets.spans.corpora import read_conll04
 from graphdep.datasets.spans.formats import read_rows
-from graphdep.datasets.spans.rows import span_row
+from graphdep.datasets.spans.rows import span_rows
+from graphdep.sentence.intake import Intake
 
 WORDS = ["Ann", "Lee", "lives", "in", "Bern", "."]
 HEAD = [3, 1, 0, 5, 3, 3]
@@ -73,7 +74,7 @@ def lines(*objects: object) -> str:
 def read(path: Path):
     """The examples of a file, and what there is to say of it."""
     found = read_rows(path, "text", "label")
-    return [span_row(row, "text", "label") for row in found.rows], list(found.notes)
+    return span_rows(found.rows, "text", "label", intake=Intake()), list(found.notes)
 
 
 def shown(examples) -> list[tuple]:
@@ -195,7 +196,7 @@ OBJECTS = {
     "span 2 reaches beyond the 6 words": {**TACRED, "obj_end": 6},
     "span 1 is empty": {**TACRED, "subj_end": -1},
     "'token' must be a list of 1 to": {**TACRED, "token": ["a", " "]},
-    "'deprel' must be a list of names of relations (got 'nothing')": {**TACRED, "stanford_deprel": None},
+    "no tree: no 'deprel'": {**TACRED, "stanford_deprel": None},
     "an example without a label": {**TACRED, "relation": None},
     "'aspects' must be a list (got 'Ann')": {**ASPECTS, "aspects": "Ann"},
     "aspect 0: 'to' must be a whole number": {**ASPECTS, "aspects": [{"from": 0}]},
