@@ -52,10 +52,12 @@ class Reading:
         label: The key that the rows have their labels under. (default: ``"label"``)
         by_word: Whether relations name their entities by the number of a word of theirs, and not by their own
             numbers. (default: :obj:`False`)
+        behind: Whether the ends of TACRED's spans are behind their last words. (default: :obj:`False`)
     """
 
     label: str = "label"
     by_word: bool = False
+    behind: bool = False
     counts: Counter[str] = field(default_factory=Counter)
 
     def notes(self) -> list[str]:
@@ -101,7 +103,7 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None) -> 
             check_there(path, row.line, row.values, columns)
         return Read(objects)
     by_word = layout is _ENTITIES and names_words((row.place, row.values) for row in objects)
-    reading = Reading(label_column or "label", by_word)
+    reading = Reading(label_column or "label", by_word, layout is _TACRED and ends_behind(objects))
     rows = [
         row._replace(values=_rest(values, text_column))
         for row in objects
@@ -222,12 +224,31 @@ def _has_words(values: Mapping[str, Any]) -> bool:
     return any(name in values for name in _WORDS)
 
 
+# A file of so many rows without a subject or object of one word counts otherwise.
+_ENOUGH = 20
+
+
+def ends_behind(rows: Sequence[TextRow]) -> bool:
+    """Whether the ends of a file are behind the last words, as in Hugging Face's copy of TACRED, and are not
+    the last words: each end is behind its start, and one of them the number of words or the rows many.
+    """
+    ends = [[row.values.get(name) for name in _ENDS] for row in rows]
+    if not all(type(number) is int for own in ends for number in own):
+        return False
+    sizes = [len(next((row.values[name] for name in _WORDS if row.values.get(name)), ())) for row in rows]
+    last = any(max(own) == size for own, size in zip(ends, sizes))
+    behind = all(own[0] < own[1] and own[2] < own[3] for own in ends)
+    return behind and (last or len(rows) >= _ENOUGH)
+
+
 def _tacred_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
     """A row of subject and object, whose ends are their last words."""
     _check_words(row.place, row.values)
     check_forms(row.place, row.values, dict.fromkeys(_ENDS, WHOLE))
-    subject, subject_end, own_object, object_end = (row.values[name] for name in _ENDS)
-    spans = [[subject, subject_end + 1], [own_object, object_end + 1]]
+    further = 0 if reading.behind else 1
+    first, last, other, end = (row.values[name] for name in _ENDS)
+    spans = [[first, last + further], [other, end + further]]
+    reading.counts["examples have ends behind the last words, as in Hugging Face's copy"] += reading.behind
     named = {reading.label: row.values["relation"]} if row.values.get("relation") is not None else {}
     yield _row(row.place, row.values, spans, (*_ENDS, "relation"), **named)
 
@@ -425,9 +446,18 @@ def _pair_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
 
 _SENTENCES = Form(
     "a list of lists of words",
-    lambda found: isinstance(found, list) and found != [] and all(map(is_words, found)),
+    lambda found: isinstance(found, list) and any(found) and all(map(_are_texts, found)),
 )
+
+
+def _are_texts(words: Any) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) for word in words)
+
+
 _NOT_READ = ("clusters", "events", "event_clusters")
+_NAMES = ("doc_key", "doc_id", "dataset")
+BLANK = "_"
+"""In place of a word of white space, as some tokenizers have them: others are counted on from it."""
 
 
 def _document_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
@@ -435,7 +465,11 @@ def _document_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
     sentences; words are numbered through the document.
     """
     check_forms(row.place, row.values, {"sentences": _SENTENCES})
-    starts = [0, *accumulate(map(len, row.values["sentences"]))]
+    sentences = [[word if word.strip() else BLANK for word in words] for words in row.values["sentences"]]
+    blank = sum(not word.strip() for words in row.values["sentences"] for word in words)
+    reading.counts[f"words of white space are read as {BLANK}"] += blank
+    starts = [0, *accumulate(map(len, sentences))]
+    known = {name: value for name, value in row.values.items() if name in _NAMES}
     entities, relations = _lists(row, "ner", 3, starts), _lists(row, "relations", 5, starts)
     for name in _NOT_READ:
         some = row.values.get(name)
@@ -450,8 +484,8 @@ def _document_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
         pairs += [(*ends, name) for ends, name in (named or {}).items() if ends not in inside]
         reading.counts[FEW] += not pairs
         for first, second, label in pairs:
-            values = _document_row(row, starts, first, second, reading)
-            yield values if label is None else values | {reading.label: label}
+            values = _document_row(sentences, starts, (first, second), reading)
+            yield known | values if label is None else known | values | {reading.label: label}
 
 
 def _num_found(value: Any, nested: bool) -> int:
@@ -497,17 +531,18 @@ def _named(place: str, relations: Sequence[Any], reading: Reading) -> dict[tuple
 
 
 def _document_row(
-    row: TextRow, starts: Sequence[int], first: Range, second: Range, reading: Reading
+    sentences: Sequence[Sequence[str]], starts: Sequence[int], spans: tuple[Range, Range], reading: Reading
 ) -> dict[str, Any]:
     """The words of the sentences from that of the one span to that of the other."""
-    ends = (*first, *second)
-    inside = [n for n, (start, stop) in enumerate(pairwise(starts)) if start < max(ends) and min(ends) < stop]
+    first, last = min(start for start, _ in spans), max(stop for _, stop in spans)
+    inside = [
+        number for number, (start, stop) in enumerate(pairwise(starts)) if start < last and first < stop
+    ]
     reading.counts["relations across sentences"] += len(inside) > 1
-    words = [word for number in inside for word in row.values["sentences"][number]]
+    words = [word for number in inside for word in sentences[number]]
     begin = starts[inside[0]]
-    spans = [[start - begin, stop - begin] for start, stop in (first, second)]
-    known = {name: row.values[name] for name in ("doc_key", "dataset") if name in row.values}
-    return {**known, "sentence": inside[0], "words": words, "spans": spans}
+    own = [[start - begin, stop - begin] for start, stop in spans]
+    return {"sentence": inside[0], "words": words, "spans": own}
 
 
 _ENTITIES = Layout(
@@ -516,12 +551,13 @@ _ENTITIES = Layout(
     _pair_rows,
     paired=True,
 )
+_TACRED = Layout(
+    "'token', 'subj_start', 'subj_end', 'obj_start' and 'obj_end' (TACRED)",
+    lambda values: _has_words(values) and any(name in values for name in _ENDS),
+    _tacred_rows,
+)
 LAYOUTS = (
-    Layout(
-        "'token', 'subj_start', 'subj_end', 'obj_start' and 'obj_end' (TACRED)",
-        lambda values: _has_words(values) and any(name in values for name in _ENDS),
-        _tacred_rows,
-    ),
+    _TACRED,
     Layout("'token' and 'aspects'", lambda values: _has_words(values) and "aspects" in values, _aspect_rows),
     Layout(
         "'tokens', 'aspect_sentiment' and 'from_to'",

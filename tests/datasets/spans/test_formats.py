@@ -234,6 +234,39 @@ def test_refusals(tmp_path, message):
     assert message in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("rows", "behind"),
+    [
+        ([TACRED], False),
+        ([{**TACRED, "subj_end": 2, "obj_end": 5}], False),  # too few to tell
+        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 20, True),
+        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 20 + [TACRED], False),
+        ([{**TACRED, "subj_end": 2, "obj_start": 4, "obj_end": 6}], True),
+    ],
+)
+def test_ends_behind_the_last_words(tmp_path, rows, behind):
+    examples, notes = read(written(tmp_path / "x.json", rows))
+    further = 0 if behind else 1
+    ends = [row["subj_end"] + further for row in rows]
+    assert [one.spans[0][1] for one in examples] == ends
+    said = [f"{len(rows)} examples have ends behind the last words, as in Hugging Face's copy"]
+    assert notes == (said if behind else [])
+
+
+def test_words_of_white_space(tmp_path):
+    document = {
+        "sentences": [["a", " ", "b"], []],
+        "ner": [[[0, 0, "X"], [2, 2, "X"]], []],
+        "relations": [[], []],
+    }
+    examples, notes = read(written(tmp_path / "x.json", [document]))
+    assert [(one.words, one.spans[0]) for one in examples] == [
+        (["a", "_", "b"], [0, 1]),
+        (["a", "_", "b"], [2, 3]),
+    ]
+    assert "1 words of white space are read as _" in notes
+
+
 def test_nothing_to_read(tmp_path):
     path = written(tmp_path / "x.json", [{**ASPECTS, "aspects": []}])
     with pytest.raises(ValueError, match=r"x.json: no example: 1 sentences without an aspect"):
