@@ -209,8 +209,8 @@ class OwnSpans(OwnFiles, SpanDataset):
                           its relation to it: then the parse is theirs, whatever the parser
     ====================  ====================================================================================
 
-    Files in the layouts of TACRED, of aspects, of CoNLL04 and of SciERC are known by their keys
-    (``datasets/span-layouts``). Those of entities and their relations have an example a relation, and as
+    Files in the layouts of TACRED, of aspects, of CoNLL04 and of SciERC are known by their keys; the cards in
+    ``datasets`` describe them. Those of entities and their relations have an example a relation, and as
     :obj:`negatives` asks, the pairs of entities without one, ``"none"``.
 
     In a ``.csv`` or ``.tsv`` file the column of texts has the spans marked, ``<e1>...</e1>`` and

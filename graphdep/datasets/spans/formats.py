@@ -232,8 +232,8 @@ def ends_behind(rows: Sequence[TextRow]) -> bool:
     """Whether the ends of a file are behind the last words, as in Hugging Face's copy of TACRED, and are not
     the last words: each end is behind its start, and one of them the number of words or the rows many.
     """
-    ends = [[row.values.get(name) for name in _ENDS] for row in rows]
-    if not all(type(number) is int for own in ends for number in own):
+    ends = [[end for name in _ENDS if type(end := row.values.get(name)) is int] for row in rows]
+    if any(len(own) < len(_ENDS) for own in ends):
         return False
     sizes = [len(next((row.values[name] for name in _WORDS if row.values.get(name)), ())) for row in rows]
     last = any(max(own) == size for own, size in zip(ends, sizes))

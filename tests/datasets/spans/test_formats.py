@@ -193,7 +193,7 @@ OBJECTS = {
         "dep": ["root"],
     },
     "'subj_end' must be a whole number (got 'nothing')": {**TACRED, "subj_end": None},
-    "span 2 reaches beyond the 6 words": {**TACRED, "obj_end": 6},
+    "span 2 reaches beyond the 6 words": {**TACRED, "obj_end": 7},
     "span 1 is empty": {**TACRED, "subj_end": -1},
     "'token' must be a list of 1 to": {**TACRED, "token": ["a", " "]},
     "no tree: no 'deprel'": {**TACRED, "stanford_deprel": None},
