@@ -184,7 +184,7 @@ def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
     """The tree of ``[label, governor, word]``: of a word with several governors the first from which the root
-    can be reached, and -1, which is none, for a word without one.
+    can be reached, and -1, which is none, for a word without one; besides, all arcs if there are such words.
     """
     what = f"a list of [label, governor, word], numbers of {size} words from 1"
     arcs = Form(what, lambda found: isinstance(found, list) and all(_is_arc(arc, size) for arc in found))
@@ -207,7 +207,8 @@ def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str,
         if found is None:
             break
         chosen[found[0] - 1] = found[1]
-    return {"head": [governor for governor, _ in chosen], "deprel": [label for _, label in chosen]}
+    tree = {"head": [governor for governor, _ in chosen], "deprel": [label for _, label in chosen]}
+    return tree | ({"deps": of_word} if any(len(own) > 1 for own in of_word) else {})
 
 
 _TEXTS = Form(f"a list of 1 to {MAX_WORDS} words", lambda words: is_words(words) and len(words) <= MAX_WORDS)
@@ -355,7 +356,8 @@ def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[l
     most = int(min((len(pairs) - len(without)) * share, len(without)))
     drawn = set(Draw(random.Random(seed)).shuffled(without)[:most])
     kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
-    return kept, f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {seed}"
+    told = f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {seed}"
+    return kept, told if share else f"{len(without)} pairs without relation are left out (negatives)"
 
 
 FEW = "sentences with fewer than two entities have no example"

@@ -126,6 +126,8 @@ def test_a_word_with_several_governors(tmp_path):
     more = [["x", 5, 1], *ARCS, ["y", 1, 5]]
     [first, _], _ = read(written(tmp_path / "x.json", [TERMS | {"dependencies": more}]))
     assert first.tree.head == [5, *HEAD[1:]]
+    assert first.tree.deps[0] == [("5", "x"), ("3", "nsubj")]
+    assert sum(map(len, first.tree.deps)) == 8
     circle = [["x", 2, 1], *ARCS[1:], ["nsubj", 3, 1]]
     [first, _], _ = read(written(tmp_path / "y.json", [TERMS | {"dependencies": circle}]))
     assert (first.tree.head, first.tree.deprel) == (HEAD, DEPREL)
@@ -184,7 +186,8 @@ def test_pairs_without_relation(tmp_path, parser, negatives, train, val):
     assert [len(data) for data in sets] == [train, val]
     assert [data.labels for data in sets] == [("Home_Of", "Live_In", *(["none"] if negatives else []))] * 2
     drawn = f"{train - 4} of 4 pairs without relation, drawn with seed 0"
-    assert drawn in sets[0].describe()["note"]
+    left_out = "4 pairs without relation are left out (negatives)"
+    assert (drawn if negatives else left_out) in sets[0].describe()["note"]
 
 
 OBJECTS = {
