@@ -221,7 +221,10 @@ def is_words(words: Any) -> bool:
     return listed and all(isinstance(word, str) and word.strip() for word in words)
 
 
-TREE_COLUMNS = (*TREE, "upos", "xpos", "lemma", "feats", "deps", "constituents", "multiroot")
+TREE_COLUMNS = (
+    *(*TREE, "upos", "xpos", "lemma", "feats", "misc", "deps", "empty", "multiword", "constituents"),
+    "multiroot",
+)
 """Keys of a tree, with those that it may have besides."""
 
 

@@ -508,13 +508,14 @@ def test_cut_words_are_told(make, caplog):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([], r"'texts' must be a list of at least one text \(got \[\]\)"),
-        ("a room", r"'texts' must be a list of at least one text \(got 'a room'\)"),
+        ([], r"'texts' is empty: there must be at least one text"),
+        ("a room", r"'texts' must be a list \(got str 'a room'\)"),
         (["a", " \n"], r"'texts\[1\]' is blank: a text has at least one word"),
-        (["a", ("a", "")], r"'texts\[1\]' is blank"),
-        (["a", 3], r"'texts\[1\]' must be a string \(got int 3\)"),
-        ([("a", "b", "c")], r"'texts\[0\]' must be a string or a pair of strings"),
-        ([("a", None)], r"'texts\[0\]' must be a string"),
+        (["a", ("a", "")], r"'texts\[1\]\[1\]' is blank"),
+        (["a", 3], r"'texts\[1\]' must be a text, .* \(got int 3\)"),
+        ([("a", "b", "c")], r"'texts\[0\]' must be a text or a pair of texts"),
+        ([("a", None)], r"'texts\[0\]\[1\]' must be a text, "),
+        ([["a b", "c"]], r"'texts\[0\]' is a list of two strings with white space"),
     ],
 )
 def test_wrong_texts(make, texts, message):
