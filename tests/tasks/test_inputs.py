@@ -128,7 +128,7 @@ def test_the_same_trees_reach_every_model(fitted, new, monkeypatch, name, form):
 
 def test_whose_trees_they_are(fitted, new):
     pairs, words = fitted["pairs"], fitted["words"]
-    assert pairs.result_["data"]["own_trees"]["train"] > 0
+    assert all(model.result_["data"]["own_trees"]["train"] > 0 for model in fitted.values())
     pairs.predict([(ONE, "a"), (["a", "b"], as_dict(TWO))])
     assert pairs.own_trees.tolist() == [[True, False], [False, True]]
     words.predict([["a"], ONE])
