@@ -153,6 +153,21 @@ def test_a_label_that_hangs_from_the_tree():
     assert model.predict([row for row in words if row]).tolist() == ["down"] * len(words)  # chains go down
 
 
+def test_predictions_for_files_are_those_for_their_values(fitted, run, tmp_path):
+    model, one, two = fitted["pairs"], as_dict(ONE), as_dict(TWO)
+    pairs = [(one, "a text"), (["own", "words"], two), ([one, two], "a")]
+    model.save(tmp_path / "model.ckpt")
+    lines = [{"first": first, "second": second} for first, second in pairs]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = ("--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl")
+    done = run("predict", "--checkpoint", tmp_path / "model.ckpt", "--parser", "chain", *files, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["own_trees"] == 3
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    shares = [[row["probabilities"][str(label)] for label in model.classes_] for row in found]
+    np.testing.assert_allclose(shares, model.predict_proba(pairs), atol=1e-6)
+
+
 def test_files_and_fits_have_the_same_trees(tmp_path):
     deps = [[("2", "nsubj"), ("1.1", "x")], [("0", "root")]]
     empty = [("1.1", "c", "_", "_", "_", "_", "_", "_", "2:x", "_")]

@@ -109,11 +109,13 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         predicted = [PredictedRow(labels[number], row) for number, row in zip(best, named)]
     names = None if labels is None else [str(label) for label in labels]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
+    own = int(model.own_trees.sum())
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
     return FilePrediction(
         text,
         {
             "rows": len(rows),
+            "own_trees": own,
             "parser_failures": model.parser_failures,
             "cut_words": model.cut_words,
             "cut_rows": model._cut_examples,
@@ -121,6 +123,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         },
         [
             *(notes if replaced else []),
+            *([f"{plural(own, 'text')} with a tree of its own"] if own else []),
             f"{plural(len(rows), 'row')}, {plural(model.parser_failures, 'text')} with a chain tree, "
             f"{plural(model.cut_words, 'word')} cut in {plural(model._cut_examples, 'row')}",
         ],
