@@ -38,7 +38,7 @@ from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
-from graphdep.training.checkpoint import RunState, load_task, save_task
+from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task, save_task
 from graphdep.training.config import OF_TREES, TrainConfig, resolve_model
 from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
@@ -142,6 +142,14 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
+def trained_scheme(state: RunState) -> str:
+    """The scheme that the training trees were converted from: a call may have too few trees to tell."""
+    scheme: str = getattr(state.config, "tree_scheme", "auto")
+    if scheme == "auto":
+        scheme = (getattr(state, "data", None) or {}).get("tree_scheme", {}).get("train", "auto")
+    return scheme
+
+
 CHUNK = 4096
 """Examples that are in memory at a time."""
 
@@ -205,9 +213,17 @@ class Predictor:
         return resolve_parser(named, cache=self._cache, **self.config.parser_options(), **options)
 
     def trees(self, inputs: Sequence[Input], roots: str = "first") -> list[Sentence]:
-        """One tree an input: its own, or that of the parser for a text or words."""
-        self.parsed = sum(not isinstance(one, Sentence) for one in inputs)
+        """One tree an input: its own, or that of the parser for a text or words.
+
+        Raises:
+            ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
+        """
+        own = [one for one in inputs if isinstance(one, Sentence)]
+        check_scheme(self.name, self.state, deprel_counts(own), parsed=False)
+        self.parsed = len(inputs) - len(own)
         trees, self.parser_failures = parse_joined(lambda: self.parser, inputs, roots=roots)
+        parsed = (tree for one, tree in zip(inputs, trees) if one is not tree)
+        check_scheme(self.name, self.state, deprel_counts(parsed), parsed=True)
         return trees
 
     def distinct_trees(
@@ -223,10 +239,7 @@ class Predictor:
 
     def intake(self, advice: str = "") -> Intake:
         """What takes in the trees of one call, by the scheme and the policy of the training."""
-        scheme = getattr(self.config, "tree_scheme", "auto")
-        if scheme == "auto":  # a call may have too few trees to tell
-            told = getattr(self.state, "data", None) or {}
-            scheme = told.get("tree_scheme", {}).get("train", "auto")
+        scheme = trained_scheme(self.state)
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
         return Intake(scheme, policy, self.parser if policy == "parse" else None, advice)

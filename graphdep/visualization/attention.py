@@ -25,7 +25,7 @@ from graphdep.parsing.parser import Input, Parser
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import backbone_of
-from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task
 from graphdep.training.config import TrainConfig
 from graphdep.training.estimator import check_weights, parser_to_use
 from graphdep.training.learning_task import LearningTask
@@ -101,6 +101,8 @@ def example_of(
             check_text(f"texts[{number}]", text, "text")
     config = state.config
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
+    parsed = not all(isinstance(text, Sentence) for text in texts)
+    check_scheme("the model", state, deprel_counts(trees), parsed=parsed)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -25,6 +26,7 @@ from graphdep.datasets.csv_texts import read_cells
 from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural, shown
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
+from graphdep.parsing.files import LookupParser
 from graphdep.parsing.inputs import ADVICE, as_value, has_own_tree, listed, plain, read_examples
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake
@@ -88,6 +90,10 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         ValueError: If the columns do not fit the model, or a row is wrong; names file and line.
         OSError: If the file cannot be read.
     """
+    if request.kind == ".conllu":
+        raise ValueError("'output' must end in .csv, .tsv or .jsonl: a row a text is written (got '.conllu')")
+    if request.trees is not None:
+        request = replace(request, parser=LookupParser(request.trees, request.source))
     source, model = request.source, SequenceClassifier._of_request(task, request)
     columns = _columns(request)
     if request.lines is None:
