@@ -64,7 +64,7 @@ TREES = [Sentence(words, [2, 0, 2, 2], ["nsubj", "root", "obj", "xcomp"]) for wo
 SENTENCES = [[a, ("makes", "needs")[n % 2], b, "."] for n, (a, b) in enumerate(COUPLES)]
 RELATIONS = [("effect", "cause")[n % 2] for n in range(len(COUPLES))]
 SPANS = [[(0, 1), (2, 3)]] * len(COUPLES)
-TAGGED = [f"<e1>{one[0]}</e1> {one[1]} <e2>{one[2]}</e2>." for one in SENTENCES]
+TAGGED = [f"<e1>{one[0]}</e1> {one[1]} <e2>{one[2]}</e2> ." for one in SENTENCES]
 PARSED = [Sentence(one, [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"]) for one in SENTENCES]
 
 
@@ -394,6 +394,7 @@ def test_wrong_settings(kind, row_of, tmp_path):
 
 T, V = TypeError, ValueError
 TWO = Sentence(["a", "b"], [0, 0], ["root"] * 2, multiroot=True)
+CROSSED = Sentence(["a", "b", "c"], [0, 0, 1], ["root"] * 3, multiroot=True)
 ASKED_ERRORS = {
     texts.task: [
         (("a text",), T, "'X' must be a list"),
@@ -432,11 +433,16 @@ ASKED_ERRORS = {
         ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
         (([["a"]],), V, r"'spans\[0\]' must be given where sentences are no texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
-        (([TWO], [[(0, 1)]]), V, "must be one tree"),
+        (([CROSSED], [[(0, 1)]]), V, "must be one tree"),
         (([["a"]], []), V, "'spans' must have one for each of 1 sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
         (([["a"]], [[(0, 2)]]), V, r"'sentences\[0\]': span 1 reaches beyond the 1 words"),
-        ((["ab c"], [[(1, 2)]]), V, "a span begins or ends inside of a word"),
+        (([[["a"], ["b", 3]]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]\[1\]' must be a string"),
+        (
+            ([[["a"], PARSED[0]]], [[(0, 1)]]),
+            V,
+            r"'sentences\[0\]' must be all parsed sentences or all lists",
+        ),
         ((["<e1>a</e1>"],), V, r"'sentences\[0\]' has 1 marked spans, but the model was trained on 2"),
     ],
 }
@@ -648,9 +654,8 @@ def test_words_in_bio_and_marks_of_some_sentences():
 
 def test_tags_characters_and_words_say_the_same(fitted):
     model, expected = fitted(spans), spans.shares(fitted(spans))
-    plain = [text.translate(str.maketrans("", "", "<>/")) for text in TAGGED]
-    plain = [" ".join(one[:3]) + "." for one in SENTENCES]
-    ends = [[(0, len(a)), (text.index(b + "."), len(text) - 1)] for text, (a, b) in zip(plain, COUPLES)]
+    plain = [" ".join(one) for one in SENTENCES]
+    ends = [[(0, len(a)), (text.index(b + " ."), len(text) - 2)] for text, (a, b) in zip(plain, COUPLES)]
     for asked in ((TAGGED, None), (plain, ends), (np.array(SENTENCES), np.array(SPANS))):
         np.testing.assert_allclose(model.predict_proba(*asked), expected, atol=1e-6)
     trained = spans.new(**LONG).fit(TAGGED, RELATIONS)

@@ -26,6 +26,7 @@ from graphdep.datasets.base.raw import (
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import are_side_by_side
 
 
 def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
@@ -228,13 +229,16 @@ _TREE: Forms = {
 }
 
 
-def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
-    """The tree of ``head`` and ``deprel``; :obj:`None` where neither is there."""
+def row_tree(row: TextRow, words: list[str], *, several: bool = False) -> Sentence | None:
+    """The tree of ``head`` and ``deprel``; :obj:`None` where neither is there. With ``several`` there may be
+    a tree for each of several sentences.
+    """
     if all(row.values.get(name) is None for name in TREE):
         return None
     check_forms(row.place, row.values, _TREE)
     with placed(row.place, "no tree: ", row.values["head"]):
-        return Sentence(words, *(row.values[name] for name in TREE))
+        head, deprel = (row.values[name] for name in TREE)
+        return Sentence(words, head, deprel, multiroot=several and are_side_by_side(head))
 
 
 def check_label(place: str, label: Any) -> None:
