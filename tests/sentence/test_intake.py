@@ -75,6 +75,7 @@ def test_the_scheme_is_decided_alike(door):
     assert door(CLEAR, scheme="as-is").deprel == CLEAR[2]
     assert door(UD1, scheme="ud1").deprel == UD2[2]
     assert door(UD1, scheme="clear").deprel == UD2[2]
+    assert door(UD2, scheme="clear").deprel == door(UD2, scheme="ud1").deprel == UD2[2]
     with pytest.raises(ValueError, match="'scheme' must be one of auto, as-is, clear, ud1"):
         door(CLEAR, scheme="keep")
 
@@ -139,7 +140,7 @@ def test_what_becomes_of_governors_that_are_no_tree(kind, head, mended):
     good = [2, 0, 2, 3]
     raws = [raw(good, "f:1"), raw(head, "f:2"), raw(head, "f:3")]
     with pytest.raises(
-        ValueError, match=rf"^f:2: .*; 2 of 3 sentences are no tree: {kind} \(2\) \(bad_trees="
+        ValueError, match=rf"^f:2: .*; 2 of 3 sentences are no tree: {kind} \(2\); bad_trees="
     ):
         Intake().sentences(raws)
     expected = {"attach": mended, "parse": [0, 1, 2, 3]}

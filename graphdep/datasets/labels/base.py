@@ -40,6 +40,7 @@ from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import Vocab
 
@@ -353,6 +354,9 @@ class OwnLabels(OwnFiles, LabelDataset):
         seed: Of that draw. (default: :obj:`0`)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
+        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
+            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
+            (default: ``"auto"``, ``"error"``)
         options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
@@ -398,9 +402,11 @@ class OwnLabels(OwnFiles, LabelDataset):
         seed: int = 0,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
+        tree_scheme: str = "auto",
+        bad_trees: str = "error",
         **options: Unpack[WordOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"))
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
         for name, path in self.files.items():
             check_suffix(name, path, SUFFIXES)
         check_choice("scheme", scheme, SCHEMES)
@@ -420,10 +426,12 @@ class OwnLabels(OwnFiles, LabelDataset):
         limit = self.word_limit
         if limit.truncate or limit.max_words != MAX_WORDS:
             own["words"] = limit
-        return super().options() | own
+        return super().options() | own | self.tree_options()
 
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
-        found, skipped = self._sentences(self.file(split))
+        intake = self.intake()
+        found, skipped = self._sentences(self.file(split), intake)
+        self.keep_count(split, intake)
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
@@ -440,7 +448,7 @@ class OwnLabels(OwnFiles, LabelDataset):
     def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
         if self.learns_labels and not self.labels:
             # All of the training file, with what is drawn from it for validation.
-            whole = self._sentences(self.file("train")).examples
+            whole = self._sentences(self.file("train"), self.intake()).examples
             self.labels = self.classes([example.cut(self.word_limit) for example in whole])
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
@@ -449,11 +457,11 @@ class OwnLabels(OwnFiles, LabelDataset):
         return with_insides(names) if self.scheme == "bio" else names
 
     def notes(self, examples: list[Any]) -> dict[str, Any]:
-        return super().notes(examples) | {"said": self._said[self.split]}
+        return super().notes(examples) | {"said": self._said[self.split], "taken": self.taken[self.split]}
 
     def restore(self, notes: dict[str, Any]) -> None:
         super().restore(notes)
-        self._said = {self.split: notes["said"]}
+        self._said, self.taken = {self.split: notes["said"]}, {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
         """As of every corpus of labelled words; also ``own_trees``, the examples of the file (before
@@ -466,13 +474,14 @@ class OwnLabels(OwnFiles, LabelDataset):
             described["note"],
             *([drawn] if drawn else []),
             *([f"{_have(said['own_trees'])} a tree of their own"] if said["own_trees"] else []),
+            *([trees] if (trees := self.taken[self.split]["note"]) else []),
             *([f"{_have(marked)} a marked word"] if marked else []),
             *([f"{_have(unmarked)} none, though others have"] if marked and unmarked else []),
             *([f"{plural(said['skipped_lines'], 'comment')} left out"] if said["skipped_lines"] else []),
             *([f"{plural(said['truncated_words'], 'word')} cut"] if said["truncated_words"] else []),
             *self._common_label(),
         ]
-        return {**said, **described, "note": "; ".join(notes)}
+        return {**said, **described, **self.describe_trees(), "note": "; ".join(notes)}
 
     def _common_label(self) -> list[str]:
         """A note where the label of most words is not the one that F1 leaves out."""
@@ -503,9 +512,10 @@ class OwnLabels(OwnFiles, LabelDataset):
                 f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
             )
 
-    def _sentences(self, path: Path) -> OwnSentences:
+    def _sentences(self, path: Path, intake: Intake) -> OwnSentences:
         """All that a file has."""
-        found = read_own_sentences(path, self.column, spans=self.scheme == "bio", mark=self.mark_column)
+        options: dict[str, Any] = {"spans": self.scheme == "bio", "mark": self.mark_column}
+        found = read_own_sentences(path, self.column, intake=intake, **options)
         if self.scheme == "bio":
             for example in found.examples:
                 _check_bio(example)

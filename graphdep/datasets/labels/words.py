@@ -15,21 +15,23 @@ from typing import Any, NamedTuple
 from graphdep.datasets.base.raw import LIST, Form, Forms, check_forms, check_width, read_lines, row_error
 from graphdep.datasets.base.rows import (
     OBJECTS,
-    TREE,
+    TREE_COLUMNS,
     TextRow,
     check_keys,
     check_label,
     check_suffix,
     check_tree,
     read_text_rows,
-    row_tree,
+    row_raw,
     row_words,
+    taken,
 )
 from graphdep.io.files import placed
 from graphdep.io.limits import check_name
-from graphdep.io.trees import read_conllu
+from graphdep.io.trees import take_conllu
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.exchange import token_heads
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, truncate
 
 OUTSIDE = "O"
@@ -458,7 +460,7 @@ KEYED_FILES = (".conllu", ".spacy")
 SUFFIXES = (*OBJECTS, *KEYED_FILES, *COLUMN_FILES)
 
 
-KEYS = ("words", "labels", "mark", *TREE)
+KEYS = ("words", "labels", "mark", *TREE_COLUMNS)
 """Keys of an object of a ``.jsonl`` file."""
 
 
@@ -475,7 +477,12 @@ class OwnSentences(NamedTuple):
 
 
 def read_own_sentences(
-    path: Path, column: Column, *, spans: bool = False, mark: Column | None = None
+    path: Path,
+    column: Column,
+    *,
+    spans: bool = False,
+    mark: Column | None = None,
+    intake: Intake | None = None,
 ) -> OwnSentences:
     """The sentences of a file, as :class:`~graphdep.datasets.labels.base.OwnLabels` describes them.
 
@@ -484,14 +491,16 @@ def read_own_sentences(
         column: Where labels are in ``.conllu`` and ``.spacy``.
         spans: Of ``.spacy``, read the entities in place of :obj:`column`. (default: :obj:`False`)
         mark: Of ``.conllu``, the key that the marked word has. (default: none, no word is marked)
+        intake: What takes in the trees. (default: a fresh :class:`~graphdep.sentence.Intake`)
     """
     check_suffix("path", path, SUFFIXES)
+    intake = Intake() if intake is None else intake
     suffix = path.suffix.lower()
     if suffix in OBJECTS:
-        return OwnSentences([_of_object(row) for row in read_text_rows(path, ["words", "labels"])])
+        return OwnSentences(_of_objects(read_text_rows(path, ["words", "labels"]), intake))
     if suffix == ".conllu":
-        placed = zip(sentence_places(path), _trees(path))
-        return OwnSentences([_of_tree(*pair, column, mark) for pair in placed])
+        placed = zip(sentence_places(path), take_conllu(path, intake, max_words=None))
+        return OwnSentences([_of_tree(place, tree, column, mark) for place, tree in placed if tree])
     if suffix == ".spacy":
         return OwnSentences(read_doc_bin(path, None if spans else column))
     return OwnSentences(*read_word_columns(path))
@@ -513,10 +522,6 @@ def sentence_places(path: Path) -> list[str]:
     return [f"{path}:{lines[0]}" for lines in rows if lines]
 
 
-def _trees(path: Path) -> list[Sentence]:
-    return read_conllu(path, max_words=None)
-
-
 def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) -> LabelledWords:
     marked = None if mark is None else marked_word(tree, mark, place)
     return LabelledWords(tree.form, column.labels(tree), mark=marked, tree=tree, place=place)
@@ -534,7 +539,13 @@ def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
     return marked[0] if marked else None
 
 
-def _of_object(row: TextRow) -> LabelledWords:
-    check_keys(row, KEYS)
-    words, labels = row_words(row), row.value("labels", LIST)
-    return LabelledWords(words, labels, mark=row_mark(row, words), tree=row_tree(row, words), place=row.place)
+def _of_objects(rows: list[TextRow], intake: Intake) -> list[LabelledWords]:
+    for row in rows:
+        check_keys(row, KEYS)
+    words = [row_words(row) for row in rows]
+    trees, stay = taken(list(map(row_raw, rows, words)), intake)
+    return [
+        LabelledWords(own, row.value("labels", LIST), mark=row_mark(row, own), tree=tree, place=row.place)
+        for row, own, tree, stays in zip(rows, words, trees, stay)
+        if stays
+    ]

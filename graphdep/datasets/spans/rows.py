@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Sequence
@@ -14,19 +15,23 @@ from graphdep.datasets.base.raw import LIST, Form, check_forms
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
+    TREE_COLUMNS,
     TextRow,
     check_keys,
     check_label,
     check_tree,
     is_words,
     read_text_rows,
-    row_tree,
+    row_raw,
     row_words,
+    taken,
 )
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing.parser import WordLimit
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Raw, are_side_by_side
 
 MAX_ARCS = 4
 """A way of more arcs is far."""
@@ -252,10 +257,47 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 
-def read_span_rows(path: Path, text_column: str, label_column: str) -> list[SpanExample]:
-    """The examples of a file, each with its label; errors as of :func:`span_row`."""
+def read_span_rows(path: Path, text_column: str, label_column: str, intake: Intake) -> list[SpanExample]:
+    """The examples of a file, each with its label; errors as of :func:`span_rows`."""
     rows = read_text_rows(path, [column_of(path, text_column), label_column])
-    return [span_row(row, text_column, label_column) for row in rows]
+    return span_rows(rows, text_column, label_column, intake=intake)
+
+
+def span_rows(
+    rows: Sequence[TextRow],
+    text_column: str,
+    label_column: str | None = None,
+    max_words: int | None = MAX_WORDS,
+    *,
+    intake: Intake,
+) -> list[SpanExample]:
+    """The examples of rows, in the layouts of :class:`~graphdep.datasets.OwnSpans`.
+
+    Args:
+        rows: The rows.
+        text_column: Name of the texts.
+        label_column: Name of the labels; :obj:`None` reads none. (default: :obj:`None`)
+        max_words: Words of a sentence at most; :obj:`None` for no limit. (default: :obj:`10_000`)
+        intake: What takes in their trees.
+    """
+    found = [_span_row(row, text_column, label_column, max_words) for row in rows]
+    raws = [
+        _several_trees(row_raw(row, list(one.words))) if is_lines(row.path) else None
+        for row, one in zip(rows, found)
+    ]
+    trees, stay = taken(raws, intake)
+    return [
+        one if tree is None else dataclasses.replace(one, tree=tree)
+        for one, tree, stays in zip(found, trees, stay)
+        if stays
+    ]
+
+
+def _several_trees(raw: Raw | None) -> Raw | None:
+    """Several roots are right where each has the words of a sentence."""
+    if raw is None or raw.columns["head"].count(0) < 2 or not are_side_by_side(raw.columns["head"]):
+        return raw
+    return raw._replace(columns={**raw.columns, "multiroot": True})
 
 
 def column_of(path: Path, text_column: str) -> str:
@@ -268,21 +310,12 @@ def is_lines(path: Path) -> bool:
     return path.suffix.lower() in OBJECTS
 
 
-def span_row(
-    row: TextRow, text_column: str, label_column: str | None = None, max_words: int | None = MAX_WORDS
-) -> SpanExample:
-    """The example of a row, in the layouts of :class:`~graphdep.datasets.OwnSpans`.
-
-    Args:
-        row: The row.
-        text_column: Name of the texts.
-        label_column: Name of the labels; :obj:`None` reads none. (default: :obj:`None`)
-        max_words: Words of a sentence at most; :obj:`None` for no limit. (default: :obj:`10_000`)
-    """
+def _span_row(row: TextRow, text_column: str, label_column: str | None, max_words: int | None) -> SpanExample:
+    """The example of a row, without its own tree."""
     if is_lines(row.path):
         check_keys(
             row,
-            [*_WORDS, text_column, "spans", *([label_column] if label_column else []), *TREE],
+            [*_WORDS, text_column, "spans", *([label_column] if label_column else []), *TREE_COLUMNS],
             ["label"],
         )
         label = None if label_column is None else row.values[label_column]
@@ -307,7 +340,7 @@ def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None
     spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)
-        return SpanExample(words, spans, label, row_tree(row, words, several=True), row.place)
+        return SpanExample(words, spans, label, place=row.place)
     if has == ["sentences"]:
         sentences = row.value("sentences", _sentences_form(max_words))
         words = [word for sentence in sentences for word in sentence]

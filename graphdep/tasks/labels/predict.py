@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
+from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_raw, row_words, taken
 from graphdep.datasets.labels.words import (
     KEYS,
     OUTSIDE,
@@ -161,10 +161,11 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     rows = read_text_rows(request.source, ["words"])
     for row in rows:
         check_keys(row, [key for key in KEYS if key != _LABELS], [_LABELS])
-    sentences = [_sentence(row, request.limit) for row in rows]
+    model = WordLabeller._of_request(task, request)
+    trees, _ = taken([row_raw(row, row_words(row)) for row in rows], model._ready().intake())
+    sentences = [_sentence(row, tree, request.limit) for row, tree in zip(rows, trees)]
     needs, takes = needs_marks(state), takes_marks(state)
     marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]
-    model = WordLabeller._of_request(task, request)
     answers = model._answers(sentences, marks)
     lines, cut = [], 0
     for row, answer in zip(rows, answers):
@@ -190,11 +191,9 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     )
 
 
-def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
+def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> list[str] | Sentence:
     """The words that are read, or the tree of them."""
-    words = row_words(row)
-    tree = row_tree(row, words)
-    most = limit.max_words
+    words, most = row.values["words"], limit.max_words
     if len(words) > most and not limit.truncate:
         advice = "allow more, or read the first with truncate"
         raise row.error(f"'words' has more than max_words={most} words: {advice}", str(len(words)))

@@ -25,7 +25,7 @@ from graphdep.datasets.labels.words import (
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
-from graphdep.training.config import ModelPreset, OwnFilesConfig
+from graphdep.training.config import OF_TREES, ModelPreset, OwnFilesConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import PARSED, setting
 from graphdep.training.task import Task
@@ -551,7 +551,7 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
             check_suffix(name, path, SUFFIXES)
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
+        own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate", *OF_TREES)
         given = {name: getattr(self, name) for name in own}
         return {**super().dataset_options(split), **given, "seed": self.val_seed}
 
