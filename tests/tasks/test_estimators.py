@@ -26,8 +26,10 @@ import graphdep
 from graphdep import Sentence, SentenceEncoder, SequenceClassifier, SpanClassifier, WordLabeller
 from graphdep.data import mark_words, to_data
 from graphdep.datasets import SICK
+from graphdep.io import write_conllu
 from graphdep.parsing import resolver
 from graphdep.parsing.parser import ChainParser
+from graphdep.sentence import join_sentences
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training import estimator as module
 from graphdep.training.evaluation import read_predictions
@@ -664,6 +666,37 @@ def test_tags_characters_and_words_say_the_same(fitted):
     single = spans.new(outside="cause").fit(one, RELATIONS)
     assert single.predict(one).shape == (20,)
     assert single.result_["config"]["outside"] == "cause"
+
+
+def test_the_label_of_a_span_is_in_the_next_sentence(tmp_path):
+    """Edges lead from one tree to the other, and all ways to say several sentences say the same."""
+    facts = [(a, b, verb) for a in NAMES[:2] for b in NAMES for verb in ("hums", "naps")]
+    pairs = [
+        [
+            Sentence(
+                [name, verb, "."], [2, 0, 2], ["nsubj", "root", "punct"], misc=["_", "SpaceAfter=No", "_"]
+            )
+            for name, verb in ((a, "sings"), (b, own))
+        ]
+        for a, b, own in facts
+    ]
+    write_conllu([sentence for pair in pairs for sentence in pair], tmp_path / "trees.conllu")
+    tagged = [f"<e1>{a}</e1> sings. {b} {verb}." for a, b, verb in facts]
+    labels = [verb for *_, verb in facts]
+    options = {"max_epochs": 8, "batch_size": 4, "num_layers": 2}
+    model = spans.new(model="dt", parser=f"conllu:{tmp_path / 'trees.conllu'}", **options).fit(tagged, labels)
+    assert model.score(tagged, labels) == 1
+    assert "2 of 2 examples have several sentences" in model.result_["data"]["notes"][-1]
+    expected, ends = model.predict_proba(tagged), [[(0, 1)]] * len(facts)
+    texts = [text.replace("<e1>", "").replace("</e1>", "") for text in tagged]
+    whole = [join_sentences(pair, roots="all") for pair in pairs]
+    in_words = [[tree.form for tree in pair] for pair in pairs]
+    for sentences, own in [(texts, [[(0, 3)]] * len(facts)), (pairs, ends), (whole, ends), (in_words, ends)]:
+        np.testing.assert_allclose(model.predict_proba(sentences, own), expected, atol=1e-6)
+    again = spans.new(model="dt", num_layers=2, batch_size=4).fit(pairs, labels, ends)
+    assert "2 of 2 examples have several sentences" in again.result_["data"]["notes"][-1]
+    short = copy.deepcopy(model).set_params(max_words=3, truncate=True)
+    assert len({*short.predict(in_words, ends)}) == 1  # the second sentence is not read
 
 
 def test_batches_are_bounded_by_pairs(fitted, monkeypatch):
