@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from graphdep.datasets.base.rows import needs_tree, with_tree
 from graphdep.datasets.spans.rows import Range, SpanExample, marks_of
 from graphdep.io.limits import plural
 from graphdep.parsing.parser import Parser, WordLimit
@@ -88,7 +89,7 @@ def parse_examples(
     made = {
         number: MarkedTree(truncate(example.tree, max_words or len(example)), example.spans)
         for number, example in enumerate(examples)
-        if example.tree is not None
+        if example.tree is not None and not needs_tree(example.tree)
     }
     parsed = len(examples) - len(made)
     if parser is None or not parsed:
@@ -111,7 +112,9 @@ def parse_examples(
             given[number] = first_words(example.sentences, max_words or len(example)), example.spans
     trees = iter(parser.parse_words([words for lists, _ in given.values() for words in lists]))
     for number, (lists, ranges) in given.items():
-        made[number] = MarkedTree(join_sentences([next(trees) for _ in lists], roots="all"), ranges)
+        tree = join_sentences([next(trees) for _ in lists], roots="all")
+        own = examples[number].tree
+        made[number] = MarkedTree(with_tree(own and truncate(own, len(tree)), tree), ranges)
     if max_words is not None:  # a parse may have more words than its text counts
         made = {number: one._replace(tree=truncate(one.tree, max_words)) for number, one in made.items()}
     marked_trees = [made[number] for number in range(len(examples))]

@@ -501,6 +501,12 @@ class LabelTask(WordTask):
 
         suffix, name = request.source.suffix.lower(), request.state.config.task
         predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
+        if request.trees is not None and request.output in ("", ".conllu"):
+            return predict_conllu(self, request)
+        if request.trees is not None:
+            raise ValueError(
+                f"'output' must end in .conllu: the words of trees are labelled (got {request.output!r})"
+            )
         if suffix not in predict or request.lines is not None:
             raise ValueError(
                 f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import read_text_rows, rows_of_lines
+from graphdep.datasets.base.rows import needs_tree, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.rows import SpanExample, column_of, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
@@ -25,6 +25,7 @@ from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, pl
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import are_side_by_side
+from graphdep.training.checkpoint import check_scheme, deprel_counts
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
@@ -328,9 +329,12 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     def _answers(self, examples: Sequence[SpanExample]) -> tuple[list[SpanAnswer], list[str]]:
         """What the model says of each example, and what there is to say of their words."""
         known = self._ready()
-        parser = known.parser if any(example.tree is None for example in examples) else None
+        asked = [needs_tree(example.tree) for example in examples]
         most = known.limit.max_words if known.limit.truncate else None
-        parsed = parse_examples(examples, parser, most)
+        parsed = parse_examples(examples, known.parser if any(asked) else None, most)
+        for each in (False, True):
+            trees = (marked.tree for marked, one in zip(parsed.marked, asked) if one == each)
+            check_scheme(known.name, known.state, deprel_counts(trees), parsed=each)
         graphs = known.graphs([marked.tree for marked in parsed.marked])
         found: list[SpanAnswer] = []
         for part in known.chunks(len(examples)):
