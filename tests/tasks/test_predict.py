@@ -332,7 +332,12 @@ def test_words_that_are_not_read(predict, tmp_path):
     words = ["Rain", "makes", "a", "flood"]
     rows = [
         {"words": words, "spans": [[0, 1], [2, 4]]},
-        {"words": words, "spans": [[0, 1], [3, 4]], "head": [2, 0, 4, 2], "deprel": ["x", "root", "x", "x"]},
+        {
+            "words": words,
+            "spans": [[0, 1], [3, 4]],
+            "head": [2, 0, 4, 2],
+            "deprel": ["nsubj", "root", "det", "obj"],
+        },
     ]
     source = write_span_rows(tmp_path / "new.jsonl", rows)
     said = "new.jsonl:1: 'words' must be a list of 1 to 3 words"

@@ -433,7 +433,7 @@ class SemEval2014Aspects(SpanDataset):
         >>> from graphdep.datasets import SemEval2014Aspects
         >>> dataset = SemEval2014Aspects("datasets/semeval2014-aspects", polarities=3, parser="chain")
         >>> dataset.labels, dataset[0].mark
-        (('negative', 'neutral', 'positive'), tensor([0, 0, 1, 1, 0, 0, 0]))
+        (('negative', 'neutral', 'positive'), tensor([0, 0, 1, 1, 0, 0]))
     """
 
     corpus = "SemEval-2014 Task 4"

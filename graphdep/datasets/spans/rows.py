@@ -323,12 +323,13 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
 
 def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
     has = [name for name in (*_WORDS, text_column) if row.values.get(name) is not None]
-    has_tree = any(row.values.get(name) is not None for name in TREE)
-    if len(has) != 1 or (has_tree and has != ["words"]):
-        there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
+    own = [name for name in (*TREE, "edges") if row.values.get(name) is not None]
+    takes = {"words": own, "sentences": ["edges"]}
+    if len(has) != 1 or not {*own} <= {*takes.get(has[0], ())}:
+        there = " and ".join(map(repr, [*has, *own])) or "neither"
         raise row.error(
-            f"'words', 'sentences' or {text_column!r} must be there, 'head' and 'deprel' with 'words' "
-            f"(got {there})"
+            f"'words', 'sentences' or {text_column!r} must be there, 'head' and 'deprel' with 'words', "
+            f"'edges' without {text_column!r} (got {there})"
         )
     spans = row.value("spans", LIST)
     if has == ["words"]:

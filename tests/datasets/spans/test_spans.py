@@ -375,6 +375,8 @@ def test_bad_rows(tmp_path, parser, train):
         ({"words": None, "sentences": ["Rain"]}, "'sentences' must be a list of lists of words"),
         ({"words": None, "sentences": [["a"] * 5001] * 2}, "'sentences' must be .* of 10000 words at most"),
         ({"sentences": [["Rain"]]}, "'words', .* .got 'words' and 'sentences'."),
+        ({"words": None, "text": "Rain it", "edges": [[1, 2, "a"]]}, "'words', .* .got 'text' and 'edges'."),
+        ({"words": None, "sentences": [["a"]], "head": [0]}, "'words', .* .got 'sentences' and 'head'."),
         ({"words": None, "text": "Rain  it", "spans": [[4, 5]]}, "span 1 has no word .got ' '."),
         ({"words": None, "text": " ", "spans": [[0, 1]]}, "'text' must be a text of 1 to 10000 words"),
         ({"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE_OF_RAIN}, "'words', .* with 'words'"),
@@ -447,6 +449,12 @@ def test_rows_with_a_graph_of_their_own(tmp_path):
         assert data.governor_index.tolist() == governors
         assert data.arc_index.tolist() == [[1], [3]]
         assert dataset.relations.label(int(data.arc_type)) == "knows"
+    split = {key: value for key, value in row.items() if key != "words"} | {
+        "sentences": [["Ann"], ["met", "Bob"]]
+    }
+    path.write_text("".join(json.dumps({**split, "label": label}) + "\n" for label in "ab"), encoding="utf-8")
+    data = OwnSpans(tmp_path / "root", **options)[0]
+    assert (data.governor_index.tolist(), data.arc_index.tolist()) == ([0, 0, 0, 2], [[1], [3]])
     path.write_text(json.dumps({**rows[0], "edges": [[1, 4, "knows"]]}) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"own.jsonl:1: no tree: 'edges\[0\]' must be"):
         OwnSpans(tmp_path / "root", **options)
