@@ -810,7 +810,7 @@ class WordDataset(ParsedDataset):
         return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
-        if self._parser is None and example.tree is None:
+        if self._parser is None and needs_tree(example.tree):
             raise place_error(
                 example.place, "the sentence has no tree of its own, which parser='gold' asks for"
             )

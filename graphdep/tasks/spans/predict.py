@@ -16,16 +16,19 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import TREE_COLUMNS, rows_of_lines
+from graphdep.datasets.base.rows import needs_tree, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.formats import Read, read_rows
-from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags, span_rows
+from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
+from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
-from graphdep.parsing.inputs import ADVICE, as_value, entries, has_own_tree, listed, plain, read_inputs
+from graphdep.parsing.inputs import ADVICE, entries, listed, plain, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, truncate
+from graphdep.sentence.tree import are_side_by_side
+from graphdep.training.checkpoint import check_scheme, deprel_counts
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
@@ -40,7 +43,7 @@ def span_sentences(sentences: Any, spans: Any = None, intake: Intake | None = No
     """Examples without labels.
 
     Args:
-        sentences: Texts, lists of words, or parses.
+        sentences: Texts, lists of words, lists of sentences in words, or parses.
         spans: For each of them one ``(start, end)`` or two, from 0, the end not included: of characters of a
             text, of words of the others; :obj:`None` for texts that have them marked, ``<e1>Rain</e1> makes
             <e2>mud</e2>.`` (default: :obj:`None`)
@@ -49,33 +52,48 @@ def span_sentences(sentences: Any, spans: Any = None, intake: Intake | None = No
     Raises:
         TypeError: If something is no such thing; the message has its position.
         ValueError: If there is none, a text has no word or no tags, a span is empty, reaches beyond the
-            sentence or ends inside a word, or there are more or fewer spans than sentences.
+            sentence, or there are more or fewer spans than sentences.
     """
     given = entries("sentences", sentences, "sentence")
     marks = [None] * len(given) if spans is None else listed("spans", spans, len(given))
-    rows = zip(given, read_inputs(given, intake), marks)
-    return [_sentence_example(place, f"spans[{n}]", one, of) for n, ((place, _), one, of) in enumerate(rows)]
+    lengths = [[len(words) for words in value] if _in_sentences(value) else [] for _, value in given]
+    flat = [
+        (place, [word for words in value for word in words] if sizes else value)
+        for (place, value), sizes in zip(given, lengths)
+    ]
+    rows = zip(flat, read_inputs(flat, intake, roots="all"), lengths, marks)
+    return [
+        _sentence_example(place, f"spans[{number}]", one, sizes, of)
+        for number, ((place, _), one, sizes, of) in enumerate(rows)
+    ]
 
 
-def _sentence_example(place: str, of_spans: str, sentence: Input, spans: Any) -> SpanExample:
+def _in_sentences(value: Any) -> bool:
+    """Whether a value is a list of sentences in words."""
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(words, list | tuple) and words and isinstance(words[0], str) for words in value)
+    )
+
+
+def _sentence_example(
+    place: str, of_spans: str, sentence: Input, lengths: list[int], spans: Any
+) -> SpanExample:
+    ends = None if spans is None else _ends(of_spans, spans)
     if isinstance(sentence, str):
-        return _of_text(place, sentence, None if spans is None else _ends(of_spans, spans))
-    if spans is None:
+        with placed(repr(place)):
+            return SpanExample.of_text(*(read_tags(sentence) if ends is None else (sentence, ends)))
+    if ends is None:
         message = "must be given where sentences are no texts with <e1>...</e1>"
         raise ValueError(f"{of_spans!r} {message} (got None)")
-    tree = sentence if isinstance(sentence, Sentence) else None
-    words = sentence.form if isinstance(sentence, Sentence) else list(sentence)
-    return SpanExample(words, _ends(of_spans, spans), tree=tree, place=repr(place))
-
-
-def _of_text(place: str, text: str, spans: list[Any] | None) -> SpanExample:
-    with placed(repr(place)):
-        text, spans = read_tags(text) if spans is None else (text, spans)
-        marked = mark_text(text, spans)
-    if marked.inside:
-        found = ", ".join(repr(text[start:stop]) for start, stop in spans)
-        raise ValueError(f"{place!r}: a span begins or ends inside of a word (got {found})")
-    return SpanExample(marked.words, marked.spans, place=repr(place))
+    if not isinstance(sentence, Sentence):
+        return SpanExample(list(sentence), ends, place=repr(place), lengths=lengths)
+    if not are_side_by_side(sentence.head):
+        raise ValueError(
+            f"{place!r} must be one tree, or trees side by side (got {sentence.head.count(0)} roots)"
+        )
+    return SpanExample(sentence.form, ends, tree=sentence, place=repr(place))
 
 
 def _ends(place: str, spans: Any) -> list[Any]:
@@ -123,7 +141,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             message = f"the model was trained on {model._num_spans} spans an example"
             raise row.error(message, str(len(example.spans)))
     labels = model._classes(request.state)
-    predicted = [_predicted(answer, labels) for answer in model._answers(examples)]
+    answers, words = model._answers(examples)
+    predicted = [_predicted(answer, labels) for answer in answers]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, labels)
     parsed, failures, lost = model._ready().parsed, model.parser_failures, model.lost_spans
     counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
@@ -136,6 +155,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             *said,
             *(notes if replaced else []),
             *(unread if lost else []),
+            *words,
             f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
     )
@@ -158,7 +178,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
     spans`` does. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``; a text, with spans
     of characters; a list of words, with spans of words; or a parse with spans of words, whose tree is read,
-    while all else is parsed, as :class:`SequenceClassifier` takes them. All have one span, or all have two.
+    while all else is parsed, as :class:`SequenceClassifier` takes them. A list of lists of words or of parses
+    is a text of several sentences. All have one span, or all have two.
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
@@ -263,7 +284,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         named = _check_labels(labels, len(examples))
         check_learnable("labels", named)
         check_different("sentences", (tuple(example.words) for example in examples))
-        rows = (_row(example, label, plain(self.max_words)) for example, label in zip(examples, named))
+        rows = (_row(example, label, self._limit) for example, label in zip(examples, named))
         text = "".join(json.dumps(row) + "\n" for row in rows)
         self.own_trees = np.array([example.tree is not None for example in examples])
         self._train_on(text, "spans", intake, outside=self.outside)
@@ -314,22 +335,30 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
     def _asked(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
         intake = self._ready().intake(ADVICE)
-        return self._answers(self._examples(sentences, spans, intake, self._num_spans))
+        return self._answers(self._examples(sentences, spans, intake, self._num_spans))[0]
 
-    def _answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
-        """What the model says of each example."""
+    def _answers(self, examples: Sequence[SpanExample]) -> tuple[list[SpanAnswer], list[str]]:
+        """What the model says of each example, and what there is to say of their words."""
         known = self._ready()
-        read = [_read(example, known.limit) for example in examples]
-        trees = known.graphs(known.trees(read))
+        asked = [needs_tree(example.tree) for example in examples]
+        most = known.limit.max_words if known.limit.truncate else None
+        parsed = parse_examples(examples, known.parser if any(asked) else None, most)
+        for each in (False, True):
+            trees = (marked.tree for marked, one in zip(parsed.marked, asked) if one == each)
+            check_scheme(known.name, known.state, deprel_counts(trees), parsed=each)
+        graphs = known.graphs([marked.tree for marked in parsed.marked])
         found: list[SpanAnswer] = []
         for part in known.chunks(len(examples)):
             made = [
-                mark_spans(known.data([tree]), one.marks) for one, tree in zip(examples[part], trees[part])
+                mark_spans(known.data([graph]), one.marks)
+                for one, graph in zip(parsed.marked[part], graphs[part])
             ]
             found += self._chunk(known, made)
-        self.own_trees, self.parser_failures = has_own_tree(read), known.parser_failures
+        self.own_trees = np.array([not one for one in asked], dtype=bool)
+        known.parsed, known.parser_failures = parsed.parsed, parsed.failures
+        self.parser_failures = parsed.failures
         self.lost_spans = sum(answer.label is None for answer in found)
-        return found
+        return found, parsed.notes()
 
     @torch.inference_mode()
     def _chunk(self, known: Predictor, made: list[Data]) -> list[SpanAnswer]:
@@ -356,7 +385,9 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 raise ValueError(
                     f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {wanted}"
                 )
-            if len(example) > limit.max_words and not limit.truncate:
+            if example.text is not None:
+                limit.check(example.text, f"'sentences[{number}]'")
+            elif len(example) > limit.max_words and not limit.truncate:
                 most = f"more than max_words={limit.max_words}"
                 how = "allow more, or read the first ones with truncate"
                 raise ValueError(f"'sentences[{number}]': {len(example)} words, {most}: {how}")
@@ -368,13 +399,6 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return tags
 
 
-def _read(example: SpanExample, limit: WordLimit) -> Input:
-    """The words that are read, or the tree of them."""
-    if example.tree is not None:
-        return truncate(example.tree, limit.max_words)
-    return tuple(example.words[: limit.max_words])
-
-
 def _check_labels(labels: Any, count: int) -> list[str]:
     rows = listed("labels", labels, count)
     for number, label in enumerate(rows):
@@ -383,12 +407,20 @@ def _check_labels(labels: Any, count: int) -> list[str]:
     return rows
 
 
-def _row(example: SpanExample, label: str, most: int) -> dict[str, Any]:
-    """An example as a line of the file that is trained on, with so many words at most."""
-    if any(stop > most for _, stop in example.spans):
-        raise example.error(f"a span is beyond max_words={most}")
-    row: dict[str, Any] = {"words": list(example.words[:most]), "spans": [list(one) for one in example.spans]}
+def _row(example: SpanExample, label: str, limit: WordLimit) -> dict[str, Any]:
+    """An example as a line of the file that is trained on, with no more words than are read."""
+    row: dict[str, Any]
+    if example.text is not None:
+        text = limit.text(example.text, example.place)
+        row, size = {"text": text}, len(text)
+    else:
+        size = min(limit.max_words, len(example))
+        row = {"words": list(example.words[:size])}
+    if any(stop > size for _, stop in example.spans):
+        raise example.error(f"a span is beyond max_words={limit.max_words}")
     if example.tree is not None:
-        tree = truncate(example.tree, most)
+        tree = truncate(example.tree, size)
         row |= {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
-    return row | {"label": label}
+    elif example.text is None:
+        row = {"sentences": first_words(example.sentences, size)}
+    return {**row, "spans": [list(one) for one in example.spans], "label": label}
