@@ -302,8 +302,8 @@ def load_splits(
             :obj:`None`)
         pretrained: The encoder whose pieces the words have, e.g. a checkpoint's; :obj:`None` for the one that
             the settings name, if they do. (default: :obj:`None`)
-        relations: Relations, e.g. a checkpoint's; :obj:`None` learns those of enhanced arcs from the training
-            split. (default: :obj:`None`)
+        relations: Relations, e.g. a checkpoint's; :obj:`None` chooses them as the settings say. (default:
+            :obj:`None`)
         labels: The classes of the user's own texts, e.g. a checkpoint's; :obj:`None` learns them from the
             training split. (default: :obj:`None`)
 
