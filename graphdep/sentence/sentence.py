@@ -265,8 +265,8 @@ class Sentence:
                 ``[[source, target, label], ...]``, in the place of ``deps``; a list of words, each a mapping
                 with ``text`` (or ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as
                 stanza's ``to_dict()`` has them, with ``id`` where there are multiword tokens; or a sentence
-                of CoreNLP's JSON. They give one sentence, and a list of them, CoreNLP's whole answer or
-                spaCy's ``Doc.to_json()`` a list. Other keys are not read.
+                of CoreNLP's JSON. They give one sentence; a list of them, CoreNLP's whole answer and spaCy's
+                ``Doc.to_json()`` give a list. Other keys are not read.
             scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
