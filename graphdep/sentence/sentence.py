@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -643,6 +644,77 @@ def _cut_range(row: Row, number: dict[str, str]) -> Row | None:
     if match[1] not in number or match[2] not in number:
         return None
     return (f"{number[match[1]]}-{number[match[2]]}", *row[1:])
+
+
+def split_words(sentence: Sentence, parts: Sequence[Sequence[str]]) -> Sentence:
+    """The sentence with some of its words in several parts.
+
+    The first part keeps the word's governor, label, lemma and dependents, and the others depend on it as
+    ``goeswith``, the label of Universal Dependencies for the parts of a word. The tags of the word are those
+    of each part, and a constituent has all parts of its words.
+
+    Args:
+        sentence: The sentence.
+        parts: Of each word its parts; one for a word that stays whole.
+
+    Raises:
+        ValueError: If there are not parts for each word, or a word has none.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.sentence.sentence import split_words
+        >>> tree = Sentence(["Thestaff", "sings"], [2, 0], ["nsubj", "root"])
+        >>> cut = split_words(tree, [["The", "staff"], ["sings"]])
+        >>> cut.form, cut.head, cut.deprel
+        (['The', 'staff', 'sings'], [3, 1, 0], ['nsubj', 'goeswith', 'root'])
+    """
+    check_length("parts", parts, len(sentence), "words")
+    if not all(parts):
+        raise ValueError("'parts' must have at least one for each word")
+    form = [part for own in parts for part in own]
+    starts = [0, *accumulate(map(len, parts))]  # the first part of each word, from 0
+    number = {"0": "0"} | {str(word): str(start + 1) for word, start in enumerate(starts[:-1], 1)}
+    for row in sentence.empty:  # they follow the last part of a word
+        word, _, place = row[0].partition(".")
+        number[row[0]] = f"{starts[int(word)]}.{place}"
+    of = [(word, part, part + 1 == len(own)) for word, own in enumerate(parts) for part in range(len(own))]
+
+    def tags(column: list[str] | None) -> list[str] | None:
+        return None if column is None else [column[word] for word, *_ in of]
+
+    misc = sentence.misc or ["_"] * len(sentence)
+    glued = [misc[word] if last else "SpaceAfter=No" for word, _, last in of]
+    return dataclasses.replace(
+        sentence,
+        form=form,
+        head=[starts[word] + 1 if part else int(number[str(sentence.head[word])]) for word, part, _ in of],
+        deprel=["goeswith" if part else sentence.deprel[word] for word, part, _ in of],
+        lemma=sentence.lemma and ["_" if part else sentence.lemma[word] for word, part, _ in of],
+        upos=tags(sentence.upos),
+        xpos=tags(sentence.xpos),
+        feats=tags(sentence.feats),
+        misc=glued if any(value != "_" for value in glued) else sentence.misc,
+        deps=sentence.deps
+        and [
+            [(number[str(word + 1)], "goeswith")]
+            if part
+            else [(number[head], label) for head, label in sentence.deps[word]]
+            for word, part, _ in of
+        ],
+        multiword=[(_spread_range(row[0], starts), *row[1:]) for row in sentence.multiword],
+        empty=[
+            (number[row[0]], *row[1:8], _cut_column(row[8], number), moved_copy(row[9], number.get))
+            for row in sentence.empty
+        ],
+        constituents=sentence.constituents
+        and [(label, starts[start], starts[end]) for label, start, end in sentence.constituents],
+    )
+
+
+def _spread_range(numbers: str, starts: Sequence[int]) -> str:
+    """The range of a multiword token whose words have more parts."""
+    first, last = map(int, numbers.split("-"))
+    return f"{starts[first - 1] + 1}-{starts[last]}"
 
 
 def constituent_heads(sentence: Sentence) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -78,6 +79,23 @@ def tree_fault(head: Sequence[int], *, multiroot: bool = False) -> Fault | None:
     if len(roots) < 2 or multiroot:
         return None
     return Fault("several roots", f"words {roots[:10]} all have head 0: more than one root", roots[0])
+
+
+def are_side_by_side(head: Sequence[int]) -> bool:
+    """Whether governors are one tree or several, each over words that follow one another, as the sentences of
+    a text are. O(words), no recursion.
+    """
+    if tree_fault(head, multiroot=True):
+        return False
+    root = [0] * (len(head) + 1)
+    for start in range(1, len(head) + 1):
+        path, word = [], start
+        while not root[word] and head[word - 1]:
+            path.append(word)
+            word = head[word - 1]
+        for visited in [*path, word]:
+            root[visited] = root[word] or word
+    return sum(before != after for before, after in pairwise(root)) == head.count(0)
 
 
 def _cycle(head: Sequence[int]) -> Fault | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence import check_tree
-from graphdep.sentence.sentence import truncate
+from graphdep.sentence.sentence import split_words, truncate
 from tests.kit.strategies import sentences
 
 
@@ -373,3 +373,54 @@ def test_a_copy_names_its_word_after_a_cut():
     sentence = Sentence(list("abcd"), [2, 0, 2, 2], ["a", "root", "b", "b"], deps=deps, empty=rows)
     cut = truncate(sentence, 3, side="left")
     assert [(row[0], row[9]) for row in cut.empty] == [("3.1", "CopyOf=3"), ("3.2", "_")]
+
+
+@given(st.data())
+def test_parts_of_a_word_hang_from_its_first(sentences, data):
+    sentence = data.draw(sentences(multiroot=True))
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=len(sentence), max_size=len(sentence)))
+    parts = [[f"{word}.{part}" for part in range(size)] for word, size in enumerate(sizes)]
+    cut = split_words(sentence, parts)
+    assert cut.form == [form for own in parts for form in own]
+    place = [cut.form.index(own[0]) for own in parts]
+    for word, own in enumerate(parts):
+        first, rest = place[word], range(place[word] + 1, place[word] + len(own))
+        governor = sentence.head[word]
+        assert cut.head[first] == (place[governor - 1] + 1 if governor else 0)
+        assert cut.deprel[first] == sentence.deprel[word]
+        assert [(cut.head[part], cut.deprel[part]) for part in rest] == [(first + 1, "goeswith")] * len(rest)
+        for name in ("upos", "xpos", "feats"):
+            column = getattr(sentence, name)
+            assert column is None or getattr(cut, name)[first : first + len(own)] == [column[word]] * len(own)
+    ends = [*place, len(cut)]
+    if sentence.constituents is not None:
+        assert cut.constituents == [(x, ends[start], ends[end]) for x, start, end in sentence.constituents]
+    assert [row[1:] for row in cut.multiword] == [row[1:] for row in sentence.multiword]
+    assert len(cut.enhanced_arcs) == len(sentence.enhanced_arcs) + (
+        len(cut) - len(sentence) if sentence.deps is not None else 0
+    )
+    if len(cut) == len(sentence):
+        assert cut == dataclasses.replace(sentence, form=cut.form)
+
+
+def test_a_word_in_parts():
+    sentence = Sentence(
+        ["I", "can", "not", "go"],
+        [4, 4, 4, 0],
+        ["nsubj", "aux", "advmod", "root"],
+        lemma=["I", "can", "not", "go"],
+        deps=[[("4", "nsubj"), ("2.1", "x")], [("4", "aux")], [("4", "advmod")], [("0", "root")]],
+        multiword=[("2-3", "cannot", *["_"] * 8)],
+        empty=[("2.1", "e", *["_"] * 6, "4:dep", "CopyOf=3")],
+        misc=["_", "_", "_", "SpaceAfter=No"],
+    )
+    cut = split_words(sentence, [["I"], ["c", "an"], ["not"], ["g", "o"]])
+    assert cut.head == [5, 5, 2, 5, 0, 5]
+    assert cut.lemma == ["I", "can", "_", "not", "go", "_"]
+    assert cut.misc == ["_", "SpaceAfter=No", "_", "_", "SpaceAfter=No", "SpaceAfter=No"]
+    assert cut.deps[:3] == [[("5", "nsubj"), ("3.1", "x")], [("5", "aux")], [("2", "goeswith")]]
+    assert cut.multiword == [("2-4", "cannot", *["_"] * 8)]
+    assert cut.empty == [("3.1", "e", *["_"] * 6, "5:dep", "CopyOf=4")]
+    for parts, message in [([["I"]], "'parts' has 1 entries for 4 words"), ([[]] * 4, "'parts' must have")]:
+        with pytest.raises(ValueError, match=message):
+            split_words(sentence, parts)

@@ -13,7 +13,7 @@ from graphdep import Sentence
 from graphdep.io import parse_ptb
 from graphdep.sentence import binarize, constituent_heads, join_sentences
 from graphdep.sentence.sentence import truncate
-from graphdep.sentence.tree import check_constituents, cut_constituents, parts
+from graphdep.sentence.tree import are_side_by_side, check_constituents, cut_constituents, parts
 from tests.kit.strategies import constituents_of, sentences
 from tests.kit.trees import mothers, random_constituents
 
@@ -265,3 +265,27 @@ def test_heads_against_the_definition(rng, words):
         assert head in outside  # its governor cannot be inside, which would be nearer to the root
         if len(outside) == 1:
             assert head == outside[0]
+
+
+def together_naive(head) -> bool:
+    """Whether the words below each root, and it, follow one another."""
+    tops = []
+    for word in range(1, len(head) + 1):
+        while head[word - 1]:
+            word = head[word - 1]
+        tops.append(word)
+    return all([*range(min(own), max(own) + 1)] == own for own in map(tops_of(tops), {*tops}))
+
+
+def tops_of(tops):
+    return lambda top: [word for word, own in enumerate(tops) if own == top]
+
+
+@given(sentences(max_words=8, multiroot=True))
+def test_trees_side_by_side(sentence):
+    assert are_side_by_side(sentence.head) == together_naive(sentence.head)
+
+
+@pytest.mark.parametrize("head", [[2, 1], [9], [0, 3, 2]])
+def test_what_is_no_tree_is_not_side_by_side(head):
+    assert not are_side_by_side(head)

@@ -26,8 +26,10 @@ import graphdep
 from graphdep import Sentence, SentenceEncoder, SequenceClassifier, SpanClassifier, WordLabeller
 from graphdep.data import mark_words, to_data
 from graphdep.datasets import SICK
+from graphdep.io import write_conllu
 from graphdep.parsing import resolver
 from graphdep.parsing.parser import ChainParser
+from graphdep.sentence import join_sentences
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training import estimator as module
 from graphdep.training.evaluation import read_predictions
@@ -64,7 +66,7 @@ TREES = [Sentence(words, [2, 0, 2, 2], ["nsubj", "root", "obj", "xcomp"]) for wo
 SENTENCES = [[a, ("makes", "needs")[n % 2], b, "."] for n, (a, b) in enumerate(COUPLES)]
 RELATIONS = [("effect", "cause")[n % 2] for n in range(len(COUPLES))]
 SPANS = [[(0, 1), (2, 3)]] * len(COUPLES)
-TAGGED = [f"<e1>{one[0]}</e1> {one[1]} <e2>{one[2]}</e2>." for one in SENTENCES]
+TAGGED = [f"<e1>{one[0]}</e1> {one[1]} <e2>{one[2]}</e2> ." for one in SENTENCES]
 PARSED = [Sentence(one, [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"]) for one in SENTENCES]
 
 
@@ -394,12 +396,21 @@ def test_wrong_settings(kind, row_of, tmp_path):
 
 T, V = TypeError, ValueError
 TWO = Sentence(["a", "b"], [0, 0], ["root"] * 2, multiroot=True)
+CROSSED = Sentence(["a", "b", "c"], [0, 0, 1], ["root"] * 3, multiroot=True)
 ASKED_ERRORS = {
     texts.task: [
         (("a text",), T, "'X' must be a list"),
         (([],), V, "'X' is empty"),
-        (([3],), T, r"'X\[0\]' must be a string \(got int 3\)"),
-        ((["a", None],), T, r"'X\[1\]' must be a string \(got NoneType None\)"),
+        (([3],), T, r"'X\[0\]' must be a text, a list of words, or a parse: .* \(got int 3\)"),
+        ((["a", None],), T, r"'X\[1\]' must be a text, .* \(got NoneType None\)"),
+        ((TREES[0],), T, "'X' must be a list: a single text goes into one"),
+        (([["a", "b c"]],), V, r"'X\[0\]' is a list of two strings with white space"),
+        ((["a", ["b", 3]],), T, r"'X\[1\]\[1\]' must be a string"),
+        ((["a", []],), V, r"'X\[1\]' is empty"),
+        (([[TREES[0], "b"]],), T, r"'X\[0\]\[1\]' takes graphdep.Sentence"),
+        (([TWO],), V, r"'X\[0\]' must be one tree a sentence"),
+        (([{"words": ["a", "b"], "head": [0, 0], "deprel": ["root"] * 2}],), V, r"^X\[0\]: words \[1, 2\]"),
+        ((["a", [TREES[0], {"words": ["a"]}]],), V, r"^X\[1\]\[1\]: no 'head'"),
         ((["a", " "],), V, r"'X\[1\]' is blank: a text has at least one word"),
         ((["a", "\ud800"],), V, r"'X\[1\]' has half a character"),
         (([("a", "b")],), V, r"'X\[0\]' must be a single text, as the model was trained on"),
@@ -410,7 +421,7 @@ ASKED_ERRORS = {
     words.task: [
         (("a b",), T, "'sentences' must be a list"),
         (([],), V, "'sentences' is empty"),
-        ((["a b"],), T, r"'sentences\[0\]' must be a list \(got str 'a b'\)"),
+        ((["a b"],), T, r"'sentences\[0\]' must be a list of words or a parse \(got str 'a b'\)"),
         (([["a"], []],), V, r"'sentences\[1\]' is empty: there must be at least one word"),
         (([["a", 3]],), T, r"'sentences\[0\]\[1\]' must be a string \(got int 3\)"),
         (([["a", " "]],), V, r"'sentences\[0\]\[1\]' is"),
@@ -427,16 +438,21 @@ ASKED_ERRORS = {
     spans.task: [
         (("a text",), T, "'sentences' must be a list"),
         (([],), V, "'sentences' is empty"),
-        (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a list"),
+        (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a text, a list of words, or a parse"),
         (([""],), V, r"'sentences\[0\]' is blank"),
         ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
         (([["a"]],), V, r"'spans\[0\]' must be given where sentences are no texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
-        (([TWO], [[(0, 1)]]), V, "must be one tree"),
+        (([CROSSED], [[(0, 1)]]), V, "must be one tree"),
         (([["a"]], []), V, "'spans' must have one for each of 1 sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
         (([["a"]], [[(0, 2)]]), V, r"'sentences\[0\]': span 1 reaches beyond the 1 words"),
-        ((["ab c"], [[(1, 2)]]), V, "a span begins or ends inside of a word"),
+        (([[["a"], ["b", 3]]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]\[1\]' must be a string"),
+        (
+            ([[["a"], PARSED[0]]], [[(0, 1)]]),
+            V,
+            r"'sentences\[0\]' must be all parsed sentences or all lists",
+        ),
         ((["<e1>a</e1>"],), V, r"'sentences\[0\]' has 1 marked spans, but the model was trained on 2"),
     ],
 }
@@ -499,8 +515,11 @@ def test_settings_are_arguments():
 def test_pairs_by_the_shape_of_the_texts(tmp_path):
     model = texts.new(None, "transformer", folder=tmp_path / "kept").fit(PAIRS, CLASSES)
     expected = model.predict_proba(PAIRS)
-    for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS, columns=["a", "b"]), [list(pair) for pair in PAIRS]):
+    for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS, columns=["a", "b"])):
         np.testing.assert_array_equal(model.predict_proba(pairs), expected)
+    for lists in ([list(pair) for pair in PAIRS], [["so", "it"]]):  # which may be meant as words, and are
+        with pytest.raises(ValueError, match=r"'X\[0\]'"):
+            model.predict_proba(lists)
     (checkpoint,) = (tmp_path / "kept").glob("csv_transformer_seed0_*/best.ckpt")
     assert model.result_["checkpoint"] == str(checkpoint)
     np.testing.assert_array_equal(load(texts, checkpoint).predict_proba(PAIRS), expected)
@@ -648,9 +667,8 @@ def test_words_in_bio_and_marks_of_some_sentences():
 
 def test_tags_characters_and_words_say_the_same(fitted):
     model, expected = fitted(spans), spans.shares(fitted(spans))
-    plain = [text.translate(str.maketrans("", "", "<>/")) for text in TAGGED]
-    plain = [" ".join(one[:3]) + "." for one in SENTENCES]
-    ends = [[(0, len(a)), (text.index(b + "."), len(text) - 1)] for text, (a, b) in zip(plain, COUPLES)]
+    plain = [" ".join(one) for one in SENTENCES]
+    ends = [[(0, len(a)), (text.index(b + " ."), len(text) - 2)] for text, (a, b) in zip(plain, COUPLES)]
     for asked in ((TAGGED, None), (plain, ends), (np.array(SENTENCES), np.array(SPANS))):
         np.testing.assert_allclose(model.predict_proba(*asked), expected, atol=1e-6)
     trained = spans.new(**LONG).fit(TAGGED, RELATIONS)
@@ -659,6 +677,37 @@ def test_tags_characters_and_words_say_the_same(fitted):
     single = spans.new(outside="cause").fit(one, RELATIONS)
     assert single.predict(one).shape == (20,)
     assert single.result_["config"]["outside"] == "cause"
+
+
+def test_the_label_of_a_span_is_in_the_next_sentence(tmp_path):
+    """Edges lead from one tree to the other, and all ways to say several sentences say the same."""
+    facts = [(a, b, verb) for a in NAMES[:2] for b in NAMES for verb in ("hums", "naps")]
+    pairs = [
+        [
+            Sentence(
+                [name, verb, "."], [2, 0, 2], ["nsubj", "root", "punct"], misc=["_", "SpaceAfter=No", "_"]
+            )
+            for name, verb in ((a, "sings"), (b, own))
+        ]
+        for a, b, own in facts
+    ]
+    write_conllu([sentence for pair in pairs for sentence in pair], tmp_path / "trees.conllu")
+    tagged = [f"<e1>{a}</e1> sings. {b} {verb}." for a, b, verb in facts]
+    labels = [verb for *_, verb in facts]
+    options = {"max_epochs": 8, "batch_size": 4, "num_layers": 2}
+    model = spans.new(model="dt", parser=f"conllu:{tmp_path / 'trees.conllu'}", **options).fit(tagged, labels)
+    assert model.score(tagged, labels) == 1
+    assert "2 of 2 examples have several sentences" in model.result_["data"]["notes"][-1]
+    expected, ends = model.predict_proba(tagged), [[(0, 1)]] * len(facts)
+    texts = [text.replace("<e1>", "").replace("</e1>", "") for text in tagged]
+    whole = [join_sentences(pair, roots="all") for pair in pairs]
+    in_words = [[tree.form for tree in pair] for pair in pairs]
+    for sentences, own in [(texts, [[(0, 3)]] * len(facts)), (pairs, ends), (whole, ends), (in_words, ends)]:
+        np.testing.assert_allclose(model.predict_proba(sentences, own), expected, atol=1e-6)
+    again = spans.new(model="dt", num_layers=2, batch_size=4).fit(pairs, labels, ends)
+    assert "2 of 2 examples have several sentences" in again.result_["data"]["notes"][-1]
+    short = copy.deepcopy(model).set_params(max_words=3, truncate=True)
+    assert len({*short.predict(in_words, ends)}) == 1  # the second sentence is not read
 
 
 def test_batches_are_bounded_by_pairs(fitted, monkeypatch):

@@ -14,6 +14,7 @@ from graphdep.datasets import PropBankEWT
 from graphdep.datasets.labels.base import UDTags
 from graphdep.datasets.labels.words import Column, spans_of
 from graphdep.datasets.spans.rows import span_key
+from graphdep.datasets.spans.texts import parse_examples
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.metrics.scores import NOTHING
 from graphdep.nn.pretrained import load_encoder
@@ -170,9 +171,8 @@ def test_words_that_were_cut_are_wrong_in_floors_too(places, encoder):
 def read_keys(dataset) -> list[tuple[str, str]]:
     """What stands for each example of a split and its label, from the raw files."""
     examples = dataset.read(Path(dataset.raw_dir), dataset.split)
-    parsed = resolve_parser("chain").parse_words([example.words for example in examples])
-    trees = [example.tree or tree for example, tree in zip(examples, parsed)]
-    return [(span_key(tree, example.spans), example.label) for example, tree in zip(examples, trees)]
+    marked = parse_examples(examples, resolve_parser("chain")).marked
+    return [(span_key(one.tree, one.spans), example.label) for example, one in zip(examples, marked)]
 
 
 def slow_span_floors(task: str, train, split, lost) -> dict[str, float]:

@@ -124,7 +124,7 @@ ROW_ERRORS = [
     ("spans", {"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
     ("spans", {"words": []}, "new.jsonl:2: 'words' must be a list of"),
     ("spans", {"head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
-    ("spans", {"text": "Rain"}, "new.jsonl:2: 'words' or 'text' must be there"),
+    ("spans", {"text": "Rain"}, "new.jsonl:2: 'words', 'sentences' or 'text' must be there"),
     ("spans", {"heads": [2, 0, 2]}, "new.jsonl:2: unknown key 'heads' (did you mean 'head'?)"),
 ]
 
@@ -332,7 +332,12 @@ def test_words_that_are_not_read(predict, tmp_path):
     words = ["Rain", "makes", "a", "flood"]
     rows = [
         {"words": words, "spans": [[0, 1], [2, 4]]},
-        {"words": words, "spans": [[0, 1], [3, 4]], "head": [2, 0, 4, 2], "deprel": ["x", "root", "x", "x"]},
+        {
+            "words": words,
+            "spans": [[0, 1], [3, 4]],
+            "head": [2, 0, 4, 2],
+            "deprel": ["nsubj", "root", "det", "obj"],
+        },
     ]
     source = write_span_rows(tmp_path / "new.jsonl", rows)
     said = "new.jsonl:1: 'words' must be a list of 1 to 3 words"

@@ -6,6 +6,7 @@ import logging
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -25,11 +26,12 @@ from graphdep.datasets.base.parsed import (
 from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
 from graphdep.datasets.spans.formats import draw_negatives, read_rows
-from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows, with_tags
+from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows
+from graphdep.datasets.spans.texts import MarkedTree, ParsedSpans, parse_examples
 from graphdep.io.files import place_error
 from graphdep.io.limits import check_least
+from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
-from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import Vocab
 
 
@@ -38,7 +40,7 @@ def mark_spans(data: Data, marks: Sequence[int]) -> Data:
 
     Args:
         data: One example of one text. Words at its end may have been cut.
-        marks: Of each word, as of :attr:`SpanExample.marks`.
+        marks: Of each word, as of :attr:`MarkedTree.marks`.
     """
     mark_words(data, marks)
     left = set(data.mark.tolist())
@@ -118,9 +120,8 @@ class SpanDataset(WordDataset):
         """The examples of a split in ``folder``, checked."""
 
     def texts(self) -> list[tuple[str, ...]]:
-        """The words of each example, with tags around the spans: ``<e1>Rain</e1> makes it .`` has one."""
-        found = self.read(Path(self.raw_dir), self.split)[: self.limit]
-        return [(with_tags(example.words, example.spans),) for example in found]
+        """The text of each example, with tags around the spans: ``<e1>Rain</e1> makes it.`` has one."""
+        return [(example.tagged,) for example in self.read(Path(self.raw_dir), self.split)[: self.limit]]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
@@ -129,20 +130,33 @@ class SpanDataset(WordDataset):
         found = found[:limit]
         if found and split == self.split:
             self.num_spans = len(found[0].spans)
+        parsed = self._parsed(found)
+        if split == self.split:
+            self.said[split] = "; ".join([*filter(None, [self.said.get(split)]), *parsed.notes()])
+        trees = [marked.tree for marked in parsed.marked]
+        graphs = trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
         numbers = {label: number for number, label in enumerate(self.labels)}
         own = [
             {"example_id": torch.tensor([number]), "sentence": sentence}
             for number, sentence in enumerate(sentence_numbers(found))
         ]
         return [
-            Example([tree], self.targets(example, tree, numbers) | more)
-            for example, tree, more in zip(found, self.trees(found), own)
+            Example([graph], self._targets(example, marked, numbers) | more)
+            for example, marked, graph, more in zip(found, parsed.marked, graphs, own)
         ]
 
-    def targets(self, example: SpanExample, tree: Sentence, numbers: dict[Any, int]) -> dict[str, Tensor]:
+    def _parsed(self, examples: Sequence[SpanExample]) -> ParsedSpans:
+        given = [replace(example, tree=self._given_tree(example)) for example in examples]
+        parsed = parse_examples(given, self._parser)
+        self.parser_failures += parsed.failures
+        return parsed
+
+    def _targets(
+        self, example: SpanExample, marked: MarkedTree, numbers: dict[Any, int]
+    ) -> dict[str, Tensor]:
         """What is known of an example; ``numbers`` are those of the classes."""
-        key = digests([span_key(tree, example.spans)])
-        found = {"mark": torch.tensor(example.marks), "key_id": key}
+        key = digests([span_key(marked.tree, marked.spans)])
+        found = {"mark": torch.tensor(marked.marks), "key_id": key}
         if example.label is not None:
             found["y"] = torch.tensor([numbers.get(example.label, UNKNOWN)])
         if example.number is not None:
@@ -201,12 +215,15 @@ class OwnSpans(OwnFiles, SpanDataset):
 
     ====================  ====================================================================================
     ``words``             a list of words; ``spans`` are then numbers of words
-    ``text``              or a text; ``spans`` are then numbers of characters, and
-                          :func:`~graphdep.datasets.spans.rows.mark_text` splits it into words
+    ``sentences``         or a list of such lists, parsed sentence by sentence; ``spans`` count on through
+                          them
+    ``text``              or a text, with the words and sentences of the parser; ``spans`` are then numbers
+                          of characters
     ``spans``             one or two ``[start, end]``, from 0, the end not included: ``[[0, 2], [5, 6]]``
     ``label``             the label, a text
     ``head``, ``deprel``  with ``words``, of each word the number of its governor, from 1, 0 for the root, and
-                          its relation to it: then the parse is theirs, whatever the parser
+                          its relation to it: then the parse is theirs, whatever the parser. Several roots
+                          are several sentences, if the words below each follow one another
     ====================  ====================================================================================
 
     Files in the layouts of TACRED, of aspects, of CoNLL04 and of SciERC are known by their keys; the cards in
@@ -214,7 +231,14 @@ class OwnSpans(OwnFiles, SpanDataset):
     :obj:`negatives` asks, the pairs of entities without one, ``"none"``.
 
     In a ``.csv`` or ``.tsv`` file the column of texts has the spans marked, ``<e1>...</e1>`` and
-    ``<e2>...</e2>``. The files are read where they are; below :obj:`root` are only processed examples and the
+    ``<e2>...</e2>``.
+
+    The words of a text are the parser's. One with the border of a span in it is split there, and its first
+    part governs the others as ``goeswith``. Where the parser's words do not spell a text, its words are those
+    between white space and borders. Both are counted, and so are examples of several sentences, whose trees
+    have a root each.
+
+    The files are read where they are; below :obj:`root` are only processed examples and the
     cache of parses. The classes are learned from the training file, whole as it is; a label that it does not
     have is counted, and wrong whatever is predicted.
 
@@ -245,9 +269,9 @@ class OwnSpans(OwnFiles, SpanDataset):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a span outside of the sentence, without a word, or by
-            characters with an end inside of a word; a tag that does not close; words and a text at once; a
-            tree that is none; the message has file, line and value.
+        ValueError: If an option is wrong, or a row is: a span outside of the sentence or without a word; a
+            tag that does not close; words and a text at once; a tree that is none; the message has file, line
+            and value.
 
     Example:
         >>> from pathlib import Path
@@ -306,8 +330,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.taken = {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of marked spans, with the counts of trees that were changed."""
-        return super().describe() | self.describe_trees()
+        """As of every corpus of marked spans, with the number of examples that have a tree of their own, and
+        the counts of trees that were changed.
+        """
+        own = self.taken[self.split]["own_trees"]
+        return super().describe() | self.describe_trees() | ({"own_trees": own} if own else {})
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
@@ -323,6 +350,7 @@ class OwnSpans(OwnFiles, SpanDataset):
             found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
             said.append(drawn)
         trees = sum(example.tree is not None for example in found)
+        self.taken[split]["own_trees"] = trees
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
         self.said[split] = "; ".join(note for note in (*said, own, intake.note()) if note)
         return found

@@ -41,7 +41,7 @@ from graphdep.datasets.spans.rows import (
     NONE,
     UNDIRECTED,
     SpanExample,
-    mark_text,
+    check_ranges,
     read_tags,
 )
 from graphdep.io.files import placed
@@ -169,8 +169,7 @@ class SemEval2010Task8(SpanDataset):
     between them.
 
     There are nine relations, each in two directions, and *Other*, which has none. The corpus has no trees:
-    the parser gets the words of :func:`~graphdep.datasets.spans.rows.mark_text`, so that no mark is on
-    a part of a word. It has no split for validation either: one is drawn from the training file.
+    the words are the parser's. It has no split for validation either: one is drawn from the training file.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/semeval2010"``)
@@ -233,29 +232,24 @@ class SemEval2010Task8(SpanDataset):
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.raw_files(folder, split)[0]
-        examples, cut = read_semeval2010(path, direction=self.direction)
-        said = [f"{cut} words of {path.name} cut at a mark"] if cut else []
+        examples = read_semeval2010(path, direction=self.direction)
         if len(examples) != SIZES[path.name]:
             logger.warning(
                 "%s: %s has %d sentences, the published file %d",
                 *(self.corpus, path, len(examples), SIZES[path.name]),
             )
         if split != "test":
-            examples, drawn = self.drawn_val.part(examples, split)
-            said.append(drawn)
-        self.said[split] = "; ".join(said)
+            examples, self.said[split] = self.drawn_val.part(examples, split)
         return examples
 
 
-def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanExample], int]:
-    """The sentences of a file, and how many words are cut at a tag.
+def read_semeval2010(path: Path, *, direction: bool = True) -> list[SpanExample]:
+    """The sentences of a file.
 
     A sentence is three lines and a blank one: a number, a tab and the sentence in quotation marks; the label;
-    and a comment, which is not read. At seven tags of the published files a space is missing (``The<e1>``),
-    so that a word is cut there: there are two words.
+    and a comment, which is not read. At seven tags of the published files a space is missing (``The<e1>``).
     """
     examples: list[SpanExample] = []
-    cut = 0
     line_of: dict[str, int] = {}
     for (line, text), *below in blocks(read_lines(path)):
         match = _SENTENCE.fullmatch(text)
@@ -268,13 +262,13 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> tuple[list[SpanEx
         for number, more in below[1:]:
             check_forms(f"{path}:{number}", {"line behind a label": more}, {"line behind a label": _COMMENT})
         with placed(f"{path}:{line}", "not two spans: ", match[2]):
-            marked = mark_text(*read_tags(match[2]))
-            first, second = marked.spans
-        cut += marked.inside
+            plain, ranges = read_tags(match[2])
+            first, second = ranges
+            check_ranges(ranges, plain)
         name = label.strip() if direction else label.strip().partition("(")[0]
         place = f"{path}:{line}"
-        examples.append(SpanExample(marked.words, [first, second], name, number=int(match[1]), place=place))
-    return examples, cut
+        examples.append(SpanExample.of_text(plain, [first, second], name, place=place, number=int(match[1])))
+    return examples
 
 
 _LABEL = Form("one of the 19 labels", LABELS.__contains__)
@@ -411,7 +405,8 @@ class SemEval2014Aspects(SpanDataset):
     <https://aclanthology.org/S14-2004/>`_, each with what its review says of it.
 
     An example is a sentence with one marked aspect term; sentences without one give none and are counted. The
-    files have character offsets: a word in whose inside a term begins or ends is cut there, and counted.
+    files have character offsets: a word of the parser in which a term begins or ends is cut there, and
+    counted.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/semeval2014-aspects"``)
@@ -438,7 +433,7 @@ class SemEval2014Aspects(SpanDataset):
         >>> from graphdep.datasets import SemEval2014Aspects
         >>> dataset = SemEval2014Aspects("datasets/semeval2014-aspects", polarities=3, parser="chain")
         >>> dataset.labels, dataset[0].mark
-        (('negative', 'neutral', 'positive'), tensor([0, 0, 1, 1, 0, 0, 0]))
+        (('negative', 'neutral', 'positive'), tensor([0, 0, 1, 1, 0, 0]))
     """
 
     corpus = "SemEval-2014 Task 4"
@@ -511,8 +506,6 @@ class SemEval2014Aspects(SpanDataset):
                 if term.polarity == "conflict" and self.polarities == 3:
                     count["terms of conflicting polarity left out"] += 1
                     continue
-                with placed(place):
-                    marked = mark_text(sentence.text, [(term.start, term.stop)])
-                count["words cut at a mark"] += marked.inside
-                examples.append(SpanExample(marked.words, marked.spans, term.polarity, place=place))
+                ranges = [(term.start, term.stop)]
+                examples.append(SpanExample.of_text(sentence.text, ranges, term.polarity, place=place))
         return examples, [f"{number} {what} in {path.name}" for what, number in count.items() if number]

@@ -26,6 +26,8 @@ _HEADS = ("stanford_head", "head", "heads", "predicted_heads")
 _LABELS = ("stanford_deprel", "deprel", "deprels", "predicted_dependencies")
 _ARCS = "dependencies"
 _TAGS = ("stanford_pos", "pos", "tags")
+_TEXT = "sentence"
+"""What the words are of."""
 _ENDS = ("subj_start", "subj_end", "obj_start", "obj_end")
 
 
@@ -105,7 +107,7 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None) -> 
     by_word = layout is _ENTITIES and names_words((row.place, row.values) for row in objects)
     reading = Reading(label_column or "label", by_word, layout is _TACRED and ends_behind(objects))
     rows = [
-        row._replace(values=_rest(values, text_column))
+        row._replace(values={name: value for name, value in values.items() if name != text_column})
         for row in objects
         for values in layout.rows(row, reading)
     ]
@@ -142,18 +144,13 @@ def _layout(row: TextRow) -> Layout | None:
     )
 
 
-def _rest(values: dict[str, Any], text_column: str) -> dict[str, Any]:
-    """Values of a row, without a text beside its words."""
-    return {name: value for name, value in values.items() if name != text_column}
-
-
 def _row(
     place: str, values: Mapping[str, Any], spans: Sequence[Any], read: Iterable[str], **own: Any
 ) -> dict[str, Any]:
     """The row of an object with words and perhaps a tree, and with all of its keys that are not read."""
     words = _words(values)
     tree = _tree(place, values, len(words))
-    done = {*_WORDS, *_HEADS, *_LABELS, *_TAGS, _ARCS, *read}
+    done = {*_WORDS, *_HEADS, *_LABELS, *_TAGS, _ARCS, _TEXT, *read}
     rest = {key: value for key, value in values.items() if key not in done}
     tags = next((values[name] for name in _TAGS if name not in read and values.get(name) is not None), None)
     more = tree if tags is None else tree | {"pos": tags}
@@ -535,16 +532,16 @@ def _named(place: str, relations: Sequence[Any], reading: Reading) -> dict[tuple
 def _document_row(
     sentences: Sequence[Sequence[str]], starts: Sequence[int], spans: tuple[Range, Range], reading: Reading
 ) -> dict[str, Any]:
-    """The words of the sentences from that of the one span to that of the other."""
+    """The sentences from that of the one span to that of the other."""
     first, last = min(start for start, _ in spans), max(stop for _, stop in spans)
     inside = [
         number for number, (start, stop) in enumerate(pairwise(starts)) if start < last and first < stop
     ]
     reading.counts["relations across sentences"] += len(inside) > 1
-    words = [word for number in inside for word in sentences[number]]
     begin = starts[inside[0]]
     own = [[start - begin, stop - begin] for start, stop in spans]
-    return {"sentence": inside[0], "words": words, "spans": own}
+    read = [sentences[number] for number in inside if sentences[number]]
+    return {"sentence": inside[0], "sentences": read, "spans": own}
 
 
 _ENTITIES = Layout(

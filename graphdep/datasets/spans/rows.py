@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,17 @@ from graphdep.datasets.base.rows import (
     check_keys,
     check_label,
     check_tree,
+    is_words,
     row_raw,
     row_words,
     taken,
 )
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, shown
-from graphdep.parsing.parser import ALONE, WordLimit
+from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Raw, are_side_by_side
 
 MAX_ARCS = 4
 """A way of more arcs is far."""
@@ -102,38 +104,60 @@ UNDIRECTED = (*RELATIONS, OTHER)
 
 
 MAX_SPANS = 2
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class SpanExample:
-    """The words of a sentence, one or two marked spans of them, and one label.
+    """The words of a sentence or of several, one or two marked spans of them, and one label.
 
     Args:
-        words: The words.
-        spans: One span or two, each the number of its first word, from 0, and that behind its last one. Their
-            order is kept: the label may say something of the first that it does not say of the second. Two
-            spans may have words in common.
+        words: The words; of a text those between white space, until it is parsed.
+        spans: One span or two, each the number of its first word, from 0, and that behind its last one; of
+            a text the same of characters. Their order is kept: the label may say something of the first that
+            it does not say of the second. Two spans may have words in common.
         label: The label; :obj:`None` for none. (default: :obj:`None`)
-        tree: The corpus' own tree of these words. (default: :obj:`None`)
+        tree: The corpus' own tree of these words; of several sentences with several roots.
+            (default: :obj:`None`)
         place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
         number: The corpus' own number of the example. (default: :obj:`None`)
+        lengths: The number of words of each sentence; none if there is one sentence. (default: none)
+        text: The text, whose words are those of the parser. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.datasets.spans.rows import SpanExample
-        >>> SpanExample(["Smoking", "causes", "cancer"], [(0, 1), (2, 3)], "Cause-Effect").marks
-        [1, 0, 2]
+        >>> SpanExample(["Smoking", "causes", "cancer"], [(0, 1), (2, 3)], "Cause-Effect").tagged
+        '<e1>Smoking</e1> causes <e2>cancer</e2>'
     """
 
     words: Sequence[str]
-    spans: Sequence[tuple[int, int]]
+    spans: Sequence[Range]
     label: str | None = None
     tree: Sentence | None = None
     place: str = ""
     number: int | None = None
+    lengths: Sequence[int] = ()
+    text: str | None = None
+
+    @classmethod
+    def of_text(
+        cls,
+        text: str,
+        spans: Sequence[Range],
+        label: str | None = None,
+        *,
+        place: str = "",
+        number: int | None = None,
+    ) -> SpanExample:
+        """An example of a text, with spans of its characters."""
+        return cls(text.split(), spans, label, place=place, number=number, text=text)
 
     def __post_init__(self) -> None:
         with placed(self.place):
-            check_spans(self.spans, len(self.words), "words")
+            if self.text is None:
+                check_spans(self.spans, len(self.words), "words")
+            else:
+                check_ranges(self.spans, self.text)
         check_tree(self.place, self.words, self.tree)
         check_label(self.place, self.label)
 
@@ -141,13 +165,25 @@ class SpanExample:
         return len(self.words)
 
     @property
-    def marks(self) -> list[int]:
-        """A number for each word: 1 in the first span, 2 in the second, 3 in both, 0 in none."""
-        marks = [0] * len(self.words)
-        for number, (start, stop) in enumerate(self.spans):
-            for word in range(start, stop):
-                marks[word] += 1 << number
-        return marks
+    def sentences(self) -> list[Sequence[str]]:
+        """The words of each sentence."""
+        ends = [*accumulate(self.lengths, initial=0)] if self.lengths else [0, len(self)]
+        return [self.words[start:stop] for start, stop in pairwise(ends)]
+
+    @property
+    def tagged(self) -> str:
+        """The text with tags around the spans, so that :func:`read_tags` finds these; spans that overlap
+        overlap.
+        """
+        starts = [*accumulate((len(word) + 1 for word in self.words), initial=0)]
+        text = " ".join(self.words) if self.text is None else self.text
+        tags = []
+        for number, (start, stop) in enumerate(self.spans, 1):
+            ends = (start, stop) if self.text is not None else (starts[start], starts[stop] - 1)
+            tags += [(ends[0], f"<e{number}>"), (ends[1], f"</e{number}>")]
+        for place, tag in sorted(tags, reverse=True):
+            text = text[:place] + tag + text[place:]
+        return " ".join(text.split())
 
     def error(self, message: str) -> ValueError:
         """An error that begins with the place of the example."""
@@ -177,87 +213,24 @@ def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
         raise ValueError(wrong)
 
 
-Range = tuple[int, int]
+def check_ranges(spans: Sequence[Any], text: str) -> None:
+    """Raises :class:`ValueError` if spans are none of the characters of a text, or one is of white space."""
+    check_spans(spans, len(text), "characters")
+    for number, span in enumerate(spans, 1):
+        if not (inside := text[slice(*span)]).strip():
+            raise ValueError(f"span {number} has no word (got {inside!r})")
+
+
+def marks_of(spans: Sequence[Range], size: int) -> list[int]:
+    """A number for each of so many words: 1 in the first span, 2 in the second, 3 in both, 0 in none."""
+    marks = [0] * size
+    for number, (start, stop) in enumerate(spans):
+        for word in range(start, stop):
+            marks[word] += 1 << number
+    return marks
+
+
 _TAG = re.compile(r"<(/?)e([0-9]{1,3})>")
-# In the order in which they are tried. "don't" is "do" and "n't", "dog's" is "dog" and "'s", as in UD.
-_WORD = re.compile(
-    rf"""[{ALONE}]                                  # Chinese characters and kana have no spaces between words
-    | n['\u2019]t\b
-    | [^\W{ALONE}]+?(?=n['\u2019]t\b)
-    | (?<=\w)['\u2019](?:s|m|d|re|ve|ll)\b
-    | \d+(?:[.,:/]\d+)+(?!\w)                       # 1,000.50 and 12:30
-    | (?:[^\W\d_{ALONE}]\.){{2,}}                   # e.g., U.S.
-    | [^\W{ALONE}]+
-    | ([^\w\s])\1*                                  # ... and --
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class MarkedText:
-    """The words of a text, and the ranges of words that its marks are on.
-
-    Args:
-        words: The words.
-        spans: The number of each span's first word, from 0, and that behind its last one.
-        inside: How many ends of spans are where the text would have no end of a word without them.
-    """
-
-    words: list[str]
-    spans: list[Range]
-    inside: int
-
-
-def mark_text(text: str, ranges: Sequence[Range]) -> MarkedText:
-    """Splits a text into words, so that each end of a span is the end of a word.
-
-    A word is a run of letters and digits, of which *n't* and *'s, 'm, 'd, 're, 've, 'll* are words of their
-    own; a number with points, commas, colons or slashes in it; an abbreviation like *e.g.*; a Chinese
-    character or a kana; any other sign, equal ones in a row as one. All parsers thus get the same words, and
-    no mark falls on a part of one.
-
-    Args:
-        text: The text.
-        ranges: The spans by characters, end exclusive.
-
-    Example:
-        >>> from graphdep.datasets.spans.rows import mark_text
-        >>> mark_text("The dog's bone.", [(4, 7), (10, 14)])
-        MarkedText(words=['The', 'dog', "'s", 'bone', '.'], spans=[(1, 2), (3, 4)], inside=0)
-    """
-    check_spans(ranges, len(text), "characters")
-    ends = sorted({end for span in ranges for end in span})
-    places = word_places(text, ends)
-    spans = [_words_in(text, places, span, number) for number, span in enumerate(ranges, 1)]
-    own = word_places(text)
-    inside = sum(start < end < stop for end in ends for start, stop in own)
-    return MarkedText([text[start:stop] for start, stop in places], spans, inside)
-
-
-def with_tags(words: Sequence[str], spans: Sequence[Range]) -> str:
-    """Words with tags around spans of them, so that :func:`read_tags` finds these; spans that overlap
-    overlap.
-
-    Example:
-        >>> from graphdep.datasets.spans.rows import with_tags
-        >>> with_tags(["Rain", "makes", "big", "floods"], [(0, 1), (2, 4)])
-        '<e1>Rain</e1> makes <e2>big floods</e2>'
-    """
-    tagged = list(words)
-    for number, (start, stop) in enumerate(spans, 1):
-        tagged[start] = f"<e{number}>{tagged[start]}"
-        tagged[stop - 1] = f"{tagged[stop - 1]}</e{number}>"
-    return " ".join(tagged)
-
-
-def word_places(text: str, borders: Sequence[int] = ()) -> list[Range]:
-    """Where the words of a text begin and end; none of them is on both sides of a border."""
-    plain = text
-    if not text.isascii():  # to Python, vowel signs and accents of their own are no part of a word
-        plain = "".join("a" if unicodedata.category(char)[0] == "M" else char for char in text)
-    cuts = [0, *borders, len(text)]
-    return [match.span() for start, stop in pairwise(cuts) for match in _WORD.finditer(plain, start, stop)]
 
 
 def read_tags(text: str) -> tuple[str, list[Range]]:
@@ -283,13 +256,6 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 
-def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> Range:
-    inside = [word for word, (start, stop) in enumerate(places) if span[0] <= start and stop <= span[1]]
-    if not inside:
-        raise ValueError(f"span {number} has no word (got {text[slice(*span)]!r})")
-    return inside[0], inside[-1] + 1
-
-
 def span_rows(
     rows: Sequence[TextRow],
     text_column: str,
@@ -308,13 +274,23 @@ def span_rows(
         intake: What takes in their trees.
     """
     found = [_span_row(row, text_column, label_column, max_words) for row in rows]
-    raws = [row_raw(row, list(one.words)) if is_lines(row.path) else None for row, one in zip(rows, found)]
+    raws = [
+        _several_trees(row_raw(row, list(one.words))) if is_lines(row.path) else None
+        for row, one in zip(rows, found)
+    ]
     trees, stay = taken(raws, intake)
     return [
         one if tree is None else dataclasses.replace(one, tree=tree)
         for one, tree, stays in zip(found, trees, stay)
         if stays
     ]
+
+
+def _several_trees(raw: Raw | None) -> Raw | None:
+    """Several roots are right where each has the words of a sentence."""
+    if raw is None or raw.columns["head"].count(0) < 2 or not are_side_by_side(raw.columns["head"]):
+        return raw
+    return raw._replace(columns={**raw.columns, "multiroot": True})
 
 
 def column_of(path: Path, text_column: str) -> str:
@@ -332,7 +308,7 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
     if is_lines(row.path):
         check_keys(
             row,
-            ["words", text_column, "spans", *([label_column] if label_column else []), *TREE_COLUMNS],
+            [*_WORDS, text_column, "spans", *([label_column] if label_column else []), *TREE_COLUMNS],
             ["label"],
         )
         label = None if label_column is None else row.values[label_column]
@@ -341,23 +317,46 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
     with placed(row.place, value=text):
         plain, ranges = read_tags(text)
     check_forms(row.place, {text_column: plain}, {text_column: _text_form(max_words)})
-    return _of_text(row, plain, ranges, None if label_column is None else row.label(label_column))
+    named: Any = None if label_column is None else row.label(label_column)
+    return SpanExample.of_text(plain, ranges, named, place=row.place)
 
 
 def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
-    has = [name for name in ("words", text_column) if row.values.get(name) is not None]
-    has_tree = any(row.values.get(name) is not None for name in TREE)
-    if len(has) != 1 or (has_tree and has != ["words"]):
-        there = " and ".join(map(repr, [*has, *(TREE if has_tree else ())])) or "neither"
+    has = [name for name in (*_WORDS, text_column) if row.values.get(name) is not None]
+    own = [name for name in (*TREE, "edges") if row.values.get(name) is not None]
+    takes = {"words": own, "sentences": ["edges"]}
+    if len(has) != 1 or not {*own} <= {*takes.get(has[0], ())}:
+        there = " and ".join(map(repr, [*has, *own])) or "neither"
         raise row.error(
-            f"'words' or {text_column!r} must be there, 'head' and 'deprel' with 'words' (got {there})"
+            f"'words', 'sentences' or {text_column!r} must be there, 'head' and 'deprel' with 'words', "
+            f"'edges' without {text_column!r} (got {there})"
         )
     spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)
         return SpanExample(words, spans, label, place=row.place)
+    if has == ["sentences"]:
+        sentences = row.value("sentences", _sentences_form(max_words))
+        words = [word for sentence in sentences for word in sentence]
+        return SpanExample(words, spans, label, place=row.place, lengths=[*map(len, sentences)])
     # White space at the ends stays, since spans count it.
-    return _of_text(row, row.value(text_column, _text_form(max_words)), spans, label)
+    text = row.value(text_column, _text_form(max_words))
+    with placed("", value=text):
+        return SpanExample.of_text(text, spans, label, place=row.place)
+
+
+_WORDS = ("words", "sentences")
+
+
+def _sentences_form(max_words: int | None) -> Form:
+    most = math.inf if max_words is None else max_words
+    limit = "" if max_words is None else f", of {max_words} words at most"
+
+    def holds(sentences: Any) -> bool:
+        listed = isinstance(sentences, list) and sentences != []
+        return listed and all(map(is_words, sentences)) and sum(map(len, sentences)) <= most
+
+    return Form(f"a list of lists of words, none of them blank{limit}", holds)
 
 
 def _text_form(max_words: int | None) -> Form:
@@ -368,12 +367,3 @@ def _text_form(max_words: int | None) -> Form:
         return isinstance(text, str) and text.strip() != "" and (limit is None or limit.holds(text))
 
     return Form(what, holds)
-
-
-def _of_text(row: TextRow, text: str, spans: Sequence[Any], label: Any) -> SpanExample:
-    with placed(row.place, value=text):
-        marked = mark_text(text, spans)
-    if marked.inside:
-        parts = ", ".join(repr(text[start:stop]) for start, stop in spans)
-        raise row.error(f"a span begins or ends inside of a word (got {parts})", text)
-    return SpanExample(marked.words, marked.spans, label, place=row.place)

@@ -15,7 +15,8 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.rows import UNKNOWN, Label, spread_rows
 from graphdep.datasets.spans.base import SpanDataset, mark_spans
-from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
+from graphdep.datasets.spans.rows import SpanExample, read_tags
+from graphdep.datasets.spans.texts import parse_examples
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, label_table
 from graphdep.nn.models.heads import SpanModel, SpanReadout
@@ -225,11 +226,10 @@ class SpanTask(WordTask):
         """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, and its tree."""
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
-        marked = mark_text(*read_tags(texts[0]))
-        trees = parser.parse_words([marked.words])
+        (marked,) = parse_examples([SpanExample.of_text(*read_tags(texts[0]))], parser).marked
+        trees = [marked.tree]
         read = trees if config.arcs == "basic" else enhance(trees, config.arcs, config.engine)
-        data = self.encoded(read, config, vocab, relations)
-        return mark_spans(data, SpanExample(marked.words, marked.spans).marks), trees
+        return mark_spans(self.encoded(read, config, vocab, relations), marked.marks), trees
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The labels with their probabilities, the best first."""

@@ -127,7 +127,10 @@ def test_splits_of_task_8(tmp_path, task8, parser, caplog):
     assert numbers(sets["test"]) == [*range(8001, 8013)]
     assert sorted(numbers(sets["train"]) + numbers(sets["val"])) == [*range(1, 31)]
     assert len(sets["val"]) == 3
-    assert sets["val"].describe()["note"] == "val is 3 of the 30 sentences to train on, drawn with seed 0"
+    assert sets["val"].describe()["note"] == (
+        "val is 3 of the 30 sentences to train on, drawn with seed 0; "
+        "3 words of the parser cut at the border of a span"
+    )
     other = SemEval2010Task8(tmp_path / "root", "val", parser, seed=1)
     assert numbers(other) != numbers(sets["val"])
     assert len(SemEval2010Task8(tmp_path / "root", "val", parser, val_fraction=0.5)) == 15
@@ -162,9 +165,9 @@ def test_the_folders_of_the_archive(tmp_path, task8, parser, inner):
 def test_words_that_a_mark_cuts(tmp_path, task8, parser):
     (task8 / TEST).write_text(BLOCK, encoding="utf-8", newline="")
     dataset = SemEval2010Task8(tmp_path / "root", "test", parser, raw_from=task8)
-    # ROOT A cat in a box is n't "" big "": without the quotation marks around it
-    assert dataset[0].mark.tolist() == [0, 0, 1, 0, 0, 2] + [0] * 5
-    assert dataset.describe()["note"] == "1 words of TEST_FILE_FULL.TXT cut at a mark"
+    # ROOT A cat in a box isn't ""big"": without the quotation marks around it
+    assert dataset[0].mark.tolist() == [0, 0, 1, 0, 0, 2] + [0] * 2
+    assert dataset.describe()["note"] == "1 word of the parser cut at the border of a span"
 
 
 TERMS = (
@@ -194,7 +197,7 @@ def test_splits_of_aspects(tmp_path, aspects, parser):
     assert [len(sets[split]) for split in ("train", "val", "test")] == [22, 2, 8]
     assert sets["train"].labels == ("conflict", "negative", "neutral", "positive")
     assert sets["test"].num_spans == 1
-    assert sets["test"][0].mark.tolist() == [0, 0, 1, 1, 0, 0, 0]
+    assert sets["test"][0].mark.tolist() == [0, 0, 1, 1, 0, 0]
     assert "sentences to train on, drawn with seed 0" in sets["val"].describe()["note"]
 
 
@@ -203,7 +206,7 @@ def test_polarities(tmp_path, aspects, parser, polarities, labels):
     (aspects / "Restaurants_Test_Gold.xml").write_text(XML, encoding="utf-8")
     test = load(tmp_path, aspects, parser, polarities=polarities)
     assert [test.labels[y] for y in test.y.tolist()] == labels
-    assert test[0].mark.tolist() == [0, 0, 1, 1, 1, 0, 0, 0]
+    assert test[0].mark.tolist() == [0, 0, 1, 1, 1, 0, 0]
     note = test.describe()["note"]
     assert "1 sentences without a term in Restaurants_Test_Gold.xml" in note
     assert ("1 terms of conflicting polarity left out" in note) == (polarities == 3)
@@ -215,8 +218,8 @@ def test_words_that_a_term_cuts(tmp_path, aspects, parser):
     )
     (aspects / "Restaurants_Test_Gold.xml").write_text(text, encoding="utf-8")
     test = load(tmp_path, aspects, parser)
-    assert "1 words cut at a mark" in test.describe()["note"]
-    assert test[1].mark.tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0]
+    assert "2 words of the parser cut at the border of a span" in test.describe()["note"]
+    assert test[1].mark.tolist() == [0, 0, 0, 0, 0, 1, 0]
 
 
 def test_a_file_for_validation_and_the_other_domain(tmp_path, aspects, parser):

@@ -20,11 +20,9 @@ from graphdep.datasets.spans.base import SpanDataset, mark_spans
 from graphdep.datasets.spans.rows import (
     MAX_ARCS,
     SpanExample,
-    mark_text,
+    marks_of,
     read_tags,
     span_key,
-    with_tags,
-    word_places,
 )
 from tests.kit.strategies import sentences
 
@@ -165,8 +163,7 @@ def spans(draw: st.DrawFn) -> tuple[int, int]:
 @given(st.lists(spans(), min_size=1, max_size=2))
 def test_marks(spans):
     expected = [sum(2**n for n, span in enumerate(spans) if word in range(*span)) for word in range(5)]
-    assert SpanExample(WORDS, spans).marks == expected
-    assert len(SpanExample(WORDS, spans)) == 5
+    assert marks_of(spans, len(WORDS)) == expected
 
 
 def test_bad_spans():
@@ -314,18 +311,6 @@ def test_wrong_options(tmp_path, parser, train):
             own(tmp_path, parser, **{"train": train, **options})
 
 
-def test_texts_and_characters(tmp_path, parser):
-    rows = [
-        {"text": " Rain doesn't make mud.", "spans": [[1, 5], [19, 22]], "label": "a"},
-        {"text": "It rains.", "spans": [[0, 2], [3, 8]], "label": "b"},
-    ]
-    dataset = own(
-        tmp_path, parser, train=write(tmp_path / "t.jsonl", rows), val=write(tmp_path / "v.jsonl", rows)
-    )
-    assert dataset[0].mark.tolist() == [0, 1, 0, 0, 0, 2, 0]
-    assert dataset[1].mark.tolist() == [0, 1, 2, 0]
-
-
 @pytest.mark.parametrize(("suffix", "mark"), [("csv", ","), ("tsv", "\t")])
 def test_tags(tmp_path, parser, suffix, mark):
     path = tmp_path / f"train.{suffix}"
@@ -370,8 +355,8 @@ def test_bad_rows(tmp_path, parser, train):
         ({"spans": [[0, 1]] * 3}, "an example has one or two spans .got 3."),
         ({"spans": {"a": 1}}, r"'spans' must be a list"),
         ({"spans": [0, 1]}, "span 1 must be two whole numbers .got int 0."),
-        ({"words": None}, "'words' or 'text' must be there, .* .got neither."),
-        ({"text": "Rain"}, "'words' or 'text' must be there, .* .got 'words' and 'text'."),
+        ({"words": None}, "'words', 'sentences' or 'text' must be there, .* .got neither."),
+        ({"text": "Rain"}, "'words', 'sentences' or 'text' must be there, .* .got 'words' and 'text'."),
         ({"words": []}, "'words' must be a list of 1 to 10000 words"),
         ({"words": ["Rain", ""]}, "'words' must be a list of 1 to 10000 words"),
         ({"words": "Rain"}, "'words' must be a list of 1 to 10000 words, none of them blank .got 'Rain'."),
@@ -386,13 +371,15 @@ def test_bad_rows(tmp_path, parser, train):
             {"words": None, "text": "Rain", "spans": [[0, 5]]},
             r"span 1 reaches beyond the 4 characters \(got \[0, 5\]\)",
         ),
-        (
-            {"words": None, "text": "Rain rain", "spans": [[0, 3]]},
-            r"a span begins or ends inside of a word \(got 'Rai'\)",
-        ),
+        ({"words": None, "sentences": [["Rain"], []]}, "'sentences' must be a list of lists of words"),
+        ({"words": None, "sentences": ["Rain"]}, "'sentences' must be a list of lists of words"),
+        ({"words": None, "sentences": [["a"] * 5001] * 2}, "'sentences' must be .* of 10000 words at most"),
+        ({"sentences": [["Rain"]]}, "'words', .* .got 'words' and 'sentences'."),
+        ({"words": None, "text": "Rain it", "edges": [[1, 2, "a"]]}, "'words', .* .got 'text' and 'edges'."),
+        ({"words": None, "sentences": [["a"]], "head": [0]}, "'words', .* .got 'sentences' and 'head'."),
         ({"words": None, "text": "Rain  it", "spans": [[4, 5]]}, "span 1 has no word .got ' '."),
         ({"words": None, "text": " ", "spans": [[0, 1]]}, "'text' must be a text of 1 to 10000 words"),
-        ({"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE_OF_RAIN}, "'words' or .* with 'words'"),
+        ({"words": None, "text": "Rain it", "spans": [[0, 4]], **TREE_OF_RAIN}, "'words', .* with 'words'"),
     ]:
         path = write(tmp_path / "test.jsonl", [ROW, ROW | row])
         with pytest.raises(ValueError, match=f"test.jsonl:2: {message}"):
@@ -404,8 +391,8 @@ def test_bad_tags_and_files(tmp_path, parser, train):
     path.write_text("text,label\n<e1>Rain</e1>,a\n<e1>Rain,b\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"train.csv:3: a text has <e1>...</e1>, .* \(got '<e1>Rain'\)"):
         own(tmp_path, parser, train=path, val=train)
-    path.write_text("text,label\n<e1>Ra</e1>in,a\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="train.csv:2: a span begins or ends inside of a word"):
+    path.write_text("text,label\n<e1> </e1>Rain,a\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"train.csv:2: span 1 has no word \(got ' '\)"):
         own(tmp_path, parser, train=path, val=train)
     with pytest.raises(FileNotFoundError, match="no file .*none.jsonl, which is 'test'"):
         own(tmp_path, parser, "test", train=train, test=tmp_path / "none.jsonl")
@@ -413,80 +400,6 @@ def test_bad_tags_and_files(tmp_path, parser, train):
         ValueError, match="train.jsonl:1: fewer than two different sentences in 2 rows: 'val'"
     ):
         own(tmp_path, parser, train=write(tmp_path / "train.jsonl", [ROW, ROW]))
-
-
-some_texts = st.text("ab'\u2019nts1., -_\u0301\u4e2d\n", min_size=1, max_size=20)
-
-
-def cut(text: str) -> list[str]:
-    return [text[start:stop] for start, stop in word_places(text)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("A dog barks.", ["A", "dog", "barks", "."]),
-        ("I don't, I can\u2019t.", ["I", "do", "n't", ",", "I", "ca", "n\u2019t", "."]),
-        ("the dogs' owner's 'small' dog", ["the", "dogs", "'", "owner", "'s", "'", "small", "'", "dog"]),
-        ("We'll pay $1,000.50 at 12:30.", ["We", "'ll", "pay", "$", "1,000.50", "at", "12:30", "."]),
-        ("the 1990s, e.g. in the U.S.", ["the", "1990s", ",", "e.g.", "in", "the", "U.S."]),
-        ("non-infected... --!?", ["non", "-", "infected", "...", "--", "!", "?"]),
-        ("\u6211\u7231 you", ["\u6211", "\u7231", "you"]),
-        (
-            "\u0939\u093f\u0928\u094d\u0926\u0940 cafe\u0301",
-            ["\u0939\u093f\u0928\u094d\u0926\u0940", "cafe\u0301"],
-        ),
-    ],
-)
-def test_words_of_a_text(text, expected):
-    assert cut(text) == expected
-
-
-@given(some_texts, st.data())
-def test_nothing_is_lost_and_no_border_is_inside(text, data):
-    borders = sorted(data.draw(st.sets(st.integers(1, len(text)), max_size=3)))
-    places = word_places(text, borders)
-    covered = [k for start, stop in places for k in range(start, stop)]
-    assert covered == sorted(set(covered))
-    assert not "".join(char for k, char in enumerate(text) if k not in covered).strip()
-    assert not any(char.isspace() for k, char in enumerate(text) if k in covered)
-    assert not any(start < border < stop for start, stop in places for border in borders)
-
-
-@given(some_texts.filter(str.strip), st.data())
-def test_spans_of_words_are_those_of_characters(text, data):
-    places = word_places(text)
-    first = data.draw(st.integers(0, len(places) - 1))
-    last = data.draw(st.integers(first, len(places) - 1))
-    marked = mark_text(text, [(places[first][0], places[last][1])])
-    assert "".join(marked.words[slice(*marked.spans[0])]) == "".join(
-        text[start:stop] for start, stop in places[first : last + 1]
-    )
-
-
-def test_ends_inside_of_words():
-    marked = mark_text("Thestaff sings", [(3, 8)])
-    assert (marked.words, marked.spans, marked.inside) == (["The", "staff", "sings"], [(1, 2)], 1)
-    assert mark_text("non-infected dogs", [(4, 12)]).inside == 0
-    assert mark_text("\u6211\u7231\u4f60", [(1, 2)]).inside == 0
-    assert mark_text("abcd", [(1, 2), (2, 3)]).inside == 3
-    assert mark_text("don't do it", [(0, 2)]).inside == 0
-    assert mark_text("1,000 dogs", [(0, 1)]).inside == 1
-    assert mark_text("a dog ", [(1, 6)]).spans == [(1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("ranges", "message"),
-    [
-        ([(1, 2)], r"span 1 has no word \(got ' '\)"),
-        ([(0, 1), (3, 9)], r"span 2 reaches beyond the 5 characters \(got \[3, 9\]\)"),
-        ([(2, 2)], "span 1 is empty"),
-        ([(-1, 2)], "span 1 reaches beyond"),
-    ],
-)
-def test_bad_ranges(ranges, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        mark_text("a dog", ranges)
 
 
 def test_tags_in_a_text():
@@ -514,9 +427,12 @@ def test_bad_tags():
 def test_tags_are_found_again(cut, data):
     ends = st.tuples(st.integers(0, len(cut) - 1), st.integers(1, len(cut))).filter(lambda s: s[0] < s[1])
     spans = data.draw(st.lists(ends, min_size=1, max_size=2))
-    plain, ranges = read_tags(with_tags(cut, spans))
-    assert plain == " ".join(cut)
-    assert mark_text(plain, ranges).spans == spans
+    text = " ".join(cut)
+    tagged = SpanExample(cut, spans).tagged
+    plain, ranges = read_tags(tagged)
+    assert SpanExample.of_text(plain, ranges).tagged == tagged
+    assert plain == text
+    assert [text[slice(*one)].split() for one in ranges] == [cut[slice(*span)] for span in spans]
 
 
 def test_rows_with_a_graph_of_their_own(tmp_path):
@@ -533,6 +449,12 @@ def test_rows_with_a_graph_of_their_own(tmp_path):
         assert data.governor_index.tolist() == governors
         assert data.arc_index.tolist() == [[1], [3]]
         assert dataset.relations.label(int(data.arc_type)) == "knows"
+    split = {key: value for key, value in row.items() if key != "words"} | {
+        "sentences": [["Ann"], ["met", "Bob"]]
+    }
+    path.write_text("".join(json.dumps({**split, "label": label}) + "\n" for label in "ab"), encoding="utf-8")
+    data = OwnSpans(tmp_path / "root", **options)[0]
+    assert (data.governor_index.tolist(), data.arc_index.tolist()) == ([0, 0, 0, 2], [[1], [3]])
     path.write_text(json.dumps({**rows[0], "edges": [[1, 4, "knows"]]}) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"own.jsonl:1: no tree: 'edges\[0\]' must be"):
         OwnSpans(tmp_path / "root", **options)
