@@ -348,7 +348,8 @@ def tree_file(path: str) -> Texts | None:
     name, suffix = recognise(_lines(Path(path))), Path(path).suffix.lower()
     if name == "text" and suffix not in _OF_TREES:
         return None
-    name = "conllu" if name == "text" and suffix == ".conllu" else name  # whose error says more
+    if name == "text":  # CoNLL-U's error says more
+        name = "conllu" if suffix == ".conllu" else "unknown"
     return Texts(iter(()), None, name, _numbered(path))
 
 

@@ -42,8 +42,9 @@ def read_sentence(answer: Mapping[str, Any], place: str = "") -> Raw:
     found = ((name, _checked(answer[name], name, size)) for name in _GRAPHS if answer.get(name))
     if edges := next((edges for _, edges in found if not merged_copies(edges)), None):
         columns |= graph_columns(columns, json_edges(edges))
-    if isinstance(answer.get("parse"), str):
-        columns["constituents"] = _constituents(answer["parse"], size, place)
+    parse = answer.get("parse")
+    if isinstance(parse, str) and parse.lstrip().startswith("("):  # SENTENCE_SKIPPED_OR_UNPARSABLE
+        columns["constituents"] = _constituents(parse, size, place)
     return Raw(columns, place)
 
 

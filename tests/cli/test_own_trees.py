@@ -1,0 +1,199 @@
+"""Files of trees as TEXT_OR_FILE: the same words, governors and labels by each command, or a refusal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+
+import pytest
+
+from graphdep.cli.common import own_trees, stream_texts
+from graphdep.io import parse_conllu, read_conllu, write_conllu
+from graphdep.training import TrainConfig, train
+from tests.kit.forms import ANN, FORMS
+from tests.kit.tiny_corpora import write_tiny_sst
+
+CONLLU = FORMS["CoNLL-U"][1]
+WORDS = re.sub(r"\t\d\t\S+\t_\t_$", "\t_" * 4, CONLLU, flags=re.M)
+TREES = [(sentence.form, sentence.head, sentence.deprel) for sentence in ANN]
+SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+
+
+def trees(text):
+    return [(sentence.form, sentence.head, sentence.deprel) for sentence in parse_conllu(text)]
+
+
+def page_of(path):
+    html = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)[1])
+
+
+def arcs(page):
+    return sorted((arc[0], arc[1], arc[2]) for arc in page["sides"][0]["arcs"])
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """Reads trees of texts."""
+    corpus = write_tiny_sst(tmp_path_factory.mktemp("sst"))
+    config = TrainConfig.of("dt", task="sst", max_epochs=1, accelerator="cpu", **corpus, **SIZES)
+    return train(config, tmp_path_factory.mktemp("run"))["checkpoint"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_form_by_each_command(run, checkpoint, tmp_path, name):
+    (tmp_path / "given.txt").write_text(FORMS[name][1], encoding="utf-8")
+    done = run("parse", "given.txt")
+    assert done.exit_code == 0, done.stderr
+    assert trees(done.stdout) == TREES
+    assert "given.txt: 2 sentences, with their own trees" in done.stderr
+    write_conllu(ANN, tmp_path / "same.conllu")
+    shown = ("--edges", "dt", "--output")
+    for source, output in (("given.txt", "a.html"), ("same.conllu", "b.html")):
+        done = run("draw", source, *shown, output)
+        assert done.exit_code == 0, done.stderr
+    one, other = page_of(tmp_path / "a.html"), page_of(tmp_path / "b.html")
+    assert [node["text"] for node in one["nodes"]] == [node["text"] for node in other["nodes"]]
+    assert arcs(one) == arcs(other)
+    assert len(arcs(one)) == 7
+    (tmp_path / "texts.txt").write_text("Ann sees Bob .\nIt rains .\n")
+    model = ("predict", "--checkpoint", checkpoint)
+    by_texts = run(*model, "--input", "texts.txt", "--parser", "conllu:same.conllu")
+    by_trees = run(*model, "--input", "given.txt", "--parser", "chain")
+    assert by_trees.exit_code == 0, by_trees.stderr
+    assert by_trees.stdout == by_texts.stdout
+
+
+def test_the_trees_decide(run, checkpoint, tmp_path):
+    write_conllu(ANN, tmp_path / "trees.txt")
+    (tmp_path / "texts.txt").write_text("Ann sees Bob .\nIt rains .\n")
+    model = ("predict", "--checkpoint", checkpoint, "--parser", "chain", "--input")
+    assert run(*model, "trees.txt").stdout != run(*model, "texts.txt").stdout
+
+
+def test_explore_shows_the_tree_of_the_file(run, checkpoint, tmp_path):
+    write_conllu(ANN[:1], tmp_path / "one.txt")
+    done = run("explore", "--checkpoint", checkpoint, "--input", "one.txt", "--parser", "chain")
+    assert done.exit_code == 0, done.stderr
+    page = page_of(tmp_path / "page.html")
+    assert [node["text"] for node in page["nodes"]] == ["[ROOT]", "Ann", "sees", "Bob", "."]
+    assert {(governor, dependent) for governor, dependent, _ in arcs(page)} >= {(2, 1), (2, 3), (2, 4)}
+
+
+def test_stdin_is_told_as_a_file_is(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(CONLLU))
+    given = stream_texts("-")
+    made = own_trees(given, "-", "auto", "error", lambda: None)
+    assert [(one.form, one.head, one.deprel) for one in made.sentences] == TREES
+
+
+BRACKETS = "(ROOT (S (NP (PRP She)) (VP (VBZ sings))))\n"
+TWO_ROOTS = CONLLU.replace("2\tnsubj", "0\tnsubj")
+REFUSED = {
+    "without heads": ("a.txt", WORDS, [], "a.txt:1: HEAD must be a word id or 0; graphdep parse --words"),
+    "several roots": ("a.txt", TWO_ROOTS, [], r"a.txt:1: .*--bad-trees attach, parse or skip"),
+    "none is left": (
+        "a.txt",
+        TWO_ROOTS.split("\n\n")[0],
+        ["--bad-trees", "skip"],
+        "a.txt: no sentence is left",
+    ),
+    "no such policy": ("a.txt", CONLLU, ["--bad-trees", "drop"], "'bad_trees' must be one of error, attach"),
+    "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "'scheme' must be one of auto, as-is"),
+    "columns": ("a.txt", "1\ta\t_\t_\t_\t_\t_\n", [], "a.txt:1: a treebank of 7 columns, .*own-parse.md"),
+    "CoNLL-2003": ("a.conll", "She PRP O\n", [], "a.conll:1: no tree in any format .*own-parse.md"),
+    "damaged": ("a.conllu", "1\tShe\n", [], "a.conllu:1: 2 tab-separated columns instead of 10"),
+    "other JSON": ("a.txt", '{"text": "She sings."}\n', [], "a.txt: no 'form' among the keys .*own-parse.md"),
+    "other XML": (
+        "a.txt",
+        "<?xml version='1.0'?><a/>\n",
+        [],
+        "a.txt:1: XML without sentences .*own-parse.md",
+    ),
+    "withheld": ("a.txt", "1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 9, [], "9 of 9 words are '_': .* withheld"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(run, checkpoint, tmp_path, case):
+    name, text, options, message = REFUSED[case]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    model = ("--checkpoint", checkpoint, "--parser", "chain", "--input", name)
+    for command in (("parse", name), ("draw", name), ("explore", *model), ("predict", *model)):
+        done = run(*command, *options)
+        assert done.exit_code == 2, command
+        assert re.search(message, done.stderr.replace("\n", " ")), (command, done.stderr)
+
+
+def test_what_becomes_of_bad_trees_is_told(run, tmp_path):
+    (tmp_path / "two.txt").write_text(TWO_ROOTS, encoding="utf-8")
+    done = run("parse", "two.txt", "--bad-trees", "attach")
+    assert trees(done.stdout)[0][1:] == ([0, 1, 2, 2], ["nsubj", "root", "obj", "punct"])
+    assert "two.txt: 2 sentences, with their own trees; 1 of 2 trees is bad: several roots (1); attached" in (
+        done.stderr
+    )
+    assert trees(run("parse", "two.txt", "--bad-trees", "skip").stdout) == TREES[1:]
+    done = run("parse", "two.txt", "--bad-trees", "parse", "--parser", "chain")
+    assert trees(done.stdout)[0][1] == [0, 1, 2, 3]
+    looked_up = ("parse", "Ann sees Bob .", "--parser", "conllu:two.txt")
+    assert trees(run(*looked_up, "--bad-trees", "attach").stdout)[0][1] == [0, 1, 2, 2]
+    assert "more than one root" in run(*looked_up).stderr
+
+
+def test_the_scheme_of_the_labels(run, tmp_path):
+    (tmp_path / "clear.txt").write_text(CONLLU.replace("\tobj\t", "\tdobj\t"), encoding="utf-8")
+    kept = run("parse", "clear.txt")
+    assert [deprel[2] for _, _, deprel in trees(kept.stdout)] == ["dobj", "punct"]
+    converted = run("parse", "clear.txt", "--tree-scheme", "clear")
+    assert [deprel[2] for _, _, deprel in trees(converted.stdout)] == ["obj", "punct"]
+    assert "converted from CLEAR" in converted.stderr
+
+
+@pytest.mark.parametrize("text", [WORDS, CONLLU, "Ann sees Bob .\nIt rains .\n"])
+def test_words_are_parsed_as_they_are(run, tmp_path, text):
+    (tmp_path / "words.txt").write_text(text, encoding="utf-8")
+    done = run("parse", "words.txt", "--words", "--parser", "chain", "--output", "trees.conllu")
+    assert done.exit_code == 0, done.stderr
+    made = read_conllu(tmp_path / "trees.conllu")
+    assert [(sentence.form, sentence.head) for sentence in made] == [
+        (["Ann", "sees", "Bob", "."], [0, 1, 2, 3]),
+        (["It", "rains", "."], [0, 1, 2]),
+    ]
+
+
+def test_brackets_are_parsed_for_their_governors(run, tmp_path):
+    (tmp_path / "brackets.txt").write_text(BRACKETS)
+    done = run("parse", "brackets.txt", "--parser", "chain")
+    [sentence] = parse_conllu(done.stdout)
+    assert (sentence.form, sentence.head) == (["She", "sings"], [0, 1])
+    assert sentence.constituents == [("S", 0, 2), ("NP", 0, 1), ("VP", 1, 2)]
+    assert "1 sentence, their words parsed" in done.stderr
+
+
+def test_constituents_for_own_trees(run, tmp_path):
+    (tmp_path / "trees.txt").write_text(CONLLU)
+    done = run("parse", "trees.txt", "--constituents")
+    made = parse_conllu(done.stdout)
+    assert [(sentence.form, sentence.head, sentence.deprel) for sentence in made] == TREES
+    assert all(sentence.constituents for sentence in made)
+
+
+def test_lines_of_other_commands_are_no_trees(run, checkpoint, tmp_path):
+    (tmp_path / "trees.txt").write_text(CONLLU)
+    done = run("embed", "--checkpoint", checkpoint, "--input", "trees.txt")
+    assert "trees.txt: a text a line is read here, and this is conllu: see docs/how-to/own-parse.md" in (
+        done.stderr.replace("\n", " ")
+    )
+
+
+def test_rows_go_to_a_table(run, checkpoint, tmp_path):
+    (tmp_path / "trees.conllu").write_text(CONLLU)
+    model = ("predict", "--checkpoint", checkpoint, "--input", "trees.conllu")
+    done = run(*model, "--output", "out.csv")
+    assert done.exit_code == 0, done.stderr
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == ["Ann sees Bob .", "It rains ."]
+    assert "'output' must end in .csv, .tsv or .jsonl" in run(*model, "--output", "out.conllu").stderr
