@@ -94,7 +94,12 @@ WRONG = [
     ("sst", "dt", {"encoder": "g2g"}, "'relation_attention' is for encoder='transformer', and 'g2g' has"),
     ("sst", "bert", {"vectors": "x.txt"}, "'vectors' is for an encoder that is trained from scratch"),
     ("sst", "bert", {"links": "none"}, "'links' is for edges='dam' or 'constituents'"),
-    ("sst", "bert", {"arcs": "enhanced"}, "'arcs' is for edges dam, own-arcs or of your own, on the parser's trees"),
+    (
+        "sst",
+        "bert",
+        {"arcs": "enhanced"},
+        "'arcs' is for edges dam, own-arcs or of your own, on the parser's trees",
+    ),
     ("sst", "bert", {"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
     ("sst", "bert", {"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
     ("sst", "bert-g2g", {"gate": "tanh"}, "'gate' is for relation_attention with relation_terms='score'"),
