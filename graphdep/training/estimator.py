@@ -175,6 +175,14 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
+def trained_scheme(state: RunState) -> str:
+    """The scheme that the training trees were converted from: a file may have too few trees to tell."""
+    scheme: str = getattr(state.config, "tree_scheme", "auto")
+    if scheme == "auto":
+        scheme = (state.data or {}).get("tree_scheme", {}).get("train", "auto")
+    return scheme
+
+
 CHUNK = 4096
 """Examples that are in memory at a time."""
 
@@ -264,9 +272,7 @@ class Predictor:
 
     def intake(self) -> Intake:
         """What takes in the trees of a file, by the scheme and the policy of the training."""
-        scheme = getattr(self.config, "tree_scheme", "auto")
-        if scheme == "auto":  # a file may have too few trees to tell
-            scheme = (self.state.data or {}).get("tree_scheme", {}).get("train", "auto")
+        scheme = trained_scheme(self.state)
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
         return Intake(scheme, policy, self.parser if policy == "parse" else None, advice="")

@@ -102,7 +102,7 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
         )
     _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
-    sentences = read_conllu(request.source, max_words=request.limit.max_words)
+    sentences = [*(request.trees or read_conllu(request.source, max_words=request.limit.max_words))]
     marks = _marks(request, sentences, mark_key, needs_marks(state))
     answers = model._answers(sentences if own else [sentence.form for sentence in sentences], marks)
     column = Column(config.key, config.absent) if config.has_key else Column(_KEY)
@@ -132,7 +132,10 @@ def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, nee
     if key is None:
         return [None] * len(sentences)
     column, marks = Column(key), []
-    for place, sentence in zip(sentence_places(request.source), sentences):
+    places = sentence_places(request.source) if request.source.suffix.lower() == ".conllu" else []
+    if len(places) != len(sentences):  # another format, or some are left out
+        places = [f"{request.source}: sentence {number}" for number in range(1, len(sentences) + 1)]
+    for place, sentence in zip(places, sentences):
         mark = marked_word(sentence, column, place)
         if mark is None and needs:
             raise ValueError(
