@@ -283,7 +283,7 @@ def test_words_that_a_pretrained_encoder_has_no_room_for(run, config_of, role_ro
     assert first["labels"][0] is not None
     assert second["labels"][0] is not None
     assert f"{first['labels'].count(None)} words not read, and without a label" in done.stderr
-    lines = [f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 4)]
+    lines = [f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tdep\t_\t_\n" for n in range(1, 4)]
     (tmp_path / "new.conllu").write_text("".join(lines) + "\n")
     done = run("predict", *options, "new.conllu")
     assert done.exit_code == 0, done.stderr
@@ -332,7 +332,12 @@ def test_words_that_are_not_read(predict, tmp_path):
     words = ["Rain", "makes", "a", "flood"]
     rows = [
         {"words": words, "spans": [[0, 1], [2, 4]]},
-        {"words": words, "spans": [[0, 1], [3, 4]], "head": [2, 0, 4, 2], "deprel": ["x", "root", "x", "x"]},
+        {
+            "words": words,
+            "spans": [[0, 1], [3, 4]],
+            "head": [2, 0, 4, 2],
+            "deprel": ["dep", "root", "dep", "dep"],
+        },
     ]
     source = write_span_rows(tmp_path / "new.jsonl", rows)
     said = "new.jsonl:1: 'words' must be a list of 1 to 3 words"
