@@ -314,9 +314,9 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
         ValueError: If more than half of the arcs have such a label.
     """
     config, relations = state.config, state.relations
-    # With the table of Universal Dependencies for trees of any scheme, training read these labels so, too.
-    chosen = relations.used is not None or getattr(config, "relations", None) == "auto"
-    if not chosen or not getattr(config, "may_read_labels", True):
+    # Else training may have read them as dep, too: "ud" is for any scheme, and graphs are not their trees.
+    by_trees = getattr(config, "relations", None) == "auto" and getattr(config, "arcs", "basic") == "basic"
+    if not (relations.used is not None or by_trees) or not getattr(config, "may_read_labels", True):
         return
     unknown = relations.unknown(labels).total()
     if 2 * unknown <= labels.total():

@@ -218,8 +218,8 @@ class TrainConfig(Settings):
         "auto",
         "Labels of arcs that the model knows: ud, the table of Universal Dependencies; learned, those of the "
         "training trees; auto, ud where at least 95% of the training's arcs have a label that is in it, else "
-        "learned. Of enhanced graphs auto also learns labels beside ud. Other labels are read as their part "
-        "before ':', or as dep.",
+        "learned. Of graphs auto and learned are ud and the labels of training beside it. Other labels are "
+        "read as their part before ':', or as dep.",
         choices=("auto", "ud", "learned"),
         panel=DATA,
     )

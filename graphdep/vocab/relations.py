@@ -189,22 +189,23 @@ class RelationVocab:
         Args:
             labels: One label an arc of the training split, or a count of them.
             how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
-                have, five of enhanced graphs, and no others. ``"auto"``: the table, for enhanced graphs with
-                further labels that are learned, if at least 95% of the arcs have a label in it, or one whose
-                part before a colon is; else ``"learned"``. (default: ``"auto"``)
-            enhanced: Whether the arcs are of enhanced graphs. (default: :obj:`False`)
+                have, and no others. ``"auto"``: the table if at least 95% of the arcs have a label in it, or
+                one whose part before a colon is; else ``"learned"``. (default: ``"auto"``)
+            enhanced: Whether the arcs are of graphs, such as enhanced ones: then, but for ``"ud"``, they are
+                the table, which the trees may be of, and beside it the labels that at least five arcs have.
+                (default: :obj:`False`)
 
         Raises:
             ValueError: If :obj:`how` is unknown.
         """
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
-        least = _GRAPHS if enhanced else _TREES
-        is_ud = cls._ud_share(counts) >= UD_SHARE
-        if how == "learned" or (how == "auto" and not is_ud):
-            often = [label for label in cls._FIXED if counts[label] >= least]
-            return cls(cls.learn(counts, least).learned, often)
-        return cls.learn(counts, least) if enhanced and how == "auto" else cls()
+        if how == "ud" or (how == "auto" and not enhanced and cls._ud_share(counts) >= UD_SHARE):
+            return cls()
+        if enhanced:
+            return cls.learn(counts, _GRAPHS)
+        often = [label for label in cls._FIXED if counts[label] >= _TREES]
+        return cls(cls.learn(counts, _TREES).learned, often)
 
     @classmethod
     def _ud_share(cls, counts: Counter[str]) -> float:
@@ -220,8 +221,8 @@ class RelationVocab:
             known = plural(len(self.used) + len(self.learned), "label")
             return f"{known} learned from the training trees; {share} are in Universal Dependencies' table"
         known = plural(sum(label in self._IDS for label in counts), "label")
-        learned = f" and {len(self.learned)} learned from training" if self.learned else ""
-        return f"{known} of Universal Dependencies{learned}, {share}"
+        learned = f", and {len(self.learned)} learned from training" if self.learned else ""
+        return f"{known} of Universal Dependencies, {share}{learned}"
 
     @classmethod
     def learn(cls, labels: Iterable[str], min_count: int = 5) -> Self:

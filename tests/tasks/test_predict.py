@@ -283,7 +283,7 @@ def test_words_that_a_pretrained_encoder_has_no_room_for(run, config_of, role_ro
     assert first["labels"][0] is not None
     assert second["labels"][0] is not None
     assert f"{first['labels'].count(None)} words not read, and without a label" in done.stderr
-    lines = [f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 4)]
+    lines = [f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tdep\t_\t_\n" for n in range(1, 4)]
     (tmp_path / "new.conllu").write_text("".join(lines) + "\n")
     done = run("predict", *options, "new.conllu")
     assert done.exit_code == 0, done.stderr

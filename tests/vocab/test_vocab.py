@@ -171,8 +171,9 @@ def test_relations_of_arcs():
         relations = RelationVocab.of_arcs(Counter(labels).elements(), how)
         assert relations == RelationVocab.of_arcs(Counter(labels), how)
         assert (relations.learned, relations.used) == (learned, used), (labels, how)
-    graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4}), enhanced=True)
-    assert (graphs.learned, graphs.used) == (["nmod:in_front_of"], None)
+    for how, learned in [("auto", ["nmod:in_front_of", "ARG0"]), ("ud", [])]:
+        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": 40}), how, enhanced=True)
+        assert (graphs.learned, graphs.used) == (learned, None)
     with pytest.raises(ValueError, match="'relations' must be one of auto, ud, learned"):
         RelationVocab.of_arcs([], "own")
 
@@ -208,7 +209,7 @@ def test_labels_of_the_fixed_block_that_training_does_not_have(tmp_path):
         (
             {"nsubj": 9, "nmod:x": 5},
             True,
-            "1 label of Universal Dependencies and 1 learned from training, 100% of the arcs",
+            "1 label of Universal Dependencies, 100% of the arcs, and 1 learned from training",
         ),
         (
             {"SBJ": 3, "nsubj": 2},
