@@ -290,7 +290,7 @@ class Splits:
             "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
             **{
                 key: {split: about[key] for split, about in described.items() if key in about}
-                for key in ("unknown_relations", "cut_words", "num_spans", "marked")
+                for key in ("unknown_relations", "cut_words", "num_spans", "marked", "key")
             },
             **({"notes": notes} if notes else {}),
         }

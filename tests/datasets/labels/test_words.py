@@ -12,18 +12,12 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.datasets import OwnLabels
 from graphdep.datasets.base.rows import TextRow
-from graphdep.datasets.labels.words import (
-    Column,
-    bio_of,
-    check_bio,
-    read_doc_bin,
-    read_word_columns,
-    row_mark,
-    spans_of,
-    with_insides,
-)
+from graphdep.datasets.labels.bio import bio_of, spans_of, with_insides
+from graphdep.datasets.labels.own import read_columns, read_doc_bin, read_word_columns, row_mark
+from graphdep.datasets.labels.words import Column
 from graphdep.io import format_conllu
 from graphdep.io.trees import parse_conllu
+from graphdep.sentence.intake import Intake
 
 names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 
@@ -100,10 +94,10 @@ def test_iob2_is_what_spans_write(labels):
     for label in labels:
         parts = [*parts, []] if label is None else [*parts[:-1], [*parts[-1], label]]
     if all(bio_of(spans_of(part), len(part)) == part for part in parts):
-        check_bio(labels)
+        assert recoded(labels, "IOB2") == labels
     else:
-        with pytest.raises(ValueError, match=r"^word \d: 'I-.' must stand behind B-. or I-. "):
-            check_bio(labels)
+        with pytest.raises(ValueError, match=r"^word \d: 'I-.' cannot stand here in IOB2, where 'B-.' "):
+            recoded(labels, "IOB2")
 
 
 SENTENCE = Sentence(
@@ -218,7 +212,7 @@ SENTENCES = st.lists(st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=4),
 
 
 def found(path: Path) -> list[list[tuple[str, str | None]]]:
-    return [list(zip(one.words, one.labels)) for one in read_word_columns(path)[0]]
+    return [list(zip(one.words, one.labels)) for one in read_word_columns(read_columns(path))]
 
 
 def slow(text: str) -> list[list[tuple[str, str | None]]]:
@@ -245,7 +239,8 @@ def test_four_columns_and_documents(tmp_path):
         "-DOCSTART- -X- -X- O\n\nAnn NNP B-NP B-PER\nsings VBZ B-VP O\n-DOCSTART- -X- -X- O\n"
         "# # B-NP O\n1 CD B-NP O\n\n\n\n# sent_id = 5\nBob NNP B-NP B-PER\n# # B-NP O\n"
     )
-    examples, skipped = read_word_columns(path)
+    file = read_columns(path)
+    examples, skipped = read_word_columns(file), file.skipped
     assert [list(one.words) for one in examples] == [["Ann", "sings"], ["#", "1"], ["Bob", "#"]]
     assert [list(one.labels) for one in examples] == [["B-PER", "O"], ["O", "O"], ["B-PER", "O"]]
     assert skipped == 3
@@ -256,7 +251,7 @@ def test_tags_of_hashes_with_tabs(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("# newdoc\n# text = a b\n#fun\tO\nNew York\tB-LOC\n", encoding="utf-8")
     assert found(path) == [[("#fun", "O"), ("New York", "B-LOC")]]
-    assert read_word_columns(path)[1] == 2
+    assert read_columns(path).skipped == 2
 
 
 OF_SPACY = ["Ann", "Dow", "\n", "sings", "It", "rains"]
@@ -279,7 +274,7 @@ def doc_bin(tmp_path):
 
 
 def test_trees_and_columns(doc_bin):
-    examples = read_doc_bin(doc_bin, Column("xpos"))
+    examples = read_doc_bin(doc_bin, Column("xpos"), Intake())
     assert [list(one.words) for one in examples] == [
         ["Ann", "Dow", "sings"],
         ["It", "rains"],
@@ -302,7 +297,7 @@ def test_what_is_no_such_file(tmp_path):
     pytest.importorskip("spacy")
     (tmp_path / "x.spacy").write_bytes(b"no")
     with pytest.raises(ValueError, match=r"x.spacy: no DocBin of spaCy, or damaged"):
-        read_doc_bin(tmp_path / "x.spacy", None)
+        read_doc_bin(tmp_path / "x.spacy", None, Intake())
 
 
 def test_without_spacy(tmp_path, monkeypatch):
@@ -310,7 +305,7 @@ def test_without_spacy(tmp_path, monkeypatch):
     with pytest.raises(
         ImportError, match=r"x.spacy: spaCy is not installed .*pip install 'graphdep\[spacy\]'"
     ):
-        read_doc_bin(tmp_path / "x.spacy", None)
+        read_doc_bin(tmp_path / "x.spacy", None, Intake())
 
 
 def test_a_row_without_a_mark_stays_as_it_is():
