@@ -57,6 +57,9 @@ class CSVTexts(OwnFiles, TextDataset):
         max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error before anything is
             parsed. (default: :obj:`10_000`, :obj:`False`)
+        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
+            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
+            (default: ``"auto"``, ``"error"``)
         options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
             are.
 
@@ -100,9 +103,11 @@ class CSVTexts(OwnFiles, TextDataset):
         seed: int = 0,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
+        tree_scheme: str = "auto",
+        bad_trees: str = "error",
         **options: Unpack[ParsedOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"))
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
         self.val_fraction, self.seed = val_fraction, seed

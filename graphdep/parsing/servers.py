@@ -59,10 +59,17 @@ class SpacyParser(Parser):
         check_least("max_words", max_words, 1)
         check_choice("scheme", scheme, ("auto", "as-is"))
         self.model, self.max_words, self.scheme = model, max_words, scheme
-        self._spacy = _import_spacy()
-        self._nlp = self._load()
+        self._load()
         self.language = self._nlp.meta["lang"]
         self._converts = scheme == "auto" and is_clear(self._nlp.get_pipe("parser").labels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A module cannot be copied, and a copy loads the model anew.
+        return {key: value for key, value in self.__dict__.items() if key not in ("_spacy", "_nlp")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._load()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -108,7 +115,8 @@ class SpacyParser(Parser):
             reason = f"spaCy gave no tree: {error}"
             return chain_sentence(chain.form, reason, chain), reason
 
-    def _load(self) -> Any:
+    def _load(self) -> None:
+        self._spacy = _import_spacy()
         try:
             nlp = self._spacy.load(self.model)
         except (OSError, ValueError, ImportError) as error:
@@ -120,7 +128,7 @@ class SpacyParser(Parser):
             ) from error
         if "parser" not in nlp.pipe_names:
             raise ParserUnavailableError(f"spaCy's model {self.model!r} has no parser, only {nlp.pipe_names}")
-        return nlp
+        self._nlp = nlp
 
 
 def _import_spacy() -> Any:

@@ -494,6 +494,14 @@ _UD1_TO_UD = {
 }
 
 
+_ONLY_UD2 = frozenset({"obj", "obl", "nsubj:pass", "csubj:pass", "aux:pass", "fixed", "orphan"})
+
+
+def only_ud2(labels: Iterable[str]) -> bool:
+    """Whether one of the labels is of version 2 of Universal Dependencies alone."""
+    return not _ONLY_UD2.isdisjoint(labels)
+
+
 def ud1_to_ud(sentence: Sentence) -> Sentence:
     """A tree of Universal Dependencies version 1, such as CoreNLP gives, as one of version 2.
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from graphdep.io.limits import check_choice, shown
+from graphdep.io.limits import check_choice, check_length, shown
 from graphdep.sentence.conllu import read_blocks
 from graphdep.sentence.tree import Found, Raw, is_from, parse_deps
 
@@ -168,6 +168,9 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     columns["head"] = [
         _whole(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
     ]
+    for name in found.keys() - {"form"}:
+        if columns[name] is not None:
+            check_length(name, columns[name], len(columns["form"]), "words")
     if sentence.get("deps"):
         columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
     if sentence.get("constituents") is not None:
@@ -241,7 +244,13 @@ def read_spacy(parsed: Any) -> Found:
         for tokens in sentences
         if tokens
     ]
-    return Found(raws, single, frozenset(token.dep_ for token in doc))
+    labels = {token.dep_ for token in doc}
+    if doc.lang_ == "en" and not labels.isdisjoint(_NO_UD):
+        labels.add("pobj")  # no parser of English by spaCy is of version 1 of UD, which has these labels, too
+    return Found(raws, single, frozenset(labels))
+
+
+_NO_UD = ("auxpass", "csubjpass", "dobj", "neg", "nsubjpass")
 
 
 def is_spacy(parsed: object) -> bool:

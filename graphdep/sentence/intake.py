@@ -10,7 +10,7 @@ from typing import Any
 
 from graphdep.io.files import place_error, placed
 from graphdep.io.limits import check_choice, plural, shown
-from graphdep.sentence.clear import clear_to_ud, is_clear, ud1_to_ud
+from graphdep.sentence.clear import clear_to_ud, is_clear, only_ud2, ud1_to_ud
 from graphdep.sentence.conllu import ConlluError
 from graphdep.sentence.exchange import (
     is_spacy,
@@ -44,19 +44,22 @@ class Intake:
 
     Args:
         scheme: ``"auto"``, ``"as-is"``, or the scheme that the trees are converted from: ``"clear"``, or
-            ``"ud1"`` for version 1 of Universal Dependencies. (default: ``"auto"``)
+            ``"ud1"`` for version 1 of Universal Dependencies, unless they have a label that version 2 alone
+            has. (default: ``"auto"``)
         bad_trees: What becomes of governors that are no tree. ``"error"``: an error with the place, the
             reason and the number of others. ``"attach"``: further roots, the first word of a cycle and a word
             whose governor is outside of the sentence depend on the first root, with their labels.
             ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out.
             (default: ``"error"``)
         parser: A :class:`~graphdep.parsing.Parser`, for ``bad_trees="parse"``. (default: :obj:`None`)
-        advice: How another treatment of bad trees is asked for, for the message. (default: in Python)
+        advice: How another treatment of bad trees is asked for, for the message; empty for no such advice.
+            (default: in Python and on the command line)
 
     Attributes:
         trees: Sentences that have been taken in.
         bad: How many were no tree, by the reason.
         converted: How many were converted, by the scheme that they were of.
+        decided: The scheme of the last trees, ``"as-is"`` where they are not converted.
 
     Raises:
         ValueError: If an option is unknown, or ``"parse"`` has nothing that parses.
@@ -74,10 +77,11 @@ class Intake:
     scheme: str = "auto"
     bad_trees: str = "error"
     parser: Any = None
-    advice: str = "bad_trees='attach', 'parse' or 'skip'"
+    advice: str = "bad_trees='attach', 'parse' or 'skip' (--bad-trees)"
     trees: int = field(default=0, init=False)
     bad: Counter[str] = field(default_factory=Counter, init=False)
     converted: Counter[str] = field(default_factory=Counter, init=False)
+    decided: str = field(default="auto", init=False)
 
     def __post_init__(self) -> None:
         check_choice("scheme", self.scheme, SCHEMES)
@@ -95,7 +99,7 @@ class Intake:
             multiroot: Whether several roots are right. (default: :obj:`False`)
             labels: Labels that tell the scheme besides those of the sentences. (default: none)
         """
-        scheme = self.decide([*labels, *(label for raw in raws for label in raw.columns["deprel"])])
+        scheme = self.decided = self.decide([*labels, *(d for raw in raws for d in raw.columns["deprel"])])
         taken = self._trees(raws, multiroot)
         self.trees += len(raws)
         if scheme not in _CONVERTERS:
@@ -106,9 +110,10 @@ class Intake:
 
     def decide(self, labels: Iterable[str]) -> str:
         """The scheme that trees with these labels are converted from; ``"as-is"`` for none."""
-        if self.scheme != "auto":
-            return self.scheme
-        return "clear" if is_clear(labels) else "as-is"
+        found = {*labels}
+        if self.scheme == "auto":
+            return "clear" if is_clear(found) else "as-is"
+        return "as-is" if only_ud2(found) else self.scheme
 
     def note(self) -> str:
         """What was changed, in one line; empty where nothing was."""
@@ -172,7 +177,7 @@ class Intake:
         message, raw = fault.message, raws[number]
         if len(faults) > 1:
             message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
-        message += f" ({self.advice} takes them)" if self.advice else ""
+        message += f"; {self.advice} takes them" if self.advice else ""
         if raw.lines:
             value = str(raw.columns["head"][fault.word - 1])
             raise ConlluError(message, raw.place, raw.lines[fault.word - 1], value)

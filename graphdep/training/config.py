@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 from graphdep.io.files import atomic_path, placed
 from graphdep.io.limits import check_choice, check_divides, check_encoder_name, check_transformers
 from graphdep.parsing.resolver import check_parser
+from graphdep.sentence.intake import BAD_TREES, SCHEMES
 from graphdep.training.settings import (
     CONTROL_TREES,
     DATA,
@@ -625,6 +626,10 @@ class TrainConfig(Settings):
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
 
 
+OF_TREES = ("tree_scheme", "bad_trees")
+"""Settings of the trees in a user's files."""
+
+
 class OwnFilesConfig(TrainConfig):
     """Settings of runs on files of the user's own, for the class of such a task to inherit from as well, as
     the last base.
@@ -647,6 +652,21 @@ class OwnFilesConfig(TrainConfig):
     test: str | None = setting(None, "The same for testing; none for no test.", panel=OWN, place=True)
     val_fraction: float = setting(0.1, "Share of the training file that is drawn for validation.")
     val_seed: int = setting(0, "Seed of that draw, which so is the same for every seed.")
+    tree_scheme: str = setting(
+        "auto",
+        "Labels of the trees in the files: auto converts those of spaCy's English models (CLEAR) to "
+        "Universal Dependencies and takes all others as they are; as-is converts none; clear and ud1, "
+        "version 1 of Universal Dependencies, convert.",
+        panel=OWN,
+        choices=SCHEMES,
+    )
+    bad_trees: str = setting(
+        "error",
+        "Sentences of the files whose governors are no tree: an error; attach further roots, a cycle and "
+        "words with a governor outside of the sentence to the first root; parse them; or skip them.",
+        panel=OWN,
+        choices=BAD_TREES,
+    )
 
     def check(self) -> None:
         super().check()

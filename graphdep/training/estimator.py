@@ -38,6 +38,7 @@ from graphdep.io.limits import (
 )
 from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import RunState, load_task, save_task
 from graphdep.training.config import TrainConfig, resolve_model
@@ -251,6 +252,15 @@ class Predictor:
             parsed = iter(self.parser.parse_words(words))
             self.parser_failures = self.parser.failures - before
         return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
+
+    def intake(self) -> Intake:
+        """What takes in the trees of a file, by the scheme and the policy of the training."""
+        scheme = getattr(self.config, "tree_scheme", "auto")
+        if scheme == "auto":  # a file may have too few trees to tell
+            scheme = (self.state.data or {}).get("tree_scheme", {}).get("train", "auto")
+        policy = getattr(self.config, "bad_trees", "error")
+        policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
+        return Intake(scheme, policy, self.parser if policy == "parse" else None, advice="")
 
     def data(self, trees: list[Sentence]) -> Data:
         """The trees of one example as the model reads them."""

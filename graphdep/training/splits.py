@@ -290,7 +290,7 @@ class Splits:
             "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
             **{
                 key: {split: about[key] for split, about in described.items() if key in about}
-                for key in ("unknown_relations", "cut_words", "num_spans", "marked", "key")
+                for key in ("unknown_relations", "cut_words", "num_spans", "marked", "key", "tree_scheme")
             },
             **({"notes": notes} if notes else {}),
         }
@@ -334,6 +334,7 @@ def load_corpus(
         pretrained, vocab = pretrained or load_pretrained(config), NO_WORDS
         check_length(config, pretrained)
     datasets: dict[str, ParsedDataset | SelectionDataset] = {}
+    own: dict[str, Any] = {}
     for split in splits:
         options: dict[str, Any] = {
             "parser": "gold" if config.trees == "gold" else config.parser,
@@ -346,12 +347,15 @@ def load_corpus(
             **({} if labels is None else {"labels": labels}),
             **task.options,
             **config.dataset_options(split),
+            **own,
         }
         datasets[split] = dataset = task.corpus(config.root or task.root, split=split, **options)
         vocab = vocab or dataset.vocab
         relations = relations or dataset.relations
         if dataset.learns_labels:  # else further splits would read the training files for them
             labels = cast(Any, dataset).labels
+        if getattr(dataset, "converted_from", None):  # further splits may have too few trees to tell
+            own["tree_scheme"] = cast(Any, dataset).converted_from
     assert vocab is not None
     assert relations is not None
     encoder = None if pretrained is None else fingerprint_of(pretrained)

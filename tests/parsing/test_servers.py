@@ -403,16 +403,16 @@ def test_a_model_without_parser_is_refused(spacy, monkeypatch):
 def test_clear_labels_are_converted(spacy, monkeypatch):
     plain = SpacyParser("en_core_web_sm")
     assert plain.fingerprint == "spacy:en_core_web_sm-3.7.1/spacy-3.8.0/max_words=None"
-    monkeypatch.setattr(Model, "labels", ("ROOT", "dobj", "nsubj"))
+    monkeypatch.setattr(Model, "labels", ("ROOT", "pobj", "nsubj"))
     parser = SpacyParser("en_core_web_sm")
     assert parser.fingerprint == f"{plain.fingerprint}/clear-to-ud=1"
     [[sentence]] = parser.parse(["Dogs bark"])
     assert sentence.deprel == ["root", "obj"]
-    kept = SpacyParser("en_core_web_sm", clear="keep")
+    kept = SpacyParser("en_core_web_sm", scheme="as-is")
     assert kept.fingerprint == plain.fingerprint
     assert kept.parse_words([["Dogs", "bark"]])[0].deprel == ["root", "dobj"]
-    with pytest.raises(ValueError, match="'clear' must be one of convert, keep"):
-        SpacyParser("en_core_web_sm", clear="drop")
+    with pytest.raises(ValueError, match="'scheme' must be one of auto, as-is"):
+        SpacyParser("en_core_web_sm", scheme="drop")
 
 
 @pytest.mark.spacy

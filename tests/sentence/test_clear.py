@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import logging
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence
 from graphdep.sentence import check_tree, clear_to_ud, is_clear
-from graphdep.sentence.clear import CLEAR_TO_UD, ClearTree, converted
+from graphdep.sentence.clear import CLEAR_TO_UD, ClearTree
 from tests.kit.strategies import sentences
 
 # The labels of spaCy's English models (meta.json of en_core_web_sm 3.8.0).
@@ -172,24 +169,9 @@ def test_without_tags_the_labels_do():
 
 
 def test_labels_that_only_clear_has():
-    for label in ("dobj", "prep", "pobj", "attr", "nsubjpass", "relcl", "poss", "meta"):
+    for label in ("prep", "pobj", "attr", "relcl", "poss", "meta"):
         assert is_clear(["nsubj", label])
     assert not is_clear(set(RelationVocab()._FIXED))
-
-
-def test_converted_leaves_others_alone_and_counts_what_is_lost(caplog):
-    ours = [Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]
-    theirs = [Sentence(["She", "sings", "x", "y"], [2, 0, 2, 2], ["nsubj", "ROOT", "meta", "dobj"])]
-    assert converted(ours, "convert") is ours
-    assert converted(theirs, "keep") is theirs
-    with caplog.at_level(logging.WARNING):
-        [made] = converted(theirs, "convert")
-    assert made.deprel == ["nsubj", "root", "dep", "obj"]
-    assert "1 of 4 labels of the CLEAR scheme became 'dep'" in caplog.text
-    assert "meta (1)" in caplog.text
-    assert converted(ours, "convert", frozenset({"dobj"}))[0].deprel == ["nsubj", "root"]
-    with pytest.raises(ValueError, match="'clear' must be one of convert, keep"):
-        converted(ours, "drop")
 
 
 def test_enhanced_arcs_are_left_out():

@@ -119,12 +119,6 @@ def test_what_stanza_makes_of_a_document():
     assert [row[:2] for row in made.multiword] == [("1-2", "du")]
 
 
-def test_labels_of_clear_are_converted():
-    clear = {"words": ["Sing", "it"], "head": [0, 1], "deprel": ["ROOT", "dobj"]}
-    assert Sentence.from_dict(clear).deprel == ["root", "obj"]
-    assert Sentence.from_dict(clear, clear="keep").deprel == ["ROOT", "dobj"]
-
-
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
@@ -227,12 +221,6 @@ def test_a_list_made_by_hand_needs_no_more_than_words_and_a_tree(conllu):
     assert Sentence.from_conllu(tokens) == Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])
 
 
-def test_from_conllu_labels_of_clear_are_converted(conllu):
-    read = conllu.parse(TEXT.replace("\tobj\t", "\tdobj\t"))
-    assert Sentence.from_conllu(read[0]).deprel[3] == "obj"
-    assert Sentence.from_conllu(read[0], clear="keep").deprel[3] == "dobj"
-
-
 def test_from_conllu_errors(conllu):
     with pytest.raises(TypeError, match="text is for graphdep.io.parse_conllu"):
         Sentence.from_conllu(TEXT)
@@ -291,11 +279,6 @@ def test_its_constituents():
     assert sentence.comments == ["# text = Don't sing it!", "# sent_id = 1"]
 
 
-def test_from_stanza_labels_of_clear_are_converted():
-    document = CoNLL.conll2doc(input_str=FROM_STANZA_TEXT.replace("obj\t", "dobj\t"))
-    assert Sentence.from_stanza(document)[0].deprel[3] == "obj"
-
-
 def test_from_stanza_errors():
     with pytest.raises(TypeError, match="takes a Document or a Sentence of stanza"):
         Sentence.from_stanza("She sings.")
@@ -329,7 +312,7 @@ def span(*words):
         def __init__(self):
             self.tokens = [Token(self, i, *word) for i, word in enumerate(words)]
             self.doc, self.start, self.end = self, 0, len(words)
-            self.text = " ".join(word[0] for word in words)
+            self.text, self.lang_ = " ".join(word[0] for word in words), "en"
 
         def __iter__(self):
             return iter(self.tokens)
@@ -351,7 +334,7 @@ def test_a_span():
     assert (made.form, made.head) == (["She", "sings", "it"], [2, 0, 2])
     assert made.deprel == ["nsubj", "root", "obj"]
     assert made.text == "She sings it"
-    kept = Sentence.from_spacy(span(("sings", 0, "ROOT"), ("it", 0, "dobj")), clear="keep")
+    kept = Sentence.from_spacy(span(("sings", 0, "ROOT"), ("it", 0, "dobj")), scheme="as-is")
     assert kept.deprel == ["root", "dobj"]
 
 
@@ -369,8 +352,8 @@ def test_from_spacy_errors():
         Sentence.from_spacy(span(("a", 0, "ROOT"), ("b", 1, "ROOT")))
     with pytest.raises(ValueError, match="is not one tree"):
         Sentence.from_spacy(span(("\n", 0, "ROOT")))
-    with pytest.raises(ValueError, match="'clear' must be"):
-        Sentence.from_spacy(span(("a", 0, "ROOT")), clear="drop")
+    with pytest.raises(ValueError, match="'scheme' must be"):
+        Sentence.from_spacy(span(("a", 0, "ROOT")), scheme="drop")
 
 
 @pytest.fixture(scope="module")

@@ -119,11 +119,11 @@ ROW_ERRORS = [
     ),
     ("labels", {"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
     ("labels", {"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
-    ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
+    ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
     ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained on 2 spans an example (got '1')"),
     ("spans", {"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
     ("spans", {"words": []}, "new.jsonl:2: 'words' must be a list of"),
-    ("spans", {"head": [0]}, "new.jsonl:2: 'deprel' must be a list of names of relations"),
+    ("spans", {"head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
     ("spans", {"text": "Rain"}, "new.jsonl:2: 'words' or 'text' must be there"),
     ("spans", {"heads": [2, 0, 2]}, "new.jsonl:2: unknown key 'heads' (did you mean 'head'?)"),
 ]

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from graphdep.io.files import atomic_path, json_value, long_fields, place_error
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.parsing.parser import WordLimit
+from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -399,6 +400,8 @@ class OwnFiles(RawFiles):
 
     files: dict[str, Path]
     """The files by split; without one for validation, a part of that for training is drawn."""
+    split: str
+    _parser: Any
 
     def take_files(
         self,
@@ -406,8 +409,10 @@ class OwnFiles(RawFiles):
         val: str | os.PathLike[str] | None,
         test: str | os.PathLike[str] | None,
         raw_from: object = None,
+        tree_scheme: str = "auto",
+        bad_trees: str = "error",
     ) -> None:
-        """Takes the files of the splits."""
+        """Takes the files of the splits, and how their trees are taken in."""
         if train is None or raw_from is not None:
             raise ValueError(
                 "'train' must be a file, and 'raw_from' is for corpora: own files are read where they "
@@ -417,6 +422,35 @@ class OwnFiles(RawFiles):
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
         self.splits = ("train", "val", "test") if test is not None else ("train", "val")
         self.corpus = self.files["train"].name
+        check_choice("tree_scheme", tree_scheme, SCHEMES)
+        check_choice("bad_trees", bad_trees, BAD_TREES)
+        self.tree_scheme, self.bad_trees = tree_scheme, bad_trees
+        self.taken: dict[str, Any] = {}
+
+    def intake(self) -> Intake:
+        """What takes in the trees of a file, as the options say."""
+        return Intake(self.tree_scheme, self.bad_trees, self._parser if self.bad_trees == "parse" else None)
+
+    def keep_count(self, split: str, intake: Intake) -> None:
+        """Keeps what was counted, for :meth:`describe`."""
+        self.taken[split] = {**intake.counts(), "tree_scheme": intake.decided, "note": intake.note()}
+
+    @property
+    def converted_from(self) -> str | None:
+        """The scheme that the trees of the split were converted from."""
+        scheme = self.taken[self.split]["tree_scheme"]
+        return scheme if scheme in ("clear", "ud1") else None
+
+    def describe_trees(self) -> dict[str, Any]:
+        """The counts of trees that were changed, and their scheme."""
+        taken = {name: value for name, value in self.taken[self.split].items() if name != "note"}
+        changed = taken["bad_trees"] or taken["converted"]
+        return taken if changed else {}
+
+    def tree_options(self) -> dict[str, str]:
+        """The options of trees that are not the usual ones, for the digest of what is made."""
+        given = {"tree_scheme": (self.tree_scheme, "auto"), "bad_trees": (self.bad_trees, "error")}
+        return {name: value for name, (value, usual) in given.items() if value != usual}
 
     def file(self, split: str) -> Path:
         """The file that has a split."""

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from graphdep.datasets.base.raw import (
     Form,
-    Forms,
     check_forms,
     check_there,
     expect,
@@ -25,7 +24,10 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
+from graphdep.sentence.exchange import read_dicts
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Raw
 
 
 def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
@@ -219,22 +221,29 @@ def is_words(words: Any) -> bool:
     return listed and all(isinstance(word, str) and word.strip() for word in words)
 
 
-_TREE: Forms = {
-    "head": Form(
-        "a list of numbers of words",
-        lambda head: isinstance(head, list) and all(type(governor) is int for governor in head),
-    ),
-    "deprel": Form("a list of names of relations", is_words),
-}
+TREE_COLUMNS = (*TREE, "upos", "xpos", "lemma", "feats", "deps", "constituents", "multiroot")
+"""Keys of a tree, with those that it may have besides."""
 
 
-def row_tree(row: TextRow, words: list[str]) -> Sentence | None:
-    """The tree of ``head`` and ``deprel``; :obj:`None` where neither is there."""
+def row_raw(row: TextRow, words: list[str]) -> Raw | None:
+    """The tree of ``head`` and ``deprel``, as it was read; :obj:`None` where neither is there."""
     if all(row.values.get(name) is None for name in TREE):
         return None
-    check_forms(row.place, row.values, _TREE)
-    with placed(row.place, "no tree: ", row.values["head"]):
-        return Sentence(words, *(row.values[name] for name in TREE))
+    columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
+    if missing := [name for name in TREE if name not in columns]:
+        raise row.error(f"no tree: no {missing[0]!r}")
+    with placed(row.place, "no tree: "):
+        [raw] = read_dicts({"form": words, **columns}).raws
+    return raw._replace(place=row.place)
+
+
+def taken(
+    raws: Sequence[Raw | None], intake: Intake, multiroot: bool = False
+) -> tuple[list[Any], list[bool]]:
+    """The tree of each row that has its own, else :obj:`None`; and whether the row stays (``bad_trees``)."""
+    made = iter(intake.sentences([raw for raw in raws if raw is not None], multiroot=multiroot))
+    trees = [None if raw is None else next(made) for raw in raws]
+    return trees, [raw is None or tree is not None for raw, tree in zip(raws, trees)]
 
 
 def check_label(place: str, label: Any) -> None:

@@ -366,6 +366,9 @@ class OwnLabels(OwnFiles, LabelDataset):
         seed: Of that draw. (default: :obj:`0`)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
+        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
+            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
+            (default: ``"auto"``, ``"error"``)
         options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
@@ -412,9 +415,11 @@ class OwnLabels(OwnFiles, LabelDataset):
         seed: int = 0,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
+        tree_scheme: str = "auto",
+        bad_trees: str = "error",
         **options: Unpack[WordOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"))
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
         for name, path in self.files.items():
             check_word_file(name, path)
         check_choice("scheme", scheme, SCHEMES)
@@ -435,10 +440,12 @@ class OwnLabels(OwnFiles, LabelDataset):
         limit = self.word_limit
         if limit.truncate or limit.max_words != MAX_WORDS:
             own["words"] = limit
-        return super().options() | own
+        return super().options() | own | self.tree_options()
 
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
-        own = self._sentences(self.file(split))
+        intake = self.intake()
+        own = self._sentences(self.file(split), intake)
+        self.keep_count(split, intake)
         found, drawn = own.examples, ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
@@ -457,7 +464,7 @@ class OwnLabels(OwnFiles, LabelDataset):
     def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
         if self.learns_labels and not self.labels:
             # All of the training file, with what is drawn from it for validation.
-            whole = self._sentences(self.file("train"))
+            whole = self._sentences(self.file("train"), self.intake())
             self._keyed = whole.keyed
             self.labels = self.classes([example.cut(self.word_limit) for example in whole.examples])
 
@@ -467,11 +474,11 @@ class OwnLabels(OwnFiles, LabelDataset):
         return with_insides(names) if self.scheme == "bio" else names
 
     def notes(self, examples: list[Any]) -> dict[str, Any]:
-        return super().notes(examples) | {"said": self._said[self.split]}
+        return super().notes(examples) | {"said": self._said[self.split], "taken": self.taken[self.split]}
 
     def restore(self, notes: dict[str, Any]) -> None:
         super().restore(notes)
-        self._said = {self.split: notes["said"]}
+        self._said, self.taken = {self.split: notes["said"]}, {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
         """As of every corpus of labelled words; also ``own_trees``, the examples of the file (before
@@ -485,13 +492,14 @@ class OwnLabels(OwnFiles, LabelDataset):
             described["note"],
             *([drawn] if drawn else []),
             *([f"{_have(said['own_trees'])} a tree of their own"] if said["own_trees"] else []),
+            *([trees] if (trees := self.taken[self.split]["note"]) else []),
             *([f"{_have(marked)} a marked word"] if marked else []),
             *([f"{_have(unmarked)} none, though others have"] if marked and unmarked else []),
             *said["changes"],
             *([f"{plural(said['truncated_words'], 'word')} cut"] if said["truncated_words"] else []),
             *self._common_label(),
         ]
-        return {**said, **described, "note": "; ".join(notes)}
+        return {**said, **described, **self.describe_trees(), "note": "; ".join(notes)}
 
     def _common_label(self) -> list[str]:
         """A note where the label of most words is not the one that F1 leaves out."""
@@ -518,13 +526,9 @@ class OwnLabels(OwnFiles, LabelDataset):
                 f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
             )
 
-    def _intake(self) -> Intake:
-        """How the trees of a file are taken in."""
-        return Intake()
-
-    def _sentences(self, path: Path) -> OwnSentences:
+    def _sentences(self, path: Path, intake: Intake) -> OwnSentences:
         """All that a file has."""
-        intake, spans = self._intake(), self.scheme == "bio"
+        spans = self.scheme == "bio"
         found = read_own_sentences(
             path,
             self.column,
@@ -534,7 +538,6 @@ class OwnLabels(OwnFiles, LabelDataset):
             outside=self.outside or OUTSIDE,
             constituents=bool(self.constituents or self.bracketed),
         )
-        found.notes += [note for note in [intake.note()] if note]
         return _in_iob2(found) if spans else found
 
 

@@ -12,12 +12,13 @@ from typing import Any
 from graphdep.datasets.base.raw import LIST, Form, Forms, check_forms, check_width, read_lines, row_error
 from graphdep.datasets.base.rows import (
     OBJECTS,
-    TREE,
+    TREE_COLUMNS,
     TextRow,
     check_keys,
     read_text_rows,
-    row_tree,
+    row_raw,
     row_words,
+    taken,
 )
 from graphdep.datasets.labels.bio import OUTSIDE, spans_of
 from graphdep.datasets.labels.roles import (
@@ -268,12 +269,12 @@ def check_words_there(path: Path, sentences: Iterable[Sequence[str]]) -> None:
         withheld += sum(word in WITHHELD for word in words)
     if withheld > 0.9 * total:
         raise ValueError(
-            f"{path}: {withheld} of {total} words are {' or '.join(WITHHELD)}: its publisher has left them out; "
-            "merge the file with its texts first"
+            f"{path}: {withheld} of {total} words are {' or '.join(WITHHELD)}: its publisher has left them "
+            "out; merge the file with its texts first"
         )
 
 
-KEYS = ("words", "labels", "mark", *TREE)
+KEYS = ("words", "labels", "mark", *TREE_COLUMNS)
 """Keys of an object of a ``.jsonl`` file."""
 
 
@@ -328,7 +329,7 @@ def read_own_sentences(
     check_word_file("path", path)
     kind = _first_kind(path)
     if kind == ROWS:
-        return OwnSentences(kind, [_of_object(row) for row in read_text_rows(path, ["words", "labels"])])
+        return OwnSentences(kind, _of_objects(read_text_rows(path, ["words", "labels"]), intake))
     if kind == SPACY:
         found = read_doc_bin(path, None if spans else column, intake)
         return OwnSentences(kind, found, keyed=not spans)
@@ -454,7 +455,13 @@ def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) ->
     return LabelledWords(tree.form, column.labels(tree), mark=marked, tree=tree, place=place)
 
 
-def _of_object(row: TextRow) -> LabelledWords:
-    check_keys(row, KEYS)
-    words, labels = row_words(row), row.value("labels", LIST)
-    return LabelledWords(words, labels, mark=row_mark(row, words), tree=row_tree(row, words), place=row.place)
+def _of_objects(rows: list[TextRow], intake: Intake) -> list[LabelledWords]:
+    for row in rows:
+        check_keys(row, KEYS)
+    words = [row_words(row) for row in rows]
+    trees, stay = taken(list(map(row_raw, rows, words)), intake)
+    return [
+        LabelledWords(own, row.value("labels", LIST), mark=row_mark(row, own), tree=tree, place=row.place)
+        for row, own, tree, stays in zip(rows, words, trees, stay)
+        if stays
+    ]

@@ -224,6 +224,9 @@ class OwnSpans(OwnFiles, SpanDataset):
         label_column: Name of the labels. (default: ``"label"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
+        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
+            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
+            (default: ``"auto"``, ``"error"``)
         options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
@@ -261,9 +264,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         label_column: str = "label",
         val_fraction: float = 0.1,
         seed: int = 0,
+        tree_scheme: str = "auto",
+        bad_trees: str = "error",
         **options: Unpack[WordOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"))
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
         for name, path in self.files.items():
             check_suffix(name, path)
         if text_column == label_column:
@@ -277,15 +282,29 @@ class OwnSpans(OwnFiles, SpanDataset):
         return super().options() | {
             "columns": columns,
             "val": None if "val" in self.files else self.drawn_val,
+            **self.tree_options(),
         }
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"taken": self.taken[self.split]}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.taken = {self.split: notes["taken"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of marked spans, with the counts of trees that were changed."""
+        return super().describe() | self.describe_trees()
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
-        found = read_span_rows(path, self.text_column, self.label_column)
+        intake = self.intake()
+        found = read_span_rows(path, self.text_column, self.label_column, intake)
+        self.keep_count(split, intake)
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
         trees = sum(example.tree is not None for example in found)
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
-        self.said[split] = "; ".join(note for note in (drawn, own) if note)
+        self.said[split] = "; ".join(note for note in (drawn, own, intake.note()) if note)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -14,17 +15,20 @@ from graphdep.datasets.base.raw import LIST, Form, check_forms
 from graphdep.datasets.base.rows import (
     OBJECTS,
     TREE,
+    TREE_COLUMNS,
     TextRow,
     check_keys,
     check_label,
     check_tree,
     read_text_rows,
-    row_tree,
+    row_raw,
     row_words,
+    taken,
 )
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing.parser import ALONE, WordLimit
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
 
 MAX_ARCS = 4
@@ -287,10 +291,37 @@ def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> R
     return inside[0], inside[-1] + 1
 
 
-def read_span_rows(path: Path, text_column: str, label_column: str) -> list[SpanExample]:
-    """The examples of a file, each with its label; errors as of :func:`span_row`."""
+def read_span_rows(path: Path, text_column: str, label_column: str, intake: Intake) -> list[SpanExample]:
+    """The examples of a file, each with its label; errors as of :func:`span_rows`."""
     rows = read_text_rows(path, [column_of(path, text_column), label_column])
-    return [span_row(row, text_column, label_column) for row in rows]
+    return span_rows(rows, text_column, label_column, intake=intake)
+
+
+def span_rows(
+    rows: Sequence[TextRow],
+    text_column: str,
+    label_column: str | None = None,
+    max_words: int | None = MAX_WORDS,
+    *,
+    intake: Intake,
+) -> list[SpanExample]:
+    """The examples of rows, in the layouts of :class:`~graphdep.datasets.OwnSpans`.
+
+    Args:
+        rows: The rows.
+        text_column: Name of the texts.
+        label_column: Name of the labels; :obj:`None` reads none. (default: :obj:`None`)
+        max_words: Words of a sentence at most; :obj:`None` for no limit. (default: :obj:`10_000`)
+        intake: What takes in their trees.
+    """
+    found = [_span_row(row, text_column, label_column, max_words) for row in rows]
+    raws = [row_raw(row, list(one.words)) if is_lines(row.path) else None for row, one in zip(rows, found)]
+    trees, stay = taken(raws, intake)
+    return [
+        one if tree is None else dataclasses.replace(one, tree=tree)
+        for one, tree, stays in zip(found, trees, stay)
+        if stays
+    ]
 
 
 def column_of(path: Path, text_column: str) -> str:
@@ -303,20 +334,13 @@ def is_lines(path: Path) -> bool:
     return path.suffix.lower() in OBJECTS
 
 
-def span_row(
-    row: TextRow, text_column: str, label_column: str | None = None, max_words: int | None = MAX_WORDS
-) -> SpanExample:
-    """The example of a row, in the layouts of :class:`~graphdep.datasets.OwnSpans`.
-
-    Args:
-        row: The row.
-        text_column: Name of the texts.
-        label_column: Name of the labels; :obj:`None` reads none. (default: :obj:`None`)
-        max_words: Words of a sentence at most; :obj:`None` for no limit. (default: :obj:`10_000`)
-    """
+def _span_row(row: TextRow, text_column: str, label_column: str | None, max_words: int | None) -> SpanExample:
+    """The example of a row, without its own tree."""
     if is_lines(row.path):
         check_keys(
-            row, ["words", text_column, "spans", *([label_column] if label_column else []), *TREE], ["label"]
+            row,
+            ["words", text_column, "spans", *([label_column] if label_column else []), *TREE_COLUMNS],
+            ["label"],
         )
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)
@@ -338,7 +362,7 @@ def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None
     spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)
-        return SpanExample(words, spans, label, row_tree(row, words), row.place)
+        return SpanExample(words, spans, label, place=row.place)
     # White space at the ends stays, since spans count it.
     return _of_text(row, row.value(text_column, _text_form(max_words)), spans, label)
 

@@ -508,8 +508,8 @@ class LabelTask(WordTask):
         predict = {CONLLU: predict_conllu, WORDS: predict_columns, ROLES: predict_columns}.get(kind or "")
         if predict is None:
             raise ValueError(
-                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a file: .jsonl, "
-                f"CoNLL-U or columns (got {str(source)!r})"
+                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a .jsonl "
+                f"file, or one of CoNLL-U or columns (got {str(source)!r})"
             )
         return predict(self, request)
 

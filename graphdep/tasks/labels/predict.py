@@ -16,16 +16,15 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
+from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_raw, row_words, taken
 from graphdep.datasets.labels.bio import OUTSIDE, recoded
 from graphdep.datasets.labels.own import KEYS, read_own_sentences, row_mark, sentence_places, with_labels
 from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, marked_word
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_some, plural, shown
-from graphdep.io.trees import read_conllu
+from graphdep.io.trees import read_conllu, take_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
-from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import Constituent
 from graphdep.tasks.labels.settings import LabelConfig
@@ -100,10 +99,12 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
     # The file keeps its trees; the model reads them as it has learned from others.
-    sentences = read_conllu(request.source, max_words=request.limit.max_words, scheme="as-is")
+    source, most = request.source, request.limit.max_words
+    sentences = read_conllu(source, max_words=most, scheme="as-is")
     marks = _marks(request, sentences, mark_key, needs_marks(state))
-    trees = read_conllu(request.source, max_words=request.limit.max_words) if own else []
-    answers = model._answers(trees or [sentence.form for sentence in sentences], marks)
+    trees = take_conllu(source, model._ready().intake(), max_words=most) if own else []
+    given = [tree for tree in trees if tree is not None]
+    answers = model._answers(given or [sentence.form for sentence in sentences], marks)
     key = next(iter(state.data.get("key", {}).values()), None)
     column = Column(_KEY) if key is None else Column(key, config.absent)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
@@ -133,11 +134,11 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     state = cast(RunState, request.state)
     config = cast(LabelConfig, state.config)
     _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
-    outside = config.outside_label or OUTSIDE
+    model, outside = WordLabeller._of_request(task, request), config.outside_label or OUTSIDE
     found = read_own_sentences(
         request.source,
         Column(UPOS),
-        Intake(),
+        model._ready().intake(),
         outside=outside,
         constituents=config.reads_constituents,
         labelled=False,
@@ -150,7 +151,6 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
         raise ValueError(
             f"{source}: the file marks no words, and the model labels words as a marked one sees them"
         )
-    model = WordLabeller._of_request(task, request)
     read = config.reads_own_trees
     given = [example.tree if example.tree is not None and read else example.words for example in examples]
     marks, constituents = [e.mark for e in examples], [e.constituents for e in examples]
@@ -211,10 +211,11 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     rows = read_text_rows(request.source, ["words"])
     for row in rows:
         check_keys(row, [key for key in KEYS if key != _LABELS], [_LABELS])
-    sentences = [_sentence(row, request.limit) for row in rows]
+    model = WordLabeller._of_request(task, request)
+    trees, _ = taken([row_raw(row, row_words(row)) for row in rows], model._ready().intake())
+    sentences = [_sentence(row, tree, request.limit) for row, tree in zip(rows, trees)]
     needs, takes = needs_marks(state), takes_marks(state)
     marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]
-    model = WordLabeller._of_request(task, request)
     answers = model._answers(sentences, marks)
     lines, cut = [], 0
     for row, answer in zip(rows, answers):
@@ -240,11 +241,9 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     )
 
 
-def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
+def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> list[str] | Sentence:
     """The words that are read, or the tree of them."""
-    words = row_words(row)
-    tree = row_tree(row, words)
-    most = limit.max_words
+    words, most = row.values["words"], limit.max_words
     if len(words) > most and not limit.truncate:
         advice = "allow more, or read the first with truncate"
         raise row.error(f"'words' has more than max_words={most} words: {advice}", str(len(words)))

@@ -19,7 +19,7 @@ from graphdep.datasets.labels.words import UPOS, Column, mark_column
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
-from graphdep.training.config import ModelPreset, OwnFilesConfig
+from graphdep.training.config import OF_TREES, ModelPreset, OwnFilesConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import PARSED, setting
 from graphdep.training.task import Task
@@ -539,6 +539,7 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = (*_FILES, "key", "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
+        own += OF_TREES
         given = {name: getattr(self, name) for name in own}
         return {**super().dataset_options(split), **given, "seed": self.val_seed}
 

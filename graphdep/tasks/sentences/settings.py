@@ -23,7 +23,7 @@ from graphdep.metrics.scores import (
     PEARSON_SPEARMAN,
     SPEARMAN,
 )
-from graphdep.training.config import ModelPreset, OwnTableConfig, TrainConfig
+from graphdep.training.config import OF_TREES, ModelPreset, OwnTableConfig, TrainConfig
 from graphdep.training.encoder_config import (
     HEADED,
     OF_WORDS,
@@ -818,7 +818,7 @@ class CSVConfig(SentenceConfig, OwnTableConfig, kind="csv"):
         return config
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = ("train", "val", "test", "label_column", "val_fraction", "max_words", "truncate")
+        own = ("train", "val", "test", "label_column", "val_fraction", "max_words", "truncate", *OF_TREES)
         return {
             **super().dataset_options(split),
             **{name: getattr(self, name) for name in own},

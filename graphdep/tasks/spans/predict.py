@@ -16,9 +16,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
+from graphdep.datasets.base.rows import read_text_rows, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
-from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_row
+from graphdep.datasets.spans.rows import SpanExample, column_of, mark_text, read_tags, span_rows
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, plural
 from graphdep.parsing.parser import Parser, WordLimit
@@ -119,7 +119,12 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         rows = read_text_rows(source, [column_of(source, column)])
     else:
         rows = rows_of_lines(source, request.lines, [column])
-    examples = [_row_example(row, column, request.limit, model._num_spans) for row in rows]
+    most = None if request.limit.truncate else request.limit.max_words
+    examples = span_rows(rows, column, max_words=most, intake=model._ready().intake())
+    for row, example in zip(rows, examples):
+        if model._num_spans != len(example.spans):
+            message = f"the model was trained on {model._num_spans} spans an example"
+            raise row.error(message, str(len(example.spans)))
     labels = model._classes(request.state)
     predicted = [_predicted(answer, labels) for answer in model._answers(examples)]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, labels)
@@ -136,14 +141,6 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
     )
-
-
-def _row_example(row: TextRow, column: str, limit: WordLimit, num_spans: int) -> SpanExample:
-    example = span_row(row, column, max_words=None if limit.truncate else limit.max_words)
-    if num_spans != len(example.spans):
-        message = f"the model was trained on {num_spans} spans an example"
-        raise row.error(message, str(len(example.spans)))
-    return example
 
 
 def _predicted(answer: SpanAnswer, names: list[str]) -> PredictedRow:

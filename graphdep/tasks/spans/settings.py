@@ -11,7 +11,7 @@ from graphdep.datasets.base.rows import check_columns, check_suffix
 from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS, column_of
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1, semeval2010_macro_f1
-from graphdep.training.config import ModelPreset, OwnTableConfig
+from graphdep.training.config import OF_TREES, ModelPreset, OwnTableConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import setting
 from graphdep.training.task import Task
@@ -277,7 +277,7 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
             check_columns(path, [column_of(path, self.text_columns or "text"), self.label_column or "label"])
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        files = {name: getattr(self, name) for name in _FILES}
+        files = {name: getattr(self, name) for name in (*_FILES, *OF_TREES)}
         named = {"text_column": self.text_columns, "label_column": self.label_column}
         given = {name: value for name, value in named.items() if value is not None}
         return super().dataset_options(split) | files | given

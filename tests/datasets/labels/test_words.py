@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.datasets import OwnLabels
 from graphdep.datasets.base.rows import TextRow
-from graphdep.datasets.labels.bio import bio_of, spans_of, with_insides
+from graphdep.datasets.labels.bio import bio_of, recoded, spans_of, with_insides
 from graphdep.datasets.labels.own import read_columns, read_doc_bin, read_word_columns, row_mark
 from graphdep.datasets.labels.words import Column
 from graphdep.io import format_conllu

@@ -378,10 +378,10 @@ def test_bad_rows(tmp_path, parser, train):
         ({"words": ["a"] * 10_001}, "'words' must be a list of 1 to 10000 words"),
         ({"label": 1}, "a label must be a text .got int 1."),
         ({"label": None}, "no label, but one at"),
-        ({"head": [0] * 5}, "'deprel' must be a list of names"),
-        ({**TREE_OF_RAIN, "head": [2, 1, 4, 2, 2]}, "no tree: no root"),
+        ({"head": [0] * 5}, "no tree: no 'deprel'"),
+        ({**TREE_OF_RAIN, "head": [2, 1, 4, 2, 2]}, "no root"),
         ({**TREE_OF_RAIN, "head": [2, 0]}, "no tree: 'head' has 2 entries for 5 words"),
-        ({**TREE_OF_RAIN, "deprel": [1] * 5}, "'deprel' must be a list of names"),
+        ({**TREE_OF_RAIN, "deprel": [1] * 5}, "no tree: word 1: 'deprel' must be text"),
         (
             {"words": None, "text": "Rain", "spans": [[0, 5]]},
             r"span 1 reaches beyond the 4 characters \(got \[0, 5\]\)",
