@@ -14,18 +14,26 @@ import torch
 from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import OwnFiles, row_error
 from graphdep.datasets.base.rows import (
+    OBJECTS,
+    TREE,
+    TREE_COLUMNS,
     Label,
     TextRow,
     check_suffix,
     drawn_part,
+    is_words,
     learned_names,
     read_text_rows,
+    row_raw,
 )
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
 from graphdep.io.files import atomic_path, placed
-from graphdep.io.limits import MAX_WORDS, check_choice
+from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.exchange import read_dicts
+from graphdep.sentence.sentence import Sentence, join_sentences
+from graphdep.sentence.tree import Found
 
 GOALS = ("classification", "regression")
 
@@ -38,6 +46,11 @@ class CSVTexts(OwnFiles, TextDataset):
     The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
     What the classes are is learned from the training file, whole as it is, and from it alone; they are sorted
     by name. A text in which the parser sees several sentences is one tree all the same.
+
+    In ``.jsonl`` and ``.parquet`` a text may have a tree of its own, which then is not parsed. In the place
+    of the text stands a list of words, which is parsed as it is, or an object or list of objects that
+    :meth:`graphdep.Sentence.from_dict` takes: ``{"words": [...], "head": [...], "deprel": [...]}``. With one
+    column of texts the row may have these keys itself; without ``words`` the text is cut at white space.
 
     Args:
         root: Folder of what is made of the files. (default: ``"datasets/csv"``)
@@ -114,6 +127,7 @@ class CSVTexts(OwnFiles, TextDataset):
         self.word_limit = WordLimit(max_words, truncate)
         self._check_options(labels)
         self.learns_labels = labels is None and goal == "classification"
+        self.own_trees: dict[str, int] = {}
         self.labels = tuple(labels or ())
         self.train_is_for = "words and classes are learned from it unless they are given"
         super().__init__(root, split, parser, **options)
@@ -137,8 +151,9 @@ class CSVTexts(OwnFiles, TextDataset):
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
     def texts(self) -> list[tuple[str, ...]]:
+        single = len(self.text_columns) == 1
         return [
-            tuple(row.text(column) for column in self.text_columns)
+            tuple(_plain(_given(row, column, single)) for column in self.text_columns)
             for row in self.read(Path(self.raw_dir), self.split)
         ]
 
@@ -148,19 +163,46 @@ class CSVTexts(OwnFiles, TextDataset):
         rows = self.read(Path(self.raw_dir), split)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
         targets = [self._target(row, number) for row in rows][:limit]
-        cells = [(row, column) for row in rows for column in self.text_columns]
-        texts = [row.text(column) for row, column in cells][: len(targets) * len(self.text_columns)]
-        places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
-        parsed = self.trees_of_texts(list(map(self.word_limit.text, texts, places)))
-        trees = iter(map(self.word_limit.tree, parsed, places))
+        cells = [(row, column) for row in rows[: len(targets)] for column in self.text_columns]
+        trees = self._trees(cells, split)
         segment = list(range(len(self.text_columns)))
-        return [Example([next(trees) for _ in segment], {"y": y}, segment=segment) for y in targets]
+        whole = [[next(trees) for _ in segment] for _ in targets]
+        return [
+            Example([tree for tree in own if tree is not None], {"y": y}, segment=segment)
+            for own, y in zip(whole, targets)
+            if None not in own
+        ]
+
+    def _trees(self, cells: Sequence[tuple[TextRow, str]], split: str) -> Iterator[Sentence | None]:
+        """The tree of each text: its own, or the parser's; :obj:`None` for one that is left out."""
+        given = [_given(row, column, len(self.text_columns) == 1) for row, column in cells]
+        places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
+        intake = self.intake()
+        own = iter(intake.sentences([raw for one in given if isinstance(one, Found) for raw in one.raws]))
+        texts = [
+            self.word_limit.text(one, place) for one, place in zip(given, places) if isinstance(one, str)
+        ]
+        parsed = iter(self.trees_of_texts(texts))
+        words = iter(self.trees_of_words([one for one in given if isinstance(one, list)]))
+        self.keep_count(split, intake)
+        self.own_trees[split] = sum(isinstance(one, Found) for one in given)
+        for one, place in zip(given, places):
+            if isinstance(one, Found):
+                read = [next(own) for _ in one.raws]
+                whole = [sentence for sentence in read if sentence is not None]
+                if len(whole) < len(read):
+                    yield None
+                    continue
+                tree = self._enhanced([join_sentences(whole)])[0]
+            else:
+                tree = next(parsed if isinstance(one, str) else words)
+            yield self.word_limit.tree(tree, place)
 
     def options(self) -> dict[str, Any]:
         drawn = None if "val" in self.files else [self.val_fraction, self.seed]
         labels = None if self.learns_labels else self.labels
         columns = [self.text_columns, self.label_column]
-        own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+        own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels, **self.tree_options()}
         limit = self.word_limit.max_words
         if self.word_limit.truncate:
             return {**super().options(), **own, "max_words": limit}
@@ -169,10 +211,22 @@ class CSVTexts(OwnFiles, TextDataset):
         return {**super().options(), **own, **checked}
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
-        return {"labels": list(self.labels)}
+        own = {"taken": self.taken[self.split], "own_trees": self.own_trees[self.split]}
+        return {"labels": list(self.labels), **own}
 
     def restore(self, notes: dict[str, Any]) -> None:
         self.labels = tuple(notes["labels"])
+        self.taken, self.own_trees = {self.split: notes["taken"]}, {self.split: notes["own_trees"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus, with the number of texts that have a tree of their own, and the counts of trees
+        that were changed.
+        """
+        own = self.own_trees[self.split]
+        notes = [*([f"{plural(own, 'text')} with a tree of its own"] if own else [])]
+        notes += [self.taken[self.split]["note"]] if self.taken[self.split]["note"] else []
+        counts = {"own_trees": own, "note": "; ".join(notes)} if notes else {}
+        return super().describe() | self.describe_trees() | counts
 
     def _target(self, row: TextRow, number: dict[Label, torch.Tensor]) -> torch.Tensor:
         if self.goal == "regression":
@@ -195,6 +249,33 @@ class CSVTexts(OwnFiles, TextDataset):
             raise ValueError(f"'labels' are for goal='classification' (got {labels and list(labels)})")
         for name, path in self.files.items():
             check_suffix(name, path)
+
+
+def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
+    """The text of a cell; or of a file of objects its words, or its parse: an object or a list of objects, or
+    with a single column of texts the keys of a tree beside it.
+    """
+    value = row.values[column]
+    if row.path.suffix.lower() not in OBJECTS:
+        return row.text(column)
+    if single and any(row.values.get(name) is not None for name in TREE):
+        words: Any = next(row.values[key] for key in ("words", "tokens", column) if key in row.values)
+        raw = row_raw(row, words.split() if isinstance(words, str) else words)
+        return Found([raw] if raw else [], True)
+    if is_words(value):
+        return [*value]
+    if isinstance(value, (dict, list)):
+        with placed(row.place, f"{column!r}: "):
+            found = read_dicts(value)
+        return Found([raw._replace(place=row.place) for raw in found.raws], found.single)
+    return row.text(column)
+
+
+def _plain(given: str | list[str] | Found) -> str:
+    """The text of a cell, for people."""
+    if isinstance(given, Found):
+        given = [word for raw in given.raws for word in raw.columns["form"]]
+    return given if isinstance(given, str) else " ".join(given)
 
 
 def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
@@ -237,6 +318,10 @@ def from_hf(
                                           :class:`~graphdep.datasets.OwnSpans`
     ====================================  ====================================================================
 
+    Columns ``head`` and ``deprel`` are the trees of the rows, with ``upos``, ``xpos``, ``lemma``, ``feats``,
+    ``deps`` and ``constituents``, as in files of JSON lines; ``mark`` is the marked word. No parser then
+    parses these rows.
+
     The rows are written below :obj:`root` as files of JSON lines, whose names tell their content, and read
     from there; numbers of a ``ClassLabel`` become the names of the classes.
 
@@ -274,8 +359,12 @@ def from_hf(
     """
     columns, make = _family(text, words, spans, label)
     found = _splits(data, splits)
+    known = [*TREE_COLUMNS, *(["words", "tokens"] if isinstance(text, str) and spans is None else ["mark"])]
     folder = Path(root)
-    files = {name: _write(folder, name, rows, columns) for name, rows in found.items()}
+    files = {
+        name: _write(folder, name, rows, columns | {key: key for key in known if key in rows.column_names})
+        for name, rows in found.items()
+    }
     wanted = [*files, *(["val"] if "val" not in files else [])]
     return {name: make(folder, name, **files, **options) for name in wanted}
 

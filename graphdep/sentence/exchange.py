@@ -168,7 +168,7 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     columns["head"] = [
         _whole(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
     ]
-    for name in found.keys() - {"form"}:
+    for name in found:
         if columns[name] is not None:
             check_length(name, columns[name], len(columns["form"]), "words")
     if sentence.get("deps"):

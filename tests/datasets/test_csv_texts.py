@@ -220,3 +220,80 @@ def test_a_parse_of_more_words_is_refused_or_cut(load):
         load(parser=Letters(), max_words=5)
     data = load(parser=Letters(), max_words=5, truncate=True)[0]
     assert data.num_nodes == 6
+
+
+SINGS = {"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}
+HUMS = {"form": ["He", "hums"], "head": [2, 0], "deprel": ["nsubj", "root"]}
+OWN = [
+    {"text": SINGS},
+    {"text": [SINGS, HUMS]},
+    {"text": [{"id": 1, "text": "Sing", "head": 0, "deprel": "root"}]},
+    {"text": ["own", "words"]},
+    {"text": "She sings", "head": [2, 0], "deprel": ["nsubj", "root"]},
+    {"text": "She sings.", **SINGS},
+    {"text": "She sings."},
+]
+GOVERNORS = [[2, 0], [2, 0, 4, 2], [0], [0, 1], [2, 0], [2, 0], [0, 1]]
+
+
+def governors(data):
+    """Of each word, from 1, of the one text of an example."""
+    return [int(data.word[g]) + 1 for g in data.governor_index[1:].tolist()]
+
+
+def write_own(path, rows):
+    path.write_text("".join(json.dumps({**row, "label": "ab"[i % 2]}) + "\n" for i, row in enumerate(rows)))
+    return path
+
+
+def test_texts_with_trees_of_their_own(tmp_path):
+    path = write_own(tmp_path / "own.jsonl", OWN)
+    options = {"text_columns": "text", "label_column": "label", "parser": "chain"}
+    dataset = CSVTexts(tmp_path / "root", train=path, val=path, **options)
+    assert [governors(data) for data in dataset] == GOVERNORS
+    assert dataset.describe()["own_trees"] == 5
+    assert dataset.describe()["note"] == "5 texts with a tree of its own"
+    assert dataset.texts()[:2] == [("She sings",), ("She sings He hums",)]
+    again = CSVTexts(tmp_path / "root", train=path, val=path, **options)
+    assert again.describe() == dataset.describe()
+
+
+def test_pairs_with_trees_of_their_own(tmp_path):
+    rows = [{"a": SINGS, "b": "He hums ."}, {"a": ["x"], "b": [HUMS]}] * 2
+    path = write_own(tmp_path / "own.jsonl", rows)
+    options = {"text_columns": ("a", "b"), "label_column": "label", "parser": "chain"}
+    first, second, *_ = CSVTexts(tmp_path / "root", train=path, val=path, **options)
+    assert first.governor_index.tolist() == [0, 2, 0, 3, 3, 4, 5]
+    assert second.governor_index.tolist() == [0, 0, 2, 4, 2]
+    assert second.segment.tolist() == [0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [("attach", [[2, 0], [0, 1]]), ("parse", [[2, 0], [0, 1]]), ("skip", [[2, 0]] * 2)],
+)
+def test_trees_that_are_none(tmp_path, policy, expected):
+    bad = {"text": {**SINGS, "head": [0, 0]}}
+    path = write_own(tmp_path / "own.jsonl", [OWN[0], bad, OWN[0], OWN[0]])
+    options = {"text_columns": "text", "label_column": "label", "parser": "chain", "val": path}
+    with pytest.raises(ValueError, match=r"own.jsonl:2: words \[1, 2\] all have head 0.*--bad-trees"):
+        CSVTexts(tmp_path / "root", train=path, **options)
+    dataset = CSVTexts(tmp_path / "root", train=path, bad_trees=policy, **options)
+    assert [governors(data) for data in dataset][:2] == expected
+    assert dataset.describe()["bad_trees"] == {"several roots": 1}
+    assert "1 of 4 trees is bad: several roots (1)" in dataset.describe()["note"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"text": "She sings", "head": [2, 0]}, "own.jsonl:2: no tree: no 'deprel'"),
+        ({"text": "a b c", "head": [2, 0], "deprel": ["x", "y"]}, "'head' has 2 entries for 3 words"),
+        ({"text": {"words": ["a"]}}, "own.jsonl:2: 'text': no 'head' among the keys"),
+        ({"text": 7}, "own.jsonl:2: 'text' must be a text"),
+    ],
+)
+def test_wrong_trees(tmp_path, row, message):
+    path = write_own(tmp_path / "own.jsonl", [OWN[0], row])
+    with pytest.raises(ValueError, match=message):
+        CSVTexts(tmp_path, train=path, val=path, text_columns="text", label_column="label", parser="chain")

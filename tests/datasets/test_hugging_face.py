@@ -97,3 +97,23 @@ def test_splits_that_are_not_known_and_labels_that_are_none(root):
         from_hf({"train": films, "test": hidden}, text="sentence", **root)
     with pytest.raises(ValueError, match="'data' must be a Dataset or DatasetDict \\(got list\\)"):
         from_hf([1], text="sentence", **root)
+
+
+TREES = {"head": [["2", "0"]] * 4, "deprel": [["nsubj", "root"]] * 4, "tokens": [["She", "sings"]] * 4}
+
+
+@pytest.mark.parametrize(
+    ("given", "columns"),
+    [
+        ({"text": "sentence"}, {"sentence": ["She sings."] * 4, "label": ["a", "b"] * 2}),
+        ({"words": "tokens", "label": "tags"}, {"tags": [["a", "b"]] * 4, "mark": [1] * 4}),
+        ({"words": "tokens", "spans": "spans"}, {"spans": [[[0, 1]]] * 4, "label": ["a", "b"] * 2}),
+    ],
+    ids=["text", "words", "spans"],
+)
+def test_trees_of_the_rows_are_theirs(root, given, columns):
+    rows = datasets.Dataset.from_dict({**TREES, **columns})
+    made = from_hf({"train": rows, "val": rows}, **given, **root)
+    assert made["val"][0].governor_index.tolist() == [0, 2, 0]  # the parser's is a chain
+    if "mark" in columns:
+        assert made["val"][0].mark.tolist() == [0, 0, 1]
