@@ -638,8 +638,8 @@ class OwnFilesConfig(TrainConfig):
     train: str | None = setting(
         None,
         "Examples to train on: .csv or .tsv with a header, .jsonl or .parquet; of words .jsonl, .parquet, "
-        ".conllu, .spacy, or a word and its label a line; of spans .jsonl, .parquet, or .csv or .tsv with "
-        "<e1> and <e2> in texts.",
+        ".spacy, CoNLL-U, or columns of words and labels or roles; of spans .jsonl, .parquet, or .csv or "
+        ".tsv with <e1> and <e2> in texts.",
         panel=OWN,
         place=True,
     )

@@ -320,9 +320,9 @@ DAMAGED = {
         SKELETON.replace("- - (A*", "- x.01 (A*"): "3: 2 predicates in the sentence, but 1 columns for them",
         SKELETON.replace(
             "(A*", "(A"
-        ): "1: column 9 must have *, (LABEL*) or (LABEL* outside of spans, *) in one",
+        ): "1: column 9 must have *, (LABEL*) or (LABEL*, or *) in a span (got '(A')",
         SKELETON.replace("(A*", "*"): "2: column 9 must have",
-        SKELETON.replace("*)\n", "*\n"): "3: column 9 must have",
+        SKELETON.replace("*)\n", "*\n"): "3: column 9 has a span V that does not end",
         SKELETON.replace("(V*)", "(V*"): "3: column 9 has a span V that does not end",
         SKELETON.replace("(V*)", "*"): "1: column 9 has no span V, which is the predicate",
         SKELETON

@@ -550,7 +550,7 @@ def _in_iob2(found: OwnSentences) -> OwnSentences:
             examples.append(dataclasses.replace(example, labels=recoded(example.labels, encoding)))
     if encoding == "IOB2":
         return found
-    count = sum(bool(label) and label[0] == "B" for example in examples for label in example.labels)
+    count = sum((label or "").startswith("B-") for example in examples for label in example.labels)
     notes = [*found.notes, f"{plural(count, 'span')} converted from {encoding} to IOB2"]
     return dataclasses.replace(found, examples=examples, notes=notes)
 

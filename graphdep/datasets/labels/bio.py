@@ -122,7 +122,7 @@ def recoded(labels: Sequence[str | None], source: str, target: str = "IOB2") -> 
 
 
 def _encoded(spans: Iterable[Span], labels: Sequence[str | None], encoding: str) -> list[str | None]:
-    first, inner, last, only = _LETTERS[encoding]
+    first, inner, last, only = (*_LETTERS[encoding],)
     found: list[str | None] = [None if label is None else OUTSIDE for label in labels]
     before: tuple[int, str] | None = None
     for start, end, name in spans:

@@ -133,11 +133,11 @@ def read_doc_bin(path: Path, column: Column | None, intake: Intake) -> list[Labe
             sentences += [(own, None, place) for own in tokens]
     trees = iter(intake.sentences([raw for _, raw, _ in sentences if raw is not None], labels=relations))
     examples = []
-    for tokens, raw, place in sentences:
+    for words, raw, place in sentences:
         tree = None if raw is None else next(trees)
         if raw is None or tree is not None:
-            labels = _column_labels(tokens, tree, column) if column else [_entity(token) for token in tokens]
-            examples.append(LabelledWords([token.text for token in tokens], labels, tree=tree, place=place))
+            labels = _column_labels(words, tree, column) if column else [*map(_entity, words)]
+            examples.append(LabelledWords([word.text for word in words], labels, tree=tree, place=place))
     return examples
 
 

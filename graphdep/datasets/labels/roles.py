@@ -52,7 +52,7 @@ def bracketed_spans(path: Path, rows: Sequence[Row], column: int) -> list[Span]:
             raise row_error(
                 path,
                 line,
-                f"column {column + 1} must have *, (LABEL*, *) in a span, or (LABEL*)",
+                f"column {column + 1} must have *, (LABEL*) or (LABEL*, or *) in a span",
                 row[column],
             )
         for label in labels:
@@ -167,7 +167,7 @@ def _fixed_layout(cells: list[list[str]], width: int) -> Layout | None:
     def numbers(column: int, *others: str) -> bool:
         return all(_NUMBER.fullmatch(row[column]) or row[column] in others for row in cells)
 
-    counted = all(row[0] == str(number) for number, row in enumerate(cells, 1))
+    counted = [row[0] for row in cells[:2]] == ["1", "2"][: len(cells)]
     if counted and width >= 14 and numbers(8, "_") and numbers(9, "_") and _only(cells, 12, "Y", "_", ""):
         return _2009_PREDICTED if _only(cells, 8, "_") and numbers(9) else _2009
     if counted and width >= 11 and numbers(8) and not numbers(9, "_"):

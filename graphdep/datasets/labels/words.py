@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphdep.datasets.base.rows import check_label, check_tree
@@ -191,7 +191,7 @@ class LabelledWords:
     tree: Sentence | None = None
     group: int | None = None
     place: str = ""
-    constituents: Sequence[Constituent] | None = None
+    constituents: Sequence[Constituent] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         size = len(self.words)

@@ -539,8 +539,7 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = (*_FILES, "key", "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
-        own += OF_TREES
-        given = {name: getattr(self, name) for name in own}
+        given = {name: getattr(self, name) for name in (*own, *OF_TREES)}
         return {**super().dataset_options(split), **given, "seed": self.val_seed}
 
     @property

@@ -101,13 +101,14 @@ def test_columns_and_spans(load, tmp_path):
     train = load(train=path, scheme="bio")
     assert train.labels == ("O", "B-LOC", "B-PER", "I-PER", "I-LOC")  # a longer LOC may come
     assert [data.y.tolist() for data in train] == [[2, 3, 0], [2, -100, 1]]
-    assert train.describe()["skipped_lines"] == 1
+    assert train.describe()["left_out"] == {"comments": 1}
     assert "1 comment left out" in train.describe()["note"]
     for labels, message in (
-        (["O", "I-PER", "O"], r"bad.jsonl:2: word 2: 'I-PER' must stand behind B-PER or I-PER \(got 'O'\)"),
-        (["I-PER", "O", "O"], r"bad.jsonl:2: word 1: 'I-PER' must .* \(got nothing\)"),
-        (["B-LOC", "I-PER", "O"], r"bad.jsonl:2: word 2: .* \(got 'B-LOC'\)"),
-        (["B-LOC", None, "I-LOC"], r"bad.jsonl:2: word 3: .* \(got a word without label\)"),
+        (["O", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' cannot stand here in IOB2, where 'B-PER' would"),
+        (["I-PER", "O", "O"], "bad.jsonl:2: word 1: 'I-PER' cannot"),
+        (["B-LOC", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' cannot"),
+        (["B-LOC", None, "I-LOC"], "bad.jsonl:2: word 3: 'I-LOC' cannot"),
+        (["S-LOC", "E-PER", "O"], "bad.jsonl:1: word 1: 'B-PER' cannot stand here in BIOES, where 'S-PER'"),
         (["PER", "O", "O"], r"bad.jsonl:2: 'labels' of spans must be O, B-LABEL or I-LABEL \(got 'PER'"),
     ):
         good = {"words": ["a"], "labels": ["B-PER"]}
@@ -208,7 +209,7 @@ def test_files_that_cannot_be_read(load, tmp_path):
         load(train=path)
     with pytest.raises(FileNotFoundError, match=r"no file .*gone.jsonl, which is 'train'"):
         load(train=tmp_path / "gone.jsonl")
-    message = "'train' must end in .jsonl, .parquet, .conllu, .spacy, .tsv, .txt, .conll (got 'x.csv')"
+    message = "'train' must be a .jsonl, .parquet or .spacy file, or one of CoNLL-U or columns of words"
     with pytest.raises(ValueError, match=re.escape(message)):
         load(train="x.csv")
     (tmp_path / "bad.conllu").write_text("1\ta\t_\tX\t_\t_\t7\troot\t_\t_\n\n")
