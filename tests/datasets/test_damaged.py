@@ -290,7 +290,6 @@ DAMAGED = {
         "text,label\na,b\n\na,b\n": "3: a blank line",
         'text,label\n"a,b\n': "2: bad quotes",
     },
-    named("x.tsv", csv_rows): {"text\tlabel\na\x07\tb\n": "2: a control character (got '\\x07')"},
     named("x.jsonl", csv_rows): {
         '{"text": "a", "label": 1}\n\n': "2: a blank line",
         '{"text": "a", "label": 1}\n{"text": "a"}\n': "2: no column 'label'; the columns are text",

@@ -138,6 +138,8 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     ``.parquet``  a table of texts, numbers, truth values and lists; needs the extra ``[parquet]``
     ============  ========================================================================================
 
+    A control character is read as a blank; a log line counts them.
+
     Args:
         path: The file.
         columns: The columns that every row must have, among others.
@@ -180,7 +182,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 
 
 def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
-    for line, text in read_lines(path):
+    for line, text in read_lines(path, control=" "):
         value = json_value(text, f"{path}:{line}")
         if not isinstance(value, dict):
             raise row_error(path, line, "no object", text)
@@ -188,7 +190,11 @@ def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
         yield TextRow(path, line, value)
 
 
-_STYLE: dict[str, dict[str, Any]] = {".csv": {"separator": ",", "quoted": True}, ".tsv": {}}
+# A control character in a published text is no reason to refuse the file.
+_STYLE: dict[str, dict[str, Any]] = {
+    ".csv": {"separator": ",", "quoted": True, "control": " "},
+    ".tsv": {"control": " "},
+}
 
 
 def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
