@@ -112,7 +112,7 @@ def test_what_can_be_refused_is_refused(tmp_path):
         "no column 'body'; the columns are text, label": ["train", "--task", "csv", *own],
         "no file no.csv, which is 'test'": ["train", "--task", "csv", *own, "--test", "no.csv"],
         "'train' must end in .csv": ["train", "--task", "spans", "--train", "a.txt"],
-        "'train' must end in .jsonl": ["train", "--task", "labels", "--train", "a.csv"],
+        "'train' must be a .jsonl, .parquet or .spacy file": ["train", "--task", "labels", "--train", "a.csv"],
         "'train' is a setting of --task csv": ["train", "--task", "sick-e", "--train", "a.csv"],
         "no checkpoint at no.ckpt": ["evaluate", "--checkpoint", "no.ckpt"],
         "no.csv: No such file": ["predict", "--checkpoint", "a.csv", "--input", "no.csv"],
