@@ -401,7 +401,8 @@ def _label(label: Any) -> str:
 logger = logging.getLogger("graphdep.parsing")
 
 LEVELS = enhancing.LEVELS
-ARCS = ("basic", *LEVELS)
+ARCS = ("basic", *LEVELS, "own")
+"""Where the arcs of examples come from: trees, enhanced graphs, or the graphs that sentences have."""
 ENGINES = ("rules", "pybart")
 
 
@@ -433,7 +434,8 @@ def enhance(
 
     Args:
         sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
-        level: The representation, ``"enhanced"`` or ``"enhanced++"``. CoreNLP makes graphs of its own trees
+        level: The representation, ``"enhanced"`` or ``"enhanced++"``, or ``"own"``, with which each sentence
+            must have a graph. CoreNLP makes graphs of its own trees
             alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"enhanced++"``)
         engine: ``"rules"`` or ``"pybart"``. (default: ``"rules"``, which has the higher F1 on the treebank's
             own graphs)
@@ -449,9 +451,14 @@ def enhance(
         >>> enhance([tree], "enhanced++")[0].deps
         [[('0', 'root')], [('3', 'case')], [('1', 'obl:by')]]
     """
-    check_choice("level", level, LEVELS)
+    check_choice("level", level, ARCS[1:])
     check_engine(engine)
     done, reasons = list(sentences), []
+    if level == "own":
+        for sentence in done:
+            if sentence.deps is None:
+                raise ValueError(f"arcs='own': no arcs ('edges', DEPS) in {sentence.text[:60]!r}")
+        return done
     plain = []
     for number, sentence in enumerate(done):
         if sentence.deps is None and is_chain_tree(sentence):
@@ -488,7 +495,7 @@ def enhance_fingerprint(engine: str = "rules") -> str | None:
 
 
 def check_arcs(arcs: str) -> None:
-    """Raises :class:`ValueError` unless these are ``"basic"`` or a level of :func:`enhance`."""
+    """Raises :class:`ValueError` unless these are known (:data:`ARCS`)."""
     check_choice("arcs", arcs, ARCS)
 
 

@@ -171,7 +171,9 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     for name in found:
         if columns[name] is not None:
             check_length(name, columns[name], len(columns["form"]), "words")
-    if sentence.get("deps"):
+    if sentence.get("edges") is not None:
+        columns["deps"] = _arcs(sentence["edges"], len(columns["form"]))
+    elif sentence.get("deps"):
         columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
     if sentence.get("constituents") is not None:
         columns["constituents"] = [
@@ -220,6 +222,24 @@ def _deps(word: int, value: Any) -> list[tuple[str, str]]:
         raise ValueError(
             f"word {word}: 'deps' must be pairs of head and label (got {shown(value)})"
         ) from None
+
+
+def _arcs(edges: Any, words: int) -> list[list[tuple[str, str]]]:
+    """``[source, target, label]`` by word, from 1; 0 is the root, which may be a source."""
+    deps: list[list[tuple[str, str]]] = [[] for _ in range(words)]
+    for number, edge in enumerate(_rows("edges", edges)):
+        try:
+            source, target, label = edge
+            right = 0 <= source <= words and 1 <= target <= words and isinstance(label, str) and label
+        except (TypeError, ValueError):
+            right = False
+        if not right:
+            raise ValueError(
+                f"'edges[{number}]' must be [source, target, label], with words from 1 to {words} and 0 for "
+                f"the root as source (got {shown(edge)})"
+            )
+        deps[target - 1].append((str(source), label))
+    return deps
 
 
 def _comments(sentence: Mapping[str, Any]) -> list[str]:

@@ -260,10 +260,11 @@ class Sentence:
 
         Args:
             parsed: A mapping of columns: ``form`` (or ``words``, ``tokens``), ``head``, ``deprel``, and what
-                else :class:`Sentence` takes; or a list of words, each a mapping with ``text`` (or
-                ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as stanza's ``to_dict()``
-                has them, with ``id`` where there are multiword tokens. They give one sentence, a list of
-                them a list. Other keys are not read.
+                else :class:`Sentence` takes, with ``edges``, ``[[source, target, label], ...]``, in the place
+                of ``deps``; or a list of words, each a mapping with ``text`` (or ``form``), ``head``,
+                ``deprel`` and the other columns of CoNLL-U, as stanza's ``to_dict()`` has them, with ``id``
+                where there are multiword tokens. They give one sentence, a list of them a list. Other keys
+                are not read.
             scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 

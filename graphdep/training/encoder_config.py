@@ -178,7 +178,8 @@ class EncoderConfig(PretrainedConfig):
     )
     arcs: str = setting(
         "basic",
-        "Arcs that edges dam have a node for: those of the basic tree, or of an enhanced graph.",
+        "Arcs that edges dam, own-arcs and those of your own read: of the basic tree, of an enhanced graph, "
+        "or own, the 'edges' of rows.",
         choices=ARCS,
         defines=True,
     )
@@ -332,8 +333,9 @@ class EncoderConfig(PretrainedConfig):
                 takers = [edges for edges in (*PRESETS, *PHRASE_PRESETS) if name in preset_options(edges)]
                 read = self.edges is not None and name in preset_options(self.edges)
                 yield (name,), f"edges {', '.join(takers)}", read
-        yield (("arcs",), "edges='dam' on the parser's trees", dam and self.trees in ("parser", "gold"))
-        yield ("engine",), "arcs of an enhanced graph", self.arcs != "basic"
+        of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
+        yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
+        yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
 
 
 class WordConfig(EncoderConfig):

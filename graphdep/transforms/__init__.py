@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         DependencyEdges,
         DepthEdges,
         MarkedEdges,
+        OwnEdges,
         RelationEdges,
         RelationLinks,
         RelationNodes,
@@ -50,17 +51,19 @@ if TYPE_CHECKING:
         register_edges,
         resolve,
     )
-    from graphdep.transforms.types import EdgeOrigins, MergeTypes, TreePathTypes
+    from graphdep.transforms.types import ArcTypes, EdgeOrigins, MergeTypes, TreePathTypes
 
 __all__ = [
     # edges
     "AncestorEdges",
+    "ArcTypes",
     "CompleteEdges",
     "ConstituentEdges",
     "DependencyEdges",
     "DepthEdges",
     "MarkedEdges",
     "MergeTypes",
+    "OwnEdges",
     "PhraseWordEdges",
     "RelationEdges",
     "RelationLinks",

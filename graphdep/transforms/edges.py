@@ -151,8 +151,6 @@ class DependencyEdges(EdgeConstructor):
         towards: Where information flows: ``"governor"`` gives dependent -> governor (the governor attends
             to its dependents, as in DRA), ``"dependent"`` gives governor -> dependent (as in LISA),
             ``"both"`` both. (default: ``"governor"``)
-        arcs: ``"basic"`` takes the tree (:obj:`governor_index`), ``"all"`` every arc of :obj:`arc_index`,
-            which holds the enhanced graph where that was read. (default: ``"basic"``)
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Raises:
@@ -167,9 +165,8 @@ class DependencyEdges(EdgeConstructor):
                 [1, 1, 3]])
     """
 
-    def __init__(self, towards: str = "governor", *, arcs: str = "basic", pieces: str = "all") -> None:
+    def __init__(self, towards: str = "governor", *, pieces: str = "all") -> None:
         self.towards = check_choice("towards", towards, ("governor", "dependent", "both"))
-        self.arcs = check_choice("arcs", arcs, ("basic", "all"))
         self.pieces = check_pieces(pieces)
 
     @property
@@ -186,11 +183,41 @@ class DependencyEdges(EdgeConstructor):
         return EdgeSet(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
 
     def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
-        if self.arcs == "all":
-            governor, dependent = nodes.first[nodes["arc_index"]]
-            return governor, dependent
         dependent = (nodes.parent >= 0).nonzero().view(-1)
         return nodes.parent[dependent], dependent
+
+
+class OwnEdges(DependencyEdges):
+    r"""Edges along the arcs of a graph of your own, or of an enhanced graph: those of :obj:`arc_index`.
+
+    Rows of files have such arcs under ``edges``, :attr:`Sentence.deps <graphdep.Sentence>` holds them, and
+    ``arcs="enhanced"`` of :func:`graphdep.to_data` reads them. :class:`ArcTypes` gives the edges the labels
+    of the arcs.
+
+    Args:
+        towards: ``"governor"`` lets the source of an arc attend to its target, ``"dependent"`` the target to
+            the source, ``"both"`` both. (default: ``"both"``)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import OwnEdges
+        >>> row = {"words": ["Ann", "met", "Bob"], "head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
+        >>> sentence = Sentence.from_dict({**row, "edges": [[1, 3, "knows"]]})
+        >>> OwnEdges()(to_data(sentence, arcs="enhanced", root=False)).edge_index
+        tensor([[2, 0],
+                [0, 2]])
+    """
+
+    def __init__(self, towards: str = "both", *, pieces: str = "all") -> None:
+        super().__init__(towards, pieces=pieces)
+
+    def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        governor, dependent = nodes.first[nodes["arc_index"]]
+        return governor, dependent
 
 
 class DepthEdges(EdgeConstructor):

@@ -290,6 +290,18 @@ def _merged(labels: bool, directions: bool) -> list[BaseTransform]:
     return [] if labels and directions else [T.MergeTypes(labels=labels, directions=directions)]
 
 
+def own_arcs(*, direction: str = "both", pieces: str = "all", implicit: bool = False) -> BaseTransform:
+    """The two ends of an arc of your own graph see one another, typed by its label, and each word itself.
+
+    No paper's. The arcs are the ``edges`` of rows, with ``arcs="own"``, or those of an enhanced graph.
+    ``direction="governor"`` lets the sources of arcs see their targets alone, ``"dependent"`` the other way
+    round.
+    """
+    towards = check_choice("direction", direction, ("governor", "dependent", "both"))
+    edges = T.OwnEdges(towards, pieces=pieces) | T.SelfLoops(pieces=pieces)
+    return _in_turn([edges, T.ArcTypes()])
+
+
 PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "transformer": transformer,
     "transformer-utterance": transformer_utterance,
@@ -305,6 +317,7 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "gate": gate,
     "g2g": g2g,
     "lisa-complete": lisa_complete,
+    "own-arcs": own_arcs,
 }
 
 PHRASE_PRESETS: dict[str, Callable[..., BaseTransform]] = {
@@ -352,7 +365,7 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         >>> from graphdep.transforms import DependencyEdges, SelfLoops, register_edges, resolve
         >>> register_edges("both-directions", DependencyEdges("both") | SelfLoops())
         >>> resolve("both-directions")
-        (DependencyEdges(towards='both', arcs='basic', pieces='all') | SelfLoops(only='all', pieces='all'))
+        (DependencyEdges(towards='both', pieces='all') | SelfLoops(only='all', pieces='all'))
     """
     fits = isinstance(name, str) and (_NAME.fullmatch(name) or OBJECT.fullmatch(name))
     if not fits or name.lower() in _NO_VALUE:

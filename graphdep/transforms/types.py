@@ -162,6 +162,64 @@ class TreePathTypes(EdgeTransform):
         return loops, loops, torch.full_like(loops, RelationVocab.SELF)
 
 
+class ArcTypes(EdgeTransform):
+    r"""Gives every edge the label of the arc of :obj:`arc_index` between its two nodes.
+
+    .. math::
+        r_{ij} = \begin{cases}
+            \text{SELF} & i = j \\
+            \text{label}(a) & a \text{ leads from } j \text{ to } i \\
+            \text{label}(a)^{-1} & a \text{ leads from } i \text{ to } j \\
+            \text{NONE} & \text{otherwise}
+        \end{cases}
+
+    where :math:`i` attends to :math:`j`. Of several arcs between two nodes one towards :math:`i` counts
+    before one away from it, and of these the one with the smallest id. Edges must be written out, as
+    :class:`OwnEdges` writes them. Pieces have the types of their words.
+
+    Shapes:
+        - ``edge_type``: :math:`(|\mathcal{E}|)`, long, ids of :class:`~graphdep.RelationVocab`
+
+    Raises:
+        ValueError: If the data has no edges, or some that are not written out (:obj:`clique`).
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.transforms import ArcTypes, OwnEdges
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])
+        >>> data = ArcTypes()(OwnEdges()(to_data(sentence, root=False)))
+        >>> [RelationVocab().label(int(relation)) for relation in data.edge_type]
+        ['nsubj', 'nsubj^-1']
+    """
+
+    carries = frozenset({TYPES, DISTANCES})  # GATE takes a labelled arc for a distance of 1
+    drops = frozenset({MARKS})
+
+    def write(self, nodes: Nodes) -> Data:
+        data = nodes.data
+        if "clique" in data:
+            raise ValueError("'clique': ArcTypes types edges that are written out (implicit=False)")
+        require_key(data, "edge_index", "put a transform that builds edges before ArcTypes")
+        explicit = EdgeSet(nodes, data["edge_index"][0], data["edge_index"][1]).edge_index
+        source, target = nodes.first[explicit]
+        governor, dependent = nodes.first[nodes["arc_index"]]
+        keys = torch.cat([pair_keys(governor, dependent), pair_keys(dependent, governor)])
+        kind = torch.cat([nodes["arc_type"], RelationVocab.inverse(nodes["arc_type"])])
+        turned = torch.arange(2, device=kind.device).repeat_interleave(governor.numel())
+        # The first of equal keys counts: towards the dependent, and of these the smallest id.
+        columns = torch.stack([kind, turned, keys])
+        for row in range(3):
+            columns = columns[:, columns[row].argsort(stable=True)]
+        kind, _, keys = columns
+        asked = pair_keys(source, target)
+        edge_type = torch.full_like(asked, RelationVocab.NONE)
+        if keys.numel():
+            place = torch.searchsorted(keys, asked).clamp(max=keys.numel() - 1)
+            edge_type = torch.where(keys[place] == asked, kind[place], edge_type)
+        edge_type = torch.where(source == target, RelationVocab.SELF, edge_type)
+        return write_edges(nodes, explicit, None, edge_type=edge_type)
+
+
 def _sorted(keys: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor]:
     keys, order = keys.sort()
     fresh = torch.ones_like(keys, dtype=torch.bool)

@@ -21,6 +21,7 @@ from graphdep.transforms import (
     EdgeConstructor,
     EdgeSet,
     MarkedEdges,
+    OwnEdges,
     RandomTree,
     RelationEdges,
     RelationNodes,
@@ -47,9 +48,9 @@ EDGES = [
         for m in (0, 1)
     ),
     *(
-        DependencyEdges(towards, arcs=arcs)
+        edges(towards)
         for towards in ("governor", "dependent", "both")
-        for arcs in ("basic", "all")
+        for edges in (DependencyEdges, OwnEdges)
     ),
     *(AncestorEdges(towards) for towards in ("descendant", "ancestor", "both")),
     *(

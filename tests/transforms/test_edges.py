@@ -24,6 +24,7 @@ from graphdep.transforms import (
     EdgeConstructor,
     MarkedEdges,
     Nodes,
+    OwnEdges,
     RelationEdges,
     RelationLinks,
     RelationNodes,
@@ -33,6 +34,7 @@ from graphdep.transforms import (
     SpecialEdges,
     TreeDistanceEdges,
     TreePathTypes,
+    resolve,
 )
 from graphdep.transforms.edge_set import euler_tour
 from tests.kit.strategies import example_lists, examples, marked_examples
@@ -225,7 +227,7 @@ def test_enhanced_arcs():
     s = Sentence(["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "xcomp"], deps=deps, empty=empty)
     data = to_data([s], arcs="enhanced")
     every = {(1, 2), (1, 3), (2, 0), (3, 2), (3, 4), (4, 2)}
-    assert {*attended(DependencyEdges(arcs="all")(data))} == every
+    assert {*attended(OwnEdges("governor")(data))} == every
     assert {*attended(DependencyEdges()(data))} == {(1, 2), (2, 0), (3, 2)}
     deps = [[("2", "nsubj"), ("3", "nsubj:xsubj")], [("0", "root"), ("3", "acl")], [("2", "xcomp")]]
     deps += [[("3", "obj"), ("3", "obl")], [("4", "case")]]
@@ -411,3 +413,39 @@ def test_what_is_part_of_no_set(combine):
     for other in ("dra", TreePathTypes()):
         with pytest.raises(TypeError, match="unsupported operand"):
             combine(SelfLoops(), other)
+
+
+def test_own_edges_and_their_labels():
+    """A graph with two governors, two arcs between two words, an arc both ways, and one from the root."""
+    words, labels = [*"abcd"], ["likes", "knows", "sees"]
+    edges = [
+        [1, 2, "likes"],
+        [3, 2, "knows"],
+        [2, 1, "sees"],
+        [1, 3, "sees"],
+        [1, 3, "likes"],
+        [0, 4, "knows"],
+    ]
+    row = {"words": words, "head": [0, 1, 1, 1], "deprel": ["root", "x", "x", "x"], "edges": edges}
+    relations = RelationVocab(labels)
+    data = to_data(row, arcs="enhanced", relations=relations)
+    arcs = {(s, t) for s, t, _ in edges}
+    assert {*attended(OwnEdges("governor")(data))} == {(t, s) for s, t in arcs}
+    assert {*attended(OwnEdges("dependent")(data))} == arcs
+    both = {*attended(OwnEdges()(data))}
+    assert both == arcs | {(t, s) for s, t in arcs}
+    kinds = attended(resolve("own-arcs")(data))
+    names = {pair: relations.label(kind) for pair, kind in kinds.items()}
+    assert names == {
+        **{(node, node): "[SELF]" for node in range(5)},
+        (1, 2): "likes",
+        (2, 1): "sees",
+        (3, 2): "knows",
+        (2, 3): "knows^-1",
+        (1, 3): "likes",
+        (3, 1): "likes^-1",
+        (0, 4): "knows",
+        (4, 0): "knows^-1",
+    }
+    tree = {*attended((DependencyEdges("both") & OwnEdges())(data))}
+    assert tree == {(1, 2), (2, 1), (1, 3), (3, 1)}

@@ -20,6 +20,7 @@ from graphdep.transforms import (
     PHRASE_PRESETS,
     PRESETS,
     AncestorEdges,
+    ArcTypes,
     ChainTree,
     CompleteEdges,
     ConstituentEdges,
@@ -29,6 +30,7 @@ from graphdep.transforms import (
     MarkedEdges,
     MergeTypes,
     NoisyTree,
+    OwnEdges,
     PhraseNodes,
     PhraseWordEdges,
     RandomBrackets,
@@ -59,12 +61,9 @@ from tests.kit.trees import random_constituents, random_data, random_sentence
 
 SETTINGS = [
     *(DependencyEdges(t) for t in ("governor", "dependent", "both")),
-    *(
-        DependencyEdges(arcs=a, pieces=p)
-        for a in ("basic", "all")
-        for p in ("all", "first")
-        if a + p != "basicall"
-    ),
+    DependencyEdges(pieces="first"),
+    *(OwnEdges(t, pieces=p) for t in ("governor", "dependent", "both") for p in ("all", "first")),
+    ArcTypes(),
     *(RootEdges(s) for s in ("utterance", "example")),
     *(SelfLoops(o, pieces=p) for o in ("all", "tops") for p in ("all", "first")),
     *(AncestorEdges(t, pieces=p) for t in ("descendant", "ancestor", "both") for p in ("all", "first")),
@@ -158,7 +157,7 @@ def prepared(setting, data):
         return with_marks(data)
     if isinstance(setting, MergeTypes):
         return TreePathTypes()(DependencyEdges("both")(data))
-    if isinstance(setting, TreePathTypes):
+    if isinstance(setting, TreePathTypes | ArcTypes):
         return SelfLoops()(data)
     return RelationNodes()(data) if isinstance(setting, (RelationEdges, RelationLinks)) else data
 
@@ -222,6 +221,7 @@ PRESET_OPTIONS = {
     "lisa-complete": {"scope": "utterance", "pieces": "first", "implicit": True},
     "gate": {"max_distance": 3, "pieces": "first"},
     "g2g": {"scope": "utterance", "self_type": True, "pieces": "first", "implicit": True},
+    "own-arcs": {"direction": "governor", "pieces": "first"},
     "constituents": {"inside": "both", "siblings": True, "overview": (), "labels": False, "implicit": True},
     "same-constituent": {"max_height": None, "pieces": "first", "implicit": True},
 }
@@ -306,7 +306,6 @@ def test_compose_and_pre_transform(example):
         (lambda: AncestorEdges("up"), r"'towards' must be one of descendant, ancestor, both \(got 'up'\)"),
         (lambda: AncestorEdges(pieces="some"), r"'pieces' must be one of all, first \(got 'some'\)"),
         (lambda: DependencyEdges("up"), "'towards' must be one of governor, dependent, both"),
-        (lambda: DependencyEdges(arcs="enhanced"), "'arcs' must be one of"),
         (lambda: DependencyEdges(pieces="last"), "'pieces' must be one of"),
         (lambda: DepthEdges(-1), "'max_sum' must be a whole number of at least 0"),
         (lambda: DepthEdges(2.5), "'max_sum' must be a whole number"),

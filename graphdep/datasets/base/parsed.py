@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypedDict, TypeVar
+from typing import Any, ClassVar, Protocol, TypedDict, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -25,7 +25,14 @@ from torch_geometric.data import Data, InMemoryDataset
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.raw import RawFiles
-from graphdep.datasets.base.rows import KnownOptions, Label, check_seed, drawn_part
+from graphdep.datasets.base.rows import (
+    KnownOptions,
+    Label,
+    check_seed,
+    drawn_part,
+    needs_tree,
+    with_tree,
+)
 from graphdep.io.files import atomic_path, file_digest, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
@@ -760,8 +767,10 @@ class WordDataset(ParsedDataset):
     def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
         """The tree of each example, one for all that have the same words."""
         given = [self._given_tree(example) for example in examples]
-        parsed = iter(self._parse([e.words for e, tree in zip(examples, given) if tree is None]))
-        trees = [next(parsed) if tree is None else tree for tree in given]
+        parsed = iter(self._parse([e.words for e, tree in zip(examples, given) if needs_tree(tree)]))
+        trees = [
+            with_tree(tree, next(parsed)) if needs_tree(tree) else cast(Sentence, tree) for tree in given
+        ]
         return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:

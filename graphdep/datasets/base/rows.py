@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import math
@@ -227,15 +228,34 @@ def is_words(words: Any) -> bool:
     return listed and all(isinstance(word, str) and word.strip() for word in words)
 
 
-TREE_COLUMNS = (*TREE, "upos", "xpos", "lemma", "feats", "deps", "constituents", "multiroot")
+TREE_COLUMNS = (*TREE, "edges", "upos", "xpos", "lemma", "feats", "deps", "constituents", "multiroot")
 """Keys of a tree, with those that it may have besides."""
 
 
+ARCS_ALONE = "# arcs_alone = yes"
+"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
+
+
+def needs_tree(sentence: Sentence | None) -> bool:
+    """Whether a sentence is still to be parsed."""
+    return sentence is None or ARCS_ALONE in sentence.comments
+
+
+def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
+    """The parse of a sentence, with its own arcs."""
+    return parsed if own is None else dataclasses.replace(parsed, deps=own.deps)
+
+
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
-    """The tree of ``head`` and ``deprel``, as it was read; :obj:`None` where neither is there."""
-    if all(row.values.get(name) is None for name in TREE):
+    """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``; a chain with them where
+    there are ``edges`` alone, and :obj:`None` where there are none of these.
+    """
+    if all(row.values.get(name) is None for name in (*TREE, "edges")):
         return None
     columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
+    if not columns.keys() & {*TREE}:
+        chain = Sentence.chain(words)
+        columns |= {"head": chain.head, "deprel": chain.deprel, "comments": [ARCS_ALONE]}
     if missing := [name for name in TREE if name not in columns]:
         raise row.error(f"no tree: no {missing[0]!r}")
     with placed(row.place, "no tree: "):

@@ -517,3 +517,25 @@ def test_tags_are_found_again(cut, data):
     plain, ranges = read_tags(with_tags(cut, spans))
     assert plain == " ".join(cut)
     assert mark_text(plain, ranges).spans == spans
+
+
+def test_rows_with_a_graph_of_their_own(tmp_path):
+    """Arcs beside a tree, and alone, where the parser gives the tree."""
+    row = {"words": ["Ann", "met", "Bob"], "spans": [[0, 1], [2, 3]], "edges": [[1, 3, "knows"]]}
+    tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
+    rows = [{**row, **tree, "label": "a"}, {**row, "label": "b"}] * 5
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    options = {"train": path, "val": path, "parser": "chain", "arcs": "own"}
+    dataset = OwnSpans(tmp_path / "root", **options)
+    assert dataset.relations.learned == ["knows"]
+    for data, governors in zip(dataset, ([0, 2, 0, 2], [0, 0, 1, 2])):
+        assert data.governor_index.tolist() == governors
+        assert data.arc_index.tolist() == [[1], [3]]
+        assert dataset.relations.label(int(data.arc_type)) == "knows"
+    path.write_text(json.dumps({**rows[0], "edges": [[1, 4, "knows"]]}) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"own.jsonl:1: no tree: 'edges\[0\]' must be"):
+        OwnSpans(tmp_path / "root", **options)
+    path.write_text(json.dumps({**row, **tree, "label": "a", "edges": None}) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="arcs='own': no arcs"):
+        OwnSpans(tmp_path / "root", labels=["a", "b"], **options)
