@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import typer
 from rich.table import Table
@@ -32,10 +32,14 @@ from graphdep.io.files import (
     json_value,
     long_fields,
 )
-from graphdep.io.limits import check_texts
+from graphdep.io.formats import recognise, recognised
+from graphdep.io.limits import MAX_WORDS, check_texts, plural
+from graphdep.sentence.conllu import ConlluError
+from graphdep.sentence.exchange import PAGE
 
 if TYPE_CHECKING:
-    from graphdep.parsing.parser import WordLimit
+    from graphdep.parsing.parser import Parser, WordLimit
+    from graphdep.sentence.sentence import Sentence
 
 
 # What schedulers of jobs and `timeout` send, and a terminal that closes. Windows has the first alone.
@@ -173,7 +177,8 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)
 
 
-_SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".jsonl", ".conllu", ".conll", ".spacy", ".parquet")
+_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+_SUFFIXES = (*_TABLES, ".txt", ".text", ".md", ".conllu", ".conll", ".spacy")
 
 
 def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str], str | None]:
@@ -209,7 +214,15 @@ def _is_file(text: str) -> bool:
 
 def is_table(source: str) -> bool:
     """Whether a file has columns, and not a text a line."""
-    return Path(source).suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")
+    return Path(source).suffix.lower() in _TABLES
+
+
+def read_text_lines(source: str) -> list[str]:
+    """:func:`read_lines` of texts: a file of trees or objects is refused, whose lines are none."""
+    lines = read_lines(source)
+    if (name := recognise(lines)) != "text":
+        raise ValueError(f"{source}: a text a line is read here, and this is {name}: see {PAGE}")
+    return lines
 
 
 def read_lines(source: str) -> list[str]:
@@ -289,39 +302,140 @@ def check_no_columns(source: str | None, text_columns: str | None) -> None:
 _BLOCK = 2**20
 
 
-def read_texts(text: str) -> list[str]:
-    """The texts of a file, one a line, or the text itself.
+class Texts(NamedTuple):
+    """What a TEXT_OR_FILE holds: texts, or trees.
+
+    Args:
+        stream: The texts.
+        total: How many they are; :obj:`None` if they come from a pipe or stdin.
+        format: Of trees their format (:func:`~graphdep.io.formats.recognise`). (default: ``"text"``)
+        lines: Of trees the numbered lines. (default: none)
+    """
+
+    stream: Iterator[str]
+    total: int | None
+    format: str = "text"
+    lines: Iterable[tuple[int, str]] = ()
+
+
+def stream_texts(text: str) -> Texts:
+    """The texts of a file, one a line, or the text itself, one by one; or the lines of a file of trees.
+
+    A file of texts is read twice, so that what is wrong in it is said before its first text is given.
 
     Raises:
         ValueError: If there is no text, it has half a character, or the file is not UTF-8 or no file of text.
         FileNotFoundError: If what looks like the name of a file is none.
     """
-    return list(stream_texts(text)[0])
-
-
-def stream_texts(text: str) -> tuple[Iterator[str], int | None]:
-    """:func:`read_texts` text by text, and how many they are; :obj:`None` if they come from a pipe or stdin.
-
-    A file is read twice, so that what is wrong in it is said before its first text is given.
-    """
     if text == "-":
         if sys.stdin is None:
             raise ValueError("stdin is closed: name a file")
-        return _texts(sys.stdin, text), None
+        return _recognised(sys.stdin, text)
     if not text.strip():
         return _counted(lambda: _texts([], text))
     if _is(Path.is_fifo, text):  # also <(a command)
-        return _texts(_lines(Path(text)), text), None
+        return _recognised(_lines(Path(text)), text)
     if _is(Path.is_file, text):
-        return _counted(lambda: _texts(_lines(Path(text)), text))
+        return tree_file(text) or _counted(lambda: _texts(_lines(Path(text)), text))
     if " " not in text and _is(Path.exists, text):
         raise ValueError(f"{text!r} is neither a file nor a pipe")
     check_no_name(text)
     return _counted(lambda: _texts([" ".join(text.split())], text))
 
 
-def _counted(read: Callable[[], Iterator[str]]) -> tuple[Iterator[str], int]:
-    return read(), sum(1 for _ in read())
+def tree_file(path: str) -> Texts | None:
+    """The lines of a file of trees; :obj:`None` for one of texts."""
+    name, suffix = recognise(_lines(Path(path))), Path(path).suffix.lower()
+    if name == "text" and suffix not in _OF_TREES:
+        return None
+    name = "conllu" if name == "text" and suffix == ".conllu" else name  # whose error says more
+    return Texts(iter(()), None, name, _numbered(path))
+
+
+# What nobody calls a file of texts.
+_OF_TREES = (".conllu", ".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb", ".mrg", ".spacy", ".parquet")
+
+
+def _recognised(lines: Iterable[str], name: str) -> Texts:
+    kind, rest = recognised((number, line.rstrip("\r\n")) for number, line in enumerate(lines, start=1))
+    if kind == "text":
+        return Texts(_texts((line for _, line in rest), name), None)
+    return Texts(iter(()), None, kind, rest)
+
+
+def _numbered(path: str) -> Iterator[tuple[int, str]]:
+    with open(path, "rb") as file:
+        yield from decoded_lines(file, path, ConlluError)
+
+
+class OwnTrees(NamedTuple):
+    """The sentences of a file of trees.
+
+    Args:
+        sentences: The sentences.
+        note: How many, where their trees are from, and what was changed.
+    """
+
+    sentences: list[Sentence]
+    note: str
+
+
+def own_trees(
+    given: Texts,
+    name: str,
+    scheme: str,
+    bad_trees: str,
+    parser: Callable[[], Parser],
+    *,
+    words: bool = False,
+    max_words: int | None = MAX_WORDS,
+) -> OwnTrees:
+    """The trees of a file, or with ``words`` new ones for its words, as
+    :func:`~graphdep.io.read_trees` has them.
+
+    Args:
+        given: What :func:`stream_texts` has found.
+        name: What it is called in messages.
+        scheme, bad_trees: As of :class:`~graphdep.sentence.Intake`.
+        parser: Makes the parser, where one is needed.
+        words: Parse the words. (default: :obj:`False`)
+        max_words: Refuse a longer sentence. (default: :obj:`10_000`)
+    """
+    from graphdep.io.trees import take_lines
+    from graphdep.sentence.intake import Intake
+
+    made = parser() if words or bad_trees == "parse" or given.format == "ptb" else None
+    intake = Intake(scheme, bad_trees, made, "--bad-trees attach, parse or skip")
+    taken = take_lines(given.format, given.lines, name, intake, max_words=max_words, words=words)
+    sentences = [sentence for sentence in taken if sentence is not None]
+    if not sentences:
+        raise ValueError(f"{name}: no sentence is left ({intake.note()})")
+    parsed = words or given.format == "ptb"
+    parts = [
+        f"{plural(len(sentences), 'sentence')}, {'their words parsed' if parsed else 'with their own trees'}"
+    ]
+    parts += [intake.note()] if intake.note() else []
+    parts += [f"{made.failures} with a chain tree"] if made is not None else []
+    return OwnTrees(sentences, f"{name}: {'; '.join(parts)}")
+
+
+def parser_options(parser: str | None, scheme: str, bad_trees: str) -> dict[str, Any]:
+    """What a file of parses, ``conllu:FILE``, is read with; nothing for other parsers."""
+    changed = (scheme, bad_trees) != ("auto", "error") and (parser or "").startswith("conllu:")
+    return {"scheme": scheme, "bad_trees": bad_trees} if changed else {}
+
+
+def model_parser(parser: str | None, scheme: str, bad_trees: str) -> str | Parser | None:
+    """The parser of a model: a name, but for a file of parses that is read with these options."""
+    if not (options := parser_options(parser, scheme, bad_trees)):
+        return parser
+    from graphdep.parsing.resolver import resolve_parser
+
+    return resolve_parser(str(parser), **options)
+
+
+def _counted(read: Callable[[], Iterator[str]]) -> Texts:
+    return Texts(read(), sum(1 for _ in read()))
 
 
 def _texts(lines: Iterable[str], name: str) -> Iterator[str]:

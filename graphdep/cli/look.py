@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,11 +17,14 @@ from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.common import (
+    Texts,
     check_kept,
     check_output,
     check_suffix,
+    model_parser,
+    own_trees,
+    parser_options,
     print_json,
-    read_texts,
     say_loading,
     stream_texts,
 )
@@ -30,6 +34,7 @@ from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import check_between, check_choice, plural
 
 if TYPE_CHECKING:
+    from graphdep.parsing.parser import Parser
     from graphdep.sentence import Sentence
 
 
@@ -72,6 +77,16 @@ def parse(
             "has them) or ptb:FILE.",
         ),
     ] = False,
+    words: Annotated[
+        bool,
+        typer.Option(
+            "--words",
+            help="Parse words as they are: those of a file of trees, as CoNLL-U without heads, or of lines, "
+            "with spaces between them.",
+        ),
+    ] = False,
+    bad_trees: o.BadTrees = "error",
+    tree_scheme: o.TreeScheme = "auto",
     cache: Annotated[
         Path | None,
         typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
@@ -92,6 +107,10 @@ def parse(
     that the parser fails on gets a chain tree, and the number of such texts is reported. With --enhanced,
     sentences for which the parser gives an enhanced graph keep it.
 
+    A file of trees, told by its content (CoNLL-U, CoNLL-U Plus, brackets, JSON and XML of CoreNLP, JSON of
+    stanza and spaCy), keeps its trees and is written as CoNLL-U. With --words its words are parsed as they
+    are; tags, lemmas, comments and multiword tokens stay.
+
     Examples:
         graphdep parse "The dog chased the cat. It ran away."
 
@@ -108,6 +127,10 @@ def parse(
         graphdep parse "The dog chased the cat." --constituents
 
         graphdep parse texts.txt --constituents --output texts.ptb
+
+        graphdep parse corenlp.json --output trees.conllu
+
+        graphdep parse words.conllu --words --parser stanza:de --output trees.conllu
     """
     from graphdep.io.trees import write_conllu, write_ptb
     from graphdep.parsing.enhanced import enhance
@@ -118,21 +141,33 @@ def parse(
         _check_output(output, text, parser, cache)
         if output.suffix in _BRACKETS and not constituents:
             raise ValueError(f"'output' has brackets, which are --constituents (got {str(output)!r})")
-    texts, total = stream_texts(text)
+    texts = stream_texts(text)
     if enhanced is not None:
         enhance([], enhanced, engine)  # an unknown level or engine is an error before the parser works
-    made = resolve_parser(
-        parser,
-        arcs=enhanced or "basic",
-        engine=engine,
-        cache=cache,
-        workers=workers,
-        scheduler=scheduler,
-        constituents=constituents,
-    )
-    given = _Counted(made.iter_parse(texts, total=total))
-    sentences = _Counted(chain.from_iterable(given))
-    done = sentences if enhanced is None else _enhanced(sentences, enhanced, engine)
+
+    def make() -> Parser:
+        return resolve_parser(
+            parser,
+            arcs=enhanced or "basic",
+            engine=engine,
+            cache=cache,
+            workers=workers,
+            scheduler=scheduler,
+            constituents=constituents,
+            **parser_options(parser, tree_scheme, bad_trees),
+        )
+
+    done: Iterable[Sentence]
+    if texts.format != "text":
+        own = own_trees(texts, text, tree_scheme, bad_trees, make, words=words)
+        done = _bracketed(own.sentences, make) if constituents else own.sentences
+    else:
+        made = make()
+        given = _Counted(
+            _by_words(texts, made) if words else made.iter_parse(texts.stream, total=texts.total)
+        )
+        done = sentences = _Counted(chain.from_iterable(given))
+    done = done if enhanced is None else _enhanced(done, enhanced, engine)
     if output is None:
         if sys.stdout is None:
             raise ValueError("stdout is closed: name a file with --output")
@@ -142,11 +177,30 @@ def parse(
     else:
         write_conllu(done, output)
     where = "" if output is None else f" -> {output}"
-    plain_console(stderr=True).print(
-        f"{plural(given.count, 'text')}, {plural(sentences.count, 'sentence')}, "
-        f"{plural(made.failures, 'text')} with a chain tree{where}",
-        soft_wrap=True,
-    )
+    if texts.format != "text":
+        did = own.note
+    else:
+        failed = f"{plural(made.failures, 'text')} with a chain tree"
+        did = f"{plural(given.count, 'text')}, {plural(sentences.count, 'sentence')}, {failed}"
+    plain_console(stderr=True).print(f"{did}{where}", soft_wrap=True)
+
+
+def _by_words(texts: Texts, parser: Parser) -> Iterator[list[Sentence]]:
+    """A sentence a text, of the words between its spaces."""
+    while some := list(islice(texts.stream, _AT_A_TIME)):
+        yield from ([sentence] for sentence in parser.parse_words([text.split() for text in some]))
+
+
+def _bracketed(sentences: list[Sentence], make: Callable[[], Parser]) -> list[Sentence]:
+    """The sentences, each with constituents: its own, or those of a parser."""
+    missing = [sentence for sentence in sentences if sentence.constituents is None]
+    parsed = iter(make().parse_words([sentence.form for sentence in missing]) if missing else [])
+    return [
+        sentence
+        if sentence.constituents is not None
+        else dataclasses.replace(sentence, constituents=next(parsed).constituents)
+        for sentence in sentences
+    ]
 
 
 class _Counted:
@@ -218,10 +272,13 @@ def draw(
         str,
         typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
     ] = "bundled",
+    bad_trees: o.BadTrees = "error",
+    tree_scheme: o.TreeScheme = "auto",
 ) -> None:
     """Draw the dependency trees of a text, and the edges that a model has on them.
 
-    A page (.html) has all sentences, says of each edge why it is there, and needs no network.
+    A page (.html) has all sentences, says of each edge why it is there, and needs no network. A file of trees
+    is drawn as it is, whatever `graphdep parse` reads.
 
     Examples:
         graphdep draw "The dog chased the cat."
@@ -231,6 +288,8 @@ def draw(
         graphdep draw "The dog chased the cat." --edges dra --against random --output page.html
 
         graphdep draw "The old dog chased a cat." --edges constituents --output page.html
+
+        graphdep draw trees.conllu --output page.html
     """
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
     check_output(output, Path(text), None)
@@ -238,15 +297,25 @@ def draw(
     other = against if against in (None, "random") else import_edges(against)
     if against is not None and not names:
         raise ValueError("'against' compares the edges of --edges, which is not given")
-    texts = read_texts(text)
+    texts = stream_texts(text)
     say_loading()
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.transforms.presets import PHRASE_PRESETS
     from graphdep.visualization.explorer import draw as drawn
 
     bracketed = constituents or any(name in PHRASE_PRESETS for name in (*names, other))
-    own = resolve_parser(parser, constituents=bracketed)
-    sentences = [sentence for parsed in own.parse(texts) for sentence in parsed]
+
+    def make() -> Parser:
+        return resolve_parser(
+            parser, constituents=bracketed, **parser_options(parser, tree_scheme, bad_trees)
+        )
+
+    if texts.format == "text":
+        sentences = [sentence for parsed in make().parse([*texts.stream]) for sentence in parsed]
+    else:
+        own = own_trees(texts, text, tree_scheme, bad_trees, make)
+        sentences = _bracketed(own.sentences, make) if bracketed else own.sentences
+        plain_console(stderr=True).print(own.note, soft_wrap=True)
     parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
     for number, part in enumerate(parts, start=1):
         name = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{number}")
@@ -327,7 +396,11 @@ def explore(
         ),
     ] = None,
     input: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The example, a text a line; - for stdin.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The example, a text a line, or a file of trees, such as CoNLL-U; - for stdin.",
+        ),
     ] = None,
     output: Annotated[
         Path, typer.Option(metavar="FILE", help="The page (.html), or its edges: .svg, .png or .pdf.")
@@ -352,6 +425,8 @@ def explore(
         ),
     ] = None,
     parser: o.ModelParser = None,
+    bad_trees: o.BadTrees = "error",
+    tree_scheme: o.TreeScheme = "auto",
 ) -> None:
     """See what a trained model does with a text: a page for the browser that needs no network.
 
@@ -375,15 +450,24 @@ def explore(
     check_choice("against", against or "random", ["random"])
     places = [find_checkpoint(place) for place in checkpoint]
     check_output(output, places[0], None)
-    texts = text if text is not None else read_texts(str(input))
+    given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()
+    from graphdep.parsing.files import LookupParser
+    from graphdep.parsing.resolver import resolve_parser
     from graphdep.visualization.attention import explore as explored
 
+    reads = model_parser(parser, tree_scheme, bad_trees)
+    if given is not None and given.format != "text":
+        own = own_trees(given, str(input), tree_scheme, bad_trees, lambda: resolve_parser(reads or "bundled"))
+        plain_console(stderr=True).print(own.note, soft_wrap=True)
+        texts, reads = [sentence.text for sentence in own.sentences], LookupParser(own.sentences, input)
+    else:
+        texts = text or [] if given is None else [*given.stream]
     other = places[1] if len(places) == 2 else against
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
     options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}
-    page = explored(places[0], texts, against=other, parser=parser, **options)
+    page = explored(places[0], texts, against=other, parser=reads, **options)
     page.save(output)
     plain_console(stderr=True).print(f"{page.summary} -> {output}", soft_wrap=True)
 

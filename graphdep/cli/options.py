@@ -271,6 +271,22 @@ ModelParser = Annotated[
         "if training had another one than bundled. [default: bundled]"
     ),
 ]
+BadTrees = Annotated[
+    str,
+    typer.Option(
+        metavar="POLICY",
+        help="Of a file of trees, what becomes of those that are none, such as several roots: error; attach "
+        "(further roots and cycles to the first root); parse; or skip.",
+    ),
+]
+TreeScheme = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Of a file of trees, the labels: auto converts those of spaCy's English models (CLEAR), as-is "
+        "nothing; clear and ud1 convert from these.",
+    ),
+]
 MaxWords = Annotated[
     int,
     typer.Option(

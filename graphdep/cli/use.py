@@ -14,17 +14,21 @@ import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.common import (
+    Texts,
     check_json,
     check_no_columns,
     check_output,
     check_suffix,
     describe,
     is_table,
+    model_parser,
+    own_trees,
     print_json,
-    read_lines,
     read_rows,
+    read_text_lines,
     say_loading,
     texts_or_file,
+    tree_file,
     write_rows,
 )
 from graphdep.cli.options import import_edges
@@ -39,8 +43,10 @@ if TYPE_CHECKING:
 
 
 _TABLES = (".csv", ".tsv", ".jsonl")
-_OBJECTS = (".jsonl", ".parquet", ".conllu", ".conll", ".spacy")
-_WITH_ROWS = (*_TABLES, ".conllu", ".conll", ".spacy", ".parquet")
+_OTHERS = (".json", ".parquet")
+"""Tables of which JSON lines are made."""
+_OBJECTS = (".jsonl", *_OTHERS, ".conllu", ".conll", ".spacy")
+_WITH_ROWS = (*_TABLES, *_OTHERS, ".conllu", ".conll", ".spacy")
 
 
 def predict(
@@ -61,7 +67,8 @@ def predict(
             "--input",
             metavar="FILE",
             help="Of texts and spans .csv or .tsv with a header, or .jsonl, or else a text a line, of pairs "
-            "with a tab between the two, or - for such lines of stdin; of words .jsonl or .conllu.",
+            "with a tab between the two, or - for such lines of stdin; of words .jsonl or .conllu. A file of "
+            "trees, as `graphdep parse` reads them, has a text a tree.",
         ),
     ] = None,
     output: Annotated[
@@ -81,6 +88,8 @@ def predict(
         ),
     ] = None,
     parser: o.ModelParser = None,
+    bad_trees: o.BadTrees = "error",
+    tree_scheme: o.TreeScheme = "auto",
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
@@ -119,15 +128,18 @@ def predict(
     check_json(json, output, "predictions")
     texts, source = texts_or_file(texts, source)
     checkpoint = find_checkpoint(checkpoint)
-    _check_files(source, output, checkpoint, text_columns)
-    whole = source is not None and Path(source).suffix.lower() in _WITH_ROWS
-    lines = None if whole else texts if source is None else read_lines(source)
+    trees = _trees(source)
+    _check_files(source, output, checkpoint, text_columns, trees is not None)
+    whole = trees is None and source is not None and Path(source).suffix.lower() in _WITH_ROWS
+    lines = None if whole or trees else texts if source is None else read_text_lines(source)
     if guard_formulas and Path(output or (source if whole else None) or ".csv").suffix.lower() in _OBJECTS:
         raise ValueError("--guard-formulas is for .csv and .tsv")
     say_loading()
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
+    from graphdep.parsing.resolver import resolve_parser
     from graphdep.training.checkpoint import load_task
+    from graphdep.training.estimator import parser_to_use, trained_scheme
     from graphdep.training.family import FileRequest
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
@@ -135,28 +147,64 @@ def predict(
     if source is None:
         lines = _pairs(texts, getattr(state.config, "num_texts", 1))
     named = Path("TEXT" if source is None else source)
-    request = FileRequest(named, str(checkpoint), state, parser, text_columns, batch_size, limit, lines)
-    if lines is not None and output is not None:
-        request = dataclasses.replace(request, output=output.suffix.lower())
+    if trees is not None and trees.format in ("columns", "text") and task.reads_columns:
+        trees = None
+    reads, said = model_parser(parser, tree_scheme, bad_trees), []
+    own = None
+    if trees is not None:
+        scheme = trained_scheme(state) if tree_scheme == "auto" else tree_scheme
+        own, note = own_trees(
+            trees,
+            str(source),
+            scheme,
+            bad_trees,
+            lambda: resolve_parser(parser_to_use(checkpoint, state.config.parser, reads)),
+            max_words=None if truncate else max_words,
+        )
+        lines, said = [" ".join(sentence.text.split()) for sentence in own], [note]
+    request = FileRequest(named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines)
+    if lines is not None and (output is not None or own is not None):
+        suffix = "" if output is None else output.suffix.lower()
+        request = dataclasses.replace(request, output=suffix, trees=own)
     predicted = task.predict_file(request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
         print_json({"checkpoint": str(checkpoint), **predicted.summary, "output": str(output)})
     console = plain_console(stderr=True)
-    for note in predicted.notes[:-1]:
+    for note in [*said, *predicted.notes[:-1]]:
         console.print(note, soft_wrap=True)
     where = "" if output is None else f" -> {output}"
     console.print(f"{predicted.notes[-1]}{where}", soft_wrap=True)
 
 
-def _check_files(source: str | None, output: Path | None, checkpoint: Path, text_columns: str | None) -> None:
+def _trees(source: str | None) -> Texts | None:
+    """What a file of trees holds; tables are read row by row, with what trees they have."""
+    tables = (".csv", ".tsv", ".jsonl", ".parquet", ".spacy")
+    if source is None or not Path(source).is_file() or Path(source).suffix.lower() in tables:
+        return None
+    if Path(source).suffix.lower() == ".json":
+        with open(source, encoding="utf-8", errors="replace") as file:
+            start = file.read(100_000)
+        if any(f'"{key}"' in start for key in _OF_SPANS):
+            return None
+    return tree_file(source)
+
+
+# Keys of rows with marked spans, whatever trees they have (graphdep.datasets.spans.formats).
+_OF_SPANS = ("subj_start", "aspects", "spans", "relations", "ner", "entities")
+
+
+def _check_files(
+    source: str | None, output: Path | None, checkpoint: Path, text_columns: str | None, trees: bool
+) -> None:
     """Finds out before the work what of the files is wrong, as far as their names and first rows tell it."""
     kind = None if source is None else Path(source).suffix.lower()
-    table = kind in _WITH_ROWS
+    table = kind in _WITH_ROWS and not trees
     if output is not None:
-        same = ".jsonl" if kind == ".parquet" else kind
-        why = "" if kind == ".parquet" or not table else ", as the input does"
-        check_suffix(output, *([same] if table else _TABLES), why=why)
+        same = ".jsonl" if kind in _OTHERS else kind
+        why = "" if kind in _OTHERS or not table else ", as the input does"
+        kinds = (".conllu", *_TABLES, *({kind} - {None})) if trees else _TABLES
+        check_suffix(output, *([same] if table else kinds), why=why)
         check_output(output, checkpoint, source)
     if not table:
         check_no_columns(source, text_columns)
@@ -283,7 +331,7 @@ def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
     """The texts of a file, and the place of each."""
     if not is_table(source):
         check_no_columns(source, text_columns)
-        lines = read_lines(source)
+        lines = read_text_lines(source)
         return lines, [f"{source}:{number}" for number in range(1, len(lines) + 1)]
     from graphdep.datasets.base.rows import column_names, read_text_rows
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_least, check_length, check_some, plural
+from graphdep.sentence.clear import is_clear
 from graphdep.sentence.intake import as_sentences
 from graphdep.sentence.sentence import SIDES, Sentence, cut_tree
 from graphdep.sentence.tree import Constituent, Row, known_constituents
@@ -381,27 +382,21 @@ def to_data(
     if phrases == "tagged":
         table.add_tags(sentences)
     if relations is None:  # else whoever has them sees the count
-        _warn_of_unknown(counted)
+        _warn_of_unknown(counted, [label for sentence in sentences for label in sentence.deprel])
     return table.data(y)
 
 
-def _warn_of_unknown(relations: RelationVocab) -> None:
-    unknown = {
-        label: count
-        for label, count in relations.fallbacks.items()
-        if label.partition(":")[0] not in relations
-    }
-    if unknown:
-        # A label of enhanced graphs alone, which a fresh vocabulary of the labels of trees does not have.
-        why = "'ref' is of enhanced graphs: RelationVocab.learn has the labels of yours"
-        if {*unknown} != {"ref"}:
+def _warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
+    if unknown := relations.unknown(relations.fallbacks):
+        why = "RelationVocab.learn makes relations of your labels: docs/how-to/own-relations.md"
+        if is_clear(labels):
             why = (
-                "labels of spaCy's English models are converted by Sentence.from_spacy and "
-                "graphdep.sentence.clear_to_ud"
+                "labels of spaCy's English models are converted by Sentence.from_dict(..., scheme='clear'), "
+                "those of a Sentence by graphdep.sentence.clear_to_ud"
             )
         logger.warning(
             "%s with unknown relations, which count as 'dep': %s (%s)",
-            plural(sum(unknown.values()), "arc"),
+            plural(unknown.total(), "arc"),
             ", ".join(f"{label} ({count})" for label, count in sorted(unknown.items())[:10]),
             why,
         )

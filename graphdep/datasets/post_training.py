@@ -235,7 +235,8 @@ class PostTrainingDataset(Dataset):
             of ``resolve("transformer")`` do not ask for any. (default: :obj:`None`)
         roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, which the
             encoder is for, or those after the ``"first"`` depend on it. (default: ``"all"``)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        relations: Ids of relations, e.g. those of another split, or how they are chosen from the trees of the
+            dialogues (:meth:`RelationVocab.of_arcs`). (default: ``"auto"``)
         short_context: Utterances of a context. (default: :obj:`3`)
         max_length: Nodes of a sample at most. (default: :obj:`240`)
         shares: Shares of the three labels. (default: ``(0.5, 0.25, 0.25)``)
@@ -270,7 +271,7 @@ class PostTrainingDataset(Dataset):
         *,
         parser: str | Parser | None = None,
         roots: str = "all",
-        relations: RelationVocab | None = None,
+        relations: str | RelationVocab = "auto",
         short_context: int = 3,
         max_length: int = 240,
         shares: tuple[float, float, float] = (0.5, 0.25, 0.25),
@@ -283,13 +284,16 @@ class PostTrainingDataset(Dataset):
             raise ValueError(f"'shares' must be three probabilities that sum to 1 (got {shares})")
         super().__init__(transform=transform)
         self.tokens, self.masking = tokens, masking
-        self.relations = relations if relations is not None else RelationVocab()
         self.short_context, self.max_length = short_context, max_length
         self.shares, self.seed = shares, seed
         self.dialogues, self._counts = _without_blank(dialogues)
         if parser is not None:
             parsed = _parsed(self.dialogues, resolve_parser(parser), roots)
             self.dialogues, self._counts["parser_failures"] = parsed
+        if isinstance(relations, str):
+            trees = (tree for turns in self.dialogues for tree in turns if isinstance(tree, Sentence))
+            relations = RelationVocab.of_arcs((label for tree in trees for label in tree.deprel), relations)
+        self.relations = relations
         if len(self.dialogues) < 2 and shares[RANDOM]:
             message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"
             raise ValueError(f"{message} (got {len(self.dialogues)})")

@@ -1,4 +1,4 @@
-"""Reading and writing files: CoNLL-U, Penn Treebank brackets, and whole-or-nothing writes."""
+"""Reading and writing files: trees in the formats that people have, and whole-or-nothing writes."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         parse_ptb,
         read_conllu,
         read_ptb,
+        read_trees,
         write_conllu,
         write_ptb,
     )
@@ -29,6 +30,7 @@ __all__ = [
     "parse_ptb",
     "read_conllu",
     "read_ptb",
+    "read_trees",
     "write_conllu",
     "write_ptb",
 ]

@@ -385,7 +385,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_value(line: str, place: str) -> Any:
-    """The value of a line of JSON."""
+    """The value of a line of JSON, or of a whole file."""
     try:
         value = json.loads(line, object_pairs_hook=unique_keys)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
@@ -393,6 +393,8 @@ def json_value(line: str, place: str) -> Any:
         why = "half a character, which no file can hold"
     except (ValueError, RecursionError) as error:
         why = f"no JSON: {error}" if line.strip() else "a blank line, where an object must be"
+        if isinstance(error, json.JSONDecodeError) and error.lineno > 1:  # a value over several lines
+            place = f"{place}:{error.lineno}"
     else:
         return value
     raise ValueError(f"{place}: {why} (got {line[:80]!r})")

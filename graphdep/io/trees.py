@@ -1,4 +1,4 @@
-"""Files of CoNLL-U and of brackets."""
+"""Files of trees."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from graphdep.io.files import atomic_path, decoded_lines
+from graphdep.io.files import atomic_path, decoded_lines, placed
+from graphdep.io.formats import read_format, recognised
 from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Raw
 
 
 def read_conllu(
@@ -51,10 +53,92 @@ def take_conllu(
 ) -> list[Sentence | None]:
     """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out."""
     with open(path, "rb") as file:
-        raws = [*read_blocks(decoded_lines(file, str(path), ConlluError), str(path), max_words=max_words)]
-    if not raws:
-        raise ConlluError("no sentence in the file", str(path), 1)
-    return intake.sentences(raws, multiroot=multiroot)
+        lines = decoded_lines(file, str(path), ConlluError)
+        return take_lines("conllu", lines, str(path), intake, multiroot=multiroot, max_words=max_words)
+
+
+def read_trees(
+    path: str | os.PathLike[str],
+    *,
+    multiroot: bool = False,
+    max_words: int | None = 10_000,
+    scheme: str = "auto",
+    bad_trees: str = "error",
+    parser: Any = None,
+    words: bool = False,
+) -> list[Sentence]:
+    """Reads a file of trees in whatever format, which its content tells and not its name.
+
+    CoNLL-U; CoNLL-U Plus, of which further columns go to MISC; brackets of the Penn Treebank; JSON or JSON
+    Lines of what :meth:`Sentence.from_dict` takes, among it what CoreNLP, stanza (``to_dict()``) and spaCy
+    (``to_json()``) write; CoreNLP's XML. Brackets have no governors: :obj:`parser` gives them.
+
+    Args:
+        path: A UTF-8 file; a byte-order mark and CRLF are accepted.
+        multiroot, max_words: As of :func:`read_conllu`.
+        scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`; a log line says what was
+            changed.
+        words: Take the words, with all that is said of them, and let :obj:`parser` give each sentence its
+            tree; CoNLL-U may then have ``_`` for HEAD. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If the format is not known, the file is damaged, has no sentence, or ``_`` in place of its
+            words, with file and line; or there is no :obj:`parser` for :obj:`words` or brackets.
+        OSError: If the file cannot be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.io import read_trees
+        >>> row = '{"token": ["It", "rains"], "head": ["2", "0"], "deprel": ["expl", "root"]}'
+        >>> _ = Path("rows.txt").write_text(row)
+        >>> [sentence.head for sentence in read_trees("rows.txt")]
+        [[2, 0]]
+    """
+    intake = Intake(scheme, bad_trees, parser)
+    with open(path, "rb") as file:
+        name, lines = recognised(decoded_lines(file, str(path), ConlluError))
+        sentences = take_lines(
+            name, lines, str(path), intake, multiroot=multiroot, max_words=max_words, words=words
+        )
+    intake.say()
+    return [sentence for sentence in sentences if sentence is not None]
+
+
+def take_lines(
+    name: str,
+    lines: Iterable[tuple[int, str]],
+    path: str,
+    intake: Intake,
+    *,
+    multiroot: bool = False,
+    max_words: int | None = 10_000,
+    words: bool = False,
+) -> list[Sentence | None]:
+    """:func:`read_trees` of numbered lines in a format of :func:`~graphdep.io.formats.recognise`, which
+    counts in :obj:`intake`; :obj:`None` stands for a sentence that is left out.
+    """
+    headless = words or intake.bad_trees == "parse"
+    found = read_format(name, lines, path, max_words=max_words, headless=headless)
+    if words or name == "ptb":
+        if intake.parser is None:
+            what = "words are parsed" if words else "brackets have no governors: a parser gives them"
+            raise ValueError(
+                f"{path}: {what}, and none is given{'' if words else ' (or take ptb:FILE as one)'}"
+            )
+        trees = intake.parser.parse_words([raw.columns["form"] for raw in found.raws])
+        return [_with_tree(raw, tree) for raw, tree in zip(found.raws, trees)]
+    return intake.sentences(found.raws, multiroot=multiroot, labels=found.labels)
+
+
+def _with_tree(raw: Raw, tree: Sentence) -> Sentence:
+    """What a file says of a sentence beside its tree, and a tree for it."""
+    own = {name: value for name, value in raw.columns.items() if name not in _TREE and value}
+    said = [comment for comment in tree.comments if not comment.startswith("# text")]
+    with placed(raw.place):
+        return dataclasses.replace(tree, **{**own, "comments": [*raw.columns.get("comments", ()), *said]})
+
+
+_TREE = ("head", "deprel", "multiroot")
 
 
 def parse_conllu(

@@ -1,16 +1,18 @@
-"""Parses that are looked up in CoNLL-U and bracket files."""
+"""Parses that are looked up in files of trees and of brackets."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from graphdep.io.limits import check_choice
-from graphdep.io.trees import read_conllu, read_ptb
+from graphdep.io.trees import read_ptb, read_trees
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.parser import ChainParser, Item, Parsed, Parser, Words
 from graphdep.parsing.stanza import files_digest
+from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.ptb import plain_words
 from graphdep.sentence.sentence import Sentence
 
@@ -69,20 +71,70 @@ class SentenceLookup:
         return None
 
 
-class ConlluParser(Parser):
-    """Looks sentences up in a CoNLL-U file, by their text or by their words.
+class LookupParser(Parser):
+    """Looks some sentences up, by their text or by their words; what is missing is an error.
+
+    Args:
+        sentences: The sentences.
+        place: Where they come from, for errors.
+        fingerprint: What their trees depend on. (default: a digest of the sentences)
+        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Sentence],
+        place: object,
+        fingerprint: str | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(progress=progress)
+        if fingerprint is None:
+            text = "\n".join(map(format_conllu, sentences))
+            fingerprint = f"trees/{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+        self.sentences, self._fingerprint = sentences, fingerprint
+        self.gives_constituents = all(sentence.constituents is not None for sentence in sentences)
+        self._look_up = SentenceLookup(sentences, place, _normal)
+
+    @property
+    def fingerprint(self) -> str:
+        """What the trees depend on."""
+        return self._fingerprint
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Looks inputs up; what is missing is an error, not a chain tree."""
+        return [Parsed(self._look_up(item)) for item in items]
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Looks texts up."""
+        return self.parse_items(texts)
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Looks sentences up by their words."""
+        return self.parse_items(sentences)
+
+
+class ConlluParser(LookupParser):
+    """Looks sentences up in a file of trees, by their text or by their words.
 
     A text is one sentence of the file, or several that follow one another there. White space counts as one
     space, the first of equal sentences is taken, and an unknown text is an error: there is no parse for it.
 
     Args:
-        path: The file.
+        path: The file, in a format of :func:`~graphdep.io.read_trees`, such as CoNLL-U.
         multiroot: Accept sentences with more than one root. (default: :obj:`False`)
         max_words: Refuse a file with a longer sentence; :obj:`None` for no limit. (default: :obj:`10_000`)
+        scheme, bad_trees: As of :class:`~graphdep.sentence.intake.Intake`. (default: ``"auto"``, ``"error"``)
+        parser: Gives the trees that a file has not, with ``bad_trees="parse"`` and of brackets. (default:
+            :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
+    Attributes:
+        sentences: Those of the file.
+
     Raises:
-        ConlluError: If the file is not valid.
+        ValueError: If the file is not valid.
         OSError: If the file cannot be read.
 
     Example:
@@ -101,31 +153,19 @@ class ConlluParser(Parser):
         *,
         multiroot: bool = False,
         max_words: int | None = 10_000,
+        scheme: str = "auto",
+        bad_trees: str = "error",
+        parser: Parser | None = None,
         progress: bool | None = None,
     ) -> None:
-        super().__init__(progress=progress)
         self.path = Path(path)
-        sentences = read_conllu(self.path, multiroot=multiroot, max_words=max_words)
-        self.gives_constituents = all(sentence.constituents is not None for sentence in sentences)
-        self._digest = files_digest([self.path])
-        self._look_up = SentenceLookup(sentences, self.path, _normal)
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of the file."""
-        return f"conllu/{self._digest}"
-
-    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
-        """Looks inputs up; what is missing is an error, not a chain tree."""
-        return [Parsed(self._look_up(item)) for item in items]
-
-    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
-        """Looks texts up."""
-        return self.parse_items(texts)
-
-    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
-        """Looks sentences up by their words."""
-        return self.parse_items(sentences)
+        sentences = read_trees(
+            path, multiroot=multiroot, max_words=max_words, scheme=scheme, bad_trees=bad_trees, parser=parser
+        )
+        changed = "" if (scheme, bad_trees) == ("auto", "error") else f"/{scheme}/{bad_trees}"
+        given = "" if parser is None else f"/{parser.fingerprint}"
+        fingerprint = f"conllu/{files_digest([self.path])}{changed}{given}"
+        super().__init__(sentences, path, fingerprint, progress=progress)
 
 
 def _normal(text: str) -> str:

@@ -78,19 +78,20 @@ def _check_comment(comment: str) -> str:
 
 
 def read_blocks(
-    lines: Iterable[tuple[int, str]], path: str, *, max_words: int | None = None
+    lines: Iterable[tuple[int, str]], path: str, *, max_words: int | None = None, headless: bool = False
 ) -> Iterator[Raw]:
-    """The sentences of some numbered lines, whose governors may be no tree.
+    """The sentences of some numbered lines, whose governors may be no tree; with ``headless`` a HEAD may be
+    ``_``, governor -1.
 
     Raises:
         ConlluError: If a line is not CoNLL-U.
     """
-    block = _Block(path, max_words)
+    block = _Block(path, max_words, headless)
     for number, line in lines:
         if line.strip(" ") == "":
             if block:
                 yield block.raw()
-            block = _Block(path, max_words)
+            block = _Block(path, max_words, headless)
         else:
             block.add(number, line)
     if block:
@@ -100,8 +101,8 @@ def read_blocks(
 class _Block:
     """The lines of one sentence as they are read."""
 
-    def __init__(self, path: str, max_words: int | None) -> None:
-        self.path, self.max_words = path, max_words
+    def __init__(self, path: str, max_words: int | None, headless: bool) -> None:
+        self.path, self.max_words, self.headless = path, max_words, headless
         self.comments: list[str] = []
         self.constituency: tuple[int, str] | None = None
         self.words: list[Row] = []
@@ -158,7 +159,10 @@ class _Block:
         self._check(int(row[0]) == this, f"word id out of order, expected {this}", number, row[0])
         short = most is None or this <= most
         self._check(short, f"sentence of more than max_words={most} words", number, row[0])
-        self._check(_HEAD.fullmatch(row[6]), "HEAD must be a word id or 0", number, row[6])
+        none = row[6] == "_"
+        advice = "; graphdep parse --words parses words without heads" if none else ""
+        known = none if none and self.headless else _HEAD.fullmatch(row[6])
+        self._check(known, f"HEAD must be a word id or 0{advice}", number, row[6])
         self.words.append(row)
 
     def _range_end(self) -> int:
@@ -177,7 +181,7 @@ class _Block:
         column = {name: self._column(i) for i, name in enumerate(COLUMNS) if i in (2, 3, 4, 5, 9)}
         columns = {
             "form": [row[1] for row in self.words],
-            "head": [int(row[6]) for row in self.words],
+            "head": [-1 if row[6] == "_" else int(row[6]) for row in self.words],
             "deprel": [row[7] for row in self.words],
             "deps": self._deps(),
             "comments": self.comments,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_length, shown
 from graphdep.sentence.conllu import read_blocks
+from graphdep.sentence.corenlp import is_corenlp, read_sentence
 from graphdep.sentence.tree import Found, Raw, is_from, parse_deps
 
 if TYPE_CHECKING:
@@ -110,38 +113,57 @@ def _metadata(tokens: Any) -> Iterable[tuple[str, str | None]]:
     return (tokens.metadata or {}).items()
 
 
-# The names that each column may have; the first is the argument of Sentence.
+# The names that each column may have; the first is the argument of Sentence. TACRED's begin with stanford_.
 _COLUMNS = {
-    "form": ("form", "words", "tokens"),
-    "head": ("head", "heads"),
-    "deprel": ("deprel", "deprels"),
+    "form": ("form", "words", "tokens", "token", "word"),
+    "head": ("head", "heads", "stanford_head"),
+    "deprel": ("deprel", "deprels", "stanford_deprel"),
     "lemma": ("lemma", "lemmas"),
     "upos": ("upos",),
-    "xpos": ("xpos",),
+    "xpos": ("xpos", "stanford_pos"),
     "feats": ("feats",),
     "misc": ("misc",),
 }
+_UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
+PAGE = "docs/how-to/own-parse.md"
+"""Lists what is read."""
 _DICT_TAKES = (
-    "from_dict takes a mapping with 'form' (or 'words', 'tokens'), 'head' and 'deprel', a list of words "
-    "that are mappings with 'id', 'text', 'head' and 'deprel', or a list of these"
+    "from_dict takes a mapping with 'form' (or 'words', 'tokens', 'token', 'word'), 'head' and 'deprel', a "
+    "list of words that are mappings with 'id', 'text', 'head' and 'deprel', what CoreNLP and spaCy write as "
+    f"JSON, or a list of these ({PAGE})"
 )
 
 
-def read_dicts(parsed: Any) -> Found:
-    """The sentence of a mapping or of a list of words, or several in a list."""
-    single = isinstance(parsed, Mapping) or is_words(parsed)
-    sentences = [parsed] if single else parsed
-    several = isinstance(sentences, Sequence) and not isinstance(sentences, str | bytes)
-    _check_kind(several, _DICT_TAKES, parsed)
-    raws: list[Raw] = []
-    for number, sentence in enumerate(sentences):
-        if isinstance(sentence, Mapping):
-            raws.append(Raw(_columns(sentence), "" if single else f"sentence {number}"))
-        else:
-            _check_kind(is_words(sentence), _DICT_TAKES, sentence)
-            lines = enumerate(without_lost_arcs(word_lines(sentence)), start=1)
-            raws += read_blocks(lines, f"sentence {number}")
-    return Found(raws, single)
+def read_dicts(parsed: Any, place: str = "") -> Found:
+    """The sentence of a mapping or of a list of words, or several in a list or a document."""
+    if isinstance(parsed, Mapping):
+        return _of_mapping(parsed, place)
+    if is_words(parsed):
+        return Found(_of_words(parsed, place or "sentence 0"), True)
+    _check_kind(isinstance(parsed, Sequence) and not isinstance(parsed, str | bytes), _DICT_TAKES, parsed)
+    found = []
+    for number, each in enumerate(parsed):
+        _check_kind(isinstance(each, Mapping) or is_words(each), _DICT_TAKES, each)
+        found.append(read_dicts(each, f"{place}: sentence {number}" if place else f"sentence {number}"))
+    raws = [raw for each in found for raw in each.raws]
+    return Found(raws, False, frozenset[str]().union(*(each.labels for each in found)))
+
+
+def _of_mapping(parsed: Mapping[str, Any], place: str) -> Found:
+    with placed(place):
+        if _is_spacy_json(parsed):
+            return _read_spacy_json(parsed, place)
+        if is_corenlp(parsed):
+            return Found([read_sentence(parsed, place)], True)
+    if isinstance(parsed.get("sentences"), list) and not parsed.keys() & {*_COLUMNS["head"]}:
+        return dataclasses.replace(read_dicts(parsed["sentences"], place), single=False)
+    with placed(place):
+        return Found([Raw(_columns(parsed), place)], True)
+
+
+def _of_words(words: Iterable[Mapping[str, Any]], place: str) -> list[Raw]:
+    lines = enumerate(without_lost_arcs(word_lines(words)), start=1)
+    return [*read_blocks(lines, place)]
 
 
 def is_words(value: object) -> bool:
@@ -164,6 +186,10 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
+    tags = sentence.get("pos")  # of either set
+    if isinstance(tags, list) and all(isinstance(tag, str | None) for tag in tags):
+        name = "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
+        found[name] = tags if found[name] is None else found[name]
     columns: dict[str, Any] = {n: _texts(n, values) for n, values in found.items() if n != "head"}
     columns["head"] = [
         _whole(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
@@ -271,6 +297,68 @@ def read_spacy(parsed: Any) -> Found:
 
 
 _NO_UD = ("auxpass", "csubjpass", "dobj", "neg", "nsubjpass")
+
+
+@dataclasses.dataclass
+class _Token:
+    """As much of spaCy's ``Token`` as a sentence is made of, from JSON."""
+
+    doc: list[_Token] = dataclasses.field(repr=False)
+    i: int
+    text: str
+    whitespace_: str
+    governor: int
+    lemma_: str
+    pos_: str
+    tag_: str
+    morph: str
+    dep_: str
+
+    @property
+    def is_space(self) -> bool:
+        return self.text.isspace()
+
+    @property
+    def head(self) -> _Token:
+        return self.doc[self.governor]
+
+
+def _is_spacy_json(parsed: Mapping[str, Any]) -> bool:
+    tokens = parsed.get("tokens")
+    words = isinstance(tokens, list) and all(isinstance(t, Mapping) and "start" in t for t in tokens)
+    return words and isinstance(parsed.get("text"), str)
+
+
+def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
+    """The sentences of ``Doc.to_json()``: offsets of characters, and governors counted in the whole text."""
+    tokens, text = parsed["tokens"], parsed["text"]
+    if any("head" not in token or not token.get("dep") for token in tokens):
+        raise ValueError(f"the Doc {text[:60]!r} has no parse: give it to a pipeline with a parser")
+    starts = [_start(f"tokens[{number}]", token, text) for number, token in enumerate(tokens)]
+    doc: list[_Token] = []
+    for number, token in enumerate(tokens):
+        governor, end = token["head"], token["end"]
+        if type(governor) is not int or not 0 <= governor < len(tokens):
+            raise ValueError(f"'tokens[{number}]': 'head' is no number of a token (got {shown(governor)})")
+        space = " " if text[end : end + 1] == " " else ""
+        tags = [str(token.get(name) or "") for name in ("lemma", "pos", "tag", "morph", "dep")]
+        doc.append(_Token(doc, number, text[starts[number] : end], space, governor, *tags))
+    raws = []
+    for number, sent in enumerate(parsed.get("sents") or [{"start": 0, "end": len(text)}]):
+        first = _start(f"sents[{number}]", sent, text)
+        inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and not t.is_space]
+        columns = {**word_columns(inside, text=True), **tree_columns(inside, one_root=True)}
+        if inside:
+            raws.append(Raw(columns, f"{place}: sentence {number}" if place else f"sentence {number}"))
+    return Found(raws, False, frozenset(token.dep_ for token in doc))
+
+
+def _start(name: str, span: Mapping[str, Any], text: str) -> int:
+    """Where a token or sentence begins, if its offsets are within the text."""
+    start, end = span.get("start"), span.get("end")
+    if type(start) is int and type(end) is int and 0 <= start < end <= len(text):
+        return start
+    raise ValueError(f"{name!r} is no part of the text of {len(text)} characters (got {shown(span)})")
 
 
 def is_spacy(parsed: object) -> bool:

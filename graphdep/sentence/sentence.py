@@ -259,12 +259,14 @@ class Sentence:
         """Sentences from plain values, such as those of a line of JSON.
 
         Args:
-            parsed: A mapping of columns: ``form`` (or ``words``, ``tokens``), ``head``, ``deprel``, and what
-                else :class:`Sentence` takes, with ``edges``, ``[[source, target, label], ...]``, in the place
-                of ``deps``; or a list of words, each a mapping with ``text`` (or ``form``), ``head``,
-                ``deprel`` and the other columns of CoNLL-U, as stanza's ``to_dict()`` has them, with ``id``
-                where there are multiword tokens. They give one sentence, a list of them a list. Other keys
-                are not read.
+            parsed: A mapping of columns: ``form`` (or ``words``, ``tokens``, ``token``, ``word``), ``head``,
+                ``deprel`` (TACRED's ``stanford_head`` and ``stanford_deprel``), ``pos`` (UPOS where all tags
+                are of its seventeen, else XPOS), and what else :class:`Sentence` takes, with ``edges``,
+                ``[[source, target, label], ...]``, in the place of ``deps``; a list of words, each a mapping
+                with ``text`` (or ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as
+                stanza's ``to_dict()`` has them, with ``id`` where there are multiword tokens; or a sentence
+                of CoreNLP's JSON. They give one sentence; a list of them, CoreNLP's whole answer and spaCy's
+                ``Doc.to_json()`` give a list. Other keys are not read.
             scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 

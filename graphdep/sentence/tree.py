@@ -68,7 +68,8 @@ def tree_fault(head: Sequence[int], *, multiroot: bool = False) -> Fault | None:
     for word, governor in enumerate(head, start=1):
         if not 0 <= governor <= len(head):
             message = f"word {word}: head {governor} is out of range 0..{len(head)}"
-            return Fault("head outside of the sentence", message, word)
+            kind = "no governor" if governor == -1 else "head outside of the sentence"
+            return Fault(kind, message, word)
     if head and 0 not in head:
         return Fault("no root", "no root: no word has head 0")
     if cycle := _cycle(head):

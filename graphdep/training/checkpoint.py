@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +34,7 @@ from graphdep.io.files import (
 )
 from graphdep.io.limits import check_name, shown
 from graphdep.metrics.metric import Metric
+from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import Parts
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import build_task
@@ -41,6 +44,8 @@ from graphdep.transforms.presets import UnknownEdgesError, is_known, name_of, re
 from graphdep.vocab.pieces import vocab_from_state
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import Vocab
+
+logger = logging.getLogger("graphdep.training")
 
 _DIGITS = "; the digits are of code, options and what they do"
 
@@ -289,6 +294,49 @@ class RunState:
             pretrained = encoder_of_state(self.pretrained, weights)
         sizes = len(self.vocab), len(self.relations)
         return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes, self.labels))
+
+
+def deprel_counts(trees: Iterable[Sentence]) -> Counter[str]:
+    """How often each label of arcs is in trees."""
+    return Counter(label for tree in trees for label in tree.deprel)
+
+
+def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> None:
+    """Logs a warning where trees have labels that a model reads as ``dep`` and was not trained on.
+
+    Args:
+        name: What the model is called in messages, such as its file.
+        state: Its :class:`RunState`.
+        labels: How many arcs of the trees have each label.
+        parsed: Whether a parser gave the trees.
+
+    Raises:
+        ValueError: If more than half of the arcs have such a label.
+    """
+    config, relations = state.config, state.relations
+    # With the table of Universal Dependencies for trees of any scheme, training read these labels so, too.
+    chosen = relations.used is not None or getattr(config, "relations", None) == "auto"
+    if not chosen or not getattr(config, "may_read_labels", True):
+        return
+    unknown = relations.unknown(labels).total()
+    if 2 * unknown <= labels.total():
+        if unknown:
+            logger.warning("%s: %s", name, relations.note(labels))
+        return
+    scheme = "Universal Dependencies"
+    if relations.used is not None:
+        scheme = f"such as {', '.join([*relations.learned, *relations.used][:3])}"
+    if not parsed:
+        way = f"give trees with the labels of its training ({scheme}), or train on trees like these"
+    else:
+        way = f"name a parser with the labels of its training ({scheme}) as 'parser' (--parser), or "
+        keeps = getattr(config.spec.corpus, "keeps_trees", False) if hasattr(config, "spec") else False
+        own = config.trees == "gold" and not keeps
+        way += "train on parsed trees" + (" (--set trees=parser)" if own else "")
+        way += " (rows without 'head' and 'deprel')" if keeps else ""
+    raise ValueError(
+        f"{name}: trees of another scheme than those of its training: {relations.note(labels)}; {way}"
+    )
 
 
 def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:

@@ -214,6 +214,15 @@ class TrainConfig(Settings):
         panel=DATA,
         free=True,
     )
+    relations: str = setting(
+        "auto",
+        "Labels of arcs that the model knows: ud, the table of Universal Dependencies; learned, those of the "
+        "training trees; auto, ud where at least 95% of the training's arcs have a label that is in it, else "
+        "learned. Of enhanced graphs auto also learns labels beside ud. Other labels are read as their part "
+        "before ':', or as dep.",
+        choices=("auto", "ud", "learned"),
+        panel=DATA,
+    )
     root: str | None = setting(
         None,
         "Folder of the corpus (raw/, processed/, cache/); none for datasets/ and the corpus' name.",
@@ -430,6 +439,11 @@ class TrainConfig(Settings):
         return self.edges is not None and "labels" in preset_options(self.edges)
 
     @property
+    def may_read_labels(self) -> bool:
+        """Whether labels of the trees may reach the model: not where all are one, or no tree is read."""
+        return self.labels and self.reads_trees and self.trees not in ("random", "chain")
+
+    @property
     def reads_trees(self) -> bool:
         """Whether the model would be another one on other trees."""
         if self.edges is None:
@@ -466,7 +480,7 @@ class TrainConfig(Settings):
 
     def data_settings(self) -> dict[str, Any]:
         """All settings that the examples depend on: runs that share them share their data."""
-        names = ("task", "root", "raw_from", "limit_train", "min_freq")
+        names = ("task", "root", "raw_from", "limit_train", "min_freq", "relations")
         own = {split: self.dataset_options(split) for split in self.splits}
         return {**{name: getattr(self, name) for name in names}, **own, "parser": self._parser}
 
@@ -637,9 +651,9 @@ class OwnFilesConfig(TrainConfig):
 
     train: str | None = setting(
         None,
-        "Examples to train on: .csv or .tsv with a header, .jsonl or .parquet; of words .jsonl, .parquet, "
-        ".spacy, CoNLL-U, or columns of words and labels or roles; of spans .jsonl, .parquet, or .csv or "
-        ".tsv with <e1> and <e2> in texts.",
+        "Examples to train on: .csv or .tsv with a header, .jsonl, .json or .parquet; of words these, but "
+        "for the first two, .spacy, CoNLL-U, or columns of words and labels or roles; of spans these, with "
+        "<e1> and <e2> in the texts of the first two.",
         panel=OWN,
         place=True,
     )

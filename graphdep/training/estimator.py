@@ -40,7 +40,7 @@ from graphdep.parsing.parser import Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
-from graphdep.training.checkpoint import RunState, load_task, save_task
+from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task, save_task
 from graphdep.training.config import TrainConfig, resolve_model
 from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
@@ -175,6 +175,14 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
+def trained_scheme(state: RunState) -> str:
+    """The scheme that the training trees were converted from: a file may have too few trees to tell."""
+    scheme: str = getattr(state.config, "tree_scheme", "auto")
+    if scheme == "auto":
+        scheme = (state.data or {}).get("tree_scheme", {}).get("train", "auto")
+    return scheme
+
+
 CHUNK = 4096
 """Examples that are in memory at a time."""
 
@@ -238,26 +246,33 @@ class Predictor:
         return resolve_parser(named, cache=self._cache, **self.config.parser_options(), **options)
 
     def parse_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
-        """One tree a text."""
+        """One tree a text; raises :class:`ValueError` if most of their labels are unknown to the model."""
         trees, self.parser_failures = parse_joined(self.parser, texts, roots=roots)
+        check_scheme(self.name, self.state, deprel_counts(trees), parsed=True)
         return trees
 
     def parse_words(self, sentences: Sequence[Sequence[str] | Sentence]) -> list[Sentence]:
-        """The tree of each sentence: its own, or that of the parser for a list of words."""
+        """The tree of each sentence: its own, or that of the parser for a list of words.
+
+        Raises:
+            ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
+        """
+        own = [sentence for sentence in sentences if isinstance(sentence, Sentence)]
+        check_scheme(self.name, self.state, deprel_counts(own), parsed=False)
         words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
         self.parsed, self.parser_failures = len(words), 0
-        parsed: Iterator[Sentence] = iter(())
+        trees: list[Sentence] = []
         if words:
             before = self.parser.failures
-            parsed = iter(self.parser.parse_words(words))
+            trees = self.parser.parse_words(words)
             self.parser_failures = self.parser.failures - before
+            check_scheme(self.name, self.state, deprel_counts(trees), parsed=True)
+        parsed = iter(trees)
         return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
 
     def intake(self) -> Intake:
         """What takes in the trees of a file, by the scheme and the policy of the training."""
-        scheme = getattr(self.config, "tree_scheme", "auto")
-        if scheme == "auto":  # a file may have too few trees to tell
-            scheme = (self.state.data or {}).get("tree_scheme", {}).get("train", "auto")
+        scheme = trained_scheme(self.state)
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
         return Intake(scheme, policy, self.parser if policy == "parse" else None, advice="")

@@ -17,7 +17,7 @@ from rich.console import Console
 from graphdep.io.files import atomic_path, check_line
 from graphdep.io.limits import check_choice, check_shape, check_some
 from graphdep.training.build import backbone_of
-from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.checkpoint import RunState, check_scheme, load_task
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
@@ -199,6 +199,7 @@ def evaluate(
     if splits is None:
         _check_named(checkpoint, state.config, settings or {})
         splits = _splits_of(task, state, config, split)
+    check_scheme(os.fspath(checkpoint), state, splits[split].arc_labels, parsed=False)
     scored = score_split(task, splits, split, config)
     return {
         "task": config.task,

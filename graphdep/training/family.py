@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.sentence.sentence import Sentence
     from graphdep.training.build import Parts
     from graphdep.training.config import TrainConfig
     from graphdep.training.splits import Splits
@@ -115,8 +116,9 @@ class FileRequest:
         limit: Words of a text at most, and whether a longer one is cut.
         lines: Texts without columns, an example a line, of pairs with a tab between the two; then
             :obj:`source` is what they are called in messages, and may be no file. (default: :obj:`None`)
-        output: Of :obj:`lines` the suffix of the new file: ``".csv"``, ``".tsv"`` or ``".jsonl"``. (default:
+        output: Of :obj:`lines` the suffix of the new file, such as ``".csv"``; empty for stdout. (default:
             ``".csv"``)
+        trees: The parses of :obj:`lines`, a sentence each, of a file of trees. (default: :obj:`None`)
     """
 
     source: Path
@@ -128,11 +130,12 @@ class FileRequest:
     limit: WordLimit = WordLimit()  # noqa: RUF009  # cannot be changed
     lines: Sequence[str] | None = None
     output: str = ".csv"
+    trees: Sequence[Sentence] | None = None
 
     @property
     def kind(self) -> str:
         """The kind of the new file, by its suffix: as :obj:`source` is, and of :obj:`lines` a table."""
-        return self.source.suffix.lower() if self.lines is None else self.output
+        return self.source.suffix.lower() if self.lines is None else self.output or ".csv"
 
 
 @dataclass(frozen=True)
@@ -299,8 +302,8 @@ def load_splits(
             :obj:`None`)
         pretrained: The encoder whose pieces the words have, e.g. a checkpoint's; :obj:`None` for the one that
             the settings name, if they do. (default: :obj:`None`)
-        relations: Relations, e.g. a checkpoint's; :obj:`None` learns those of enhanced arcs from the training
-            split. (default: :obj:`None`)
+        relations: Relations, e.g. a checkpoint's; :obj:`None` chooses them as the settings say. (default:
+            :obj:`None`)
         labels: The classes of the user's own texts, e.g. a checkpoint's; :obj:`None` learns them from the
             training split. (default: :obj:`None`)
 

@@ -284,6 +284,8 @@ def _train(
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
     console = progress.console if first else plain_console(quiet=True)
     report = EpochReport(progress.title or f"{config.label} seed {config.seed}", checkpoint, console)
+    if state.data["relations"] and config.may_read_labels:
+        report.say(f"relations: {state.data['relations']}")
     if asked == "auto":
         report.say(f"precision={config.precision} (auto)")
     values = MetricsFile(folder, checkpoint, progress.log_every)

@@ -271,13 +271,17 @@ class Splits:
         return sha.hexdigest()[:16]
 
     def describe(self) -> dict[str, object]:
-        """Sizes, what the parser failed on, and what of words and labels is unknown or cut; what a dataset
-        says beside these in a ``"note"`` is among the ``"notes"``.
+        """Sizes, what the parser failed on, the relations, and what of words and labels is unknown or cut;
+        what a dataset says beside these in a ``"note"`` is among the ``"notes"``.
         """
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
         described = {split: dataset.describe() for split, dataset in self.datasets.items()}
         notes = [f"{split}: {about['note']}" for split, about in described.items() if "note" in about]
+        for split, dataset in self.datasets.items():
+            rare = dataset.relations.note(dataset.arc_labels)
+            if rare and described[split].get("unknown_relations"):  # a part of a split does not count them
+                notes.append(f"{split}: {rare}")
         notes += self.notes
         parser = next(iter(self.datasets.values())).parser_fingerprint
         # A pretrained encoder has no words of ours: then the different ones of the first split.
@@ -292,6 +296,7 @@ class Splits:
                 key: {split: about[key] for split, about in described.items() if key in about}
                 for key in ("unknown_relations", "cut_words", "num_spans", "marked", "key", "tree_scheme")
             },
+            "relations": described.get("train", {}).get("relations", ""),
             **({"notes": notes} if notes else {}),
         }
 
@@ -343,7 +348,7 @@ def load_corpus(
             "limit": config.limit_train if split == "train" else None,
             **({"vocab": vocab} if pretrained is None else {"tokens": pretrained.tokens}),
             **(getattr(config, "vocab_options", {}) if vocab is None else {}),
-            **({} if relations is None else {"relations": relations}),
+            "relations": relations or config.relations,
             **({} if labels is None else {"labels": labels}),
             **task.options,
             **config.dataset_options(split),

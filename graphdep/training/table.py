@@ -258,10 +258,7 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
             f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share
         )
         lines += [f"- words that are rare or not in training, all one [UNK]: {shares}"] if shares else []
-        rare = ", ".join(f"{count} of {split}" for split, count in data["unknown_relations"].items() if count)
-        lines += (
-            [f"- labels without an id of their own, read as what they are a kind of: {rare}"] if rare else []
-        )
+        lines += [f"- relations: {data['relations']}"] if data.get("relations") else []
         cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
         lines += [f"- words cut at max_length: {cut}"] if cut else []
         lines += [f"- {note}" for note in data.get("notes", ())]  # what only some tasks have to say

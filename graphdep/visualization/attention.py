@@ -25,7 +25,7 @@ from graphdep.parsing.parser import Parser
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import backbone_of
-from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task
 from graphdep.training.config import TrainConfig
 from graphdep.training.estimator import check_weights, parser_to_use
 from graphdep.training.learning_task import LearningTask
@@ -98,6 +98,7 @@ def example_of(
     check_texts("texts", texts, "text")
     config = state.config
     data, trees = task.example(config, state.vocab, state.relations, [*texts], parser)
+    check_scheme("the model", state, deprel_counts(trees), parsed=True)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Self
 from unicodedata import category
 
 import torch
 from torch import Tensor
 
-from graphdep.io.limits import check_between, check_least
+from graphdep.io.limits import check_between, check_choice, check_least, plural
 from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
@@ -57,6 +58,13 @@ parataxis:mod parataxis:newsent parataxis:nsubj parataxis:obj parataxis:parenth 
 parataxis:restart parataxis:rt parataxis:sentence parataxis:trans parataxis:url punct:hyph vocative:cl
 vocative:mention xcomp:adj xcomp:cleft xcomp:ds xcomp:obj xcomp:pred xcomp:subj xcomp:vcomp""".split()
 
+RELATIONS = ("auto", "ud", "learned")
+"""How the relations of a corpus are chosen: see :meth:`RelationVocab.of_arcs`."""
+UD_SHARE = 0.95
+"""Trees are of Universal Dependencies where so many of their arcs have a label that is in its table."""
+_NAMED = 5  # labels in a message
+_TREES, _GRAPHS = 2, 5  # least counts of a label that is learned; those of graphs have words of the text
+
 
 class RelationVocab:
     r"""Ids of relations, the same for every graph, corpus and run.
@@ -74,15 +82,17 @@ class RelationVocab:
 
     A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
     ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. The labels of enhanced
-    graphs are an open class: :meth:`learn` takes those that a training split has often enough. Those of the
-    fixed block are known however seldom a split has them, since their ids are the same for every corpus.
+    graphs and of other schemes are learned from a training split (:meth:`of_arcs`).
 
     Args:
         learned: Further labels, appended after the fixed block. (default: none)
+        used: The labels of the fixed block that are known, for trees of another scheme: the embedding of a
+            label that training does not have is random, so that it falls back as well. Ids stay the same.
+            (default: all of them)
 
     Raises:
         ValueError: If a label occurs twice, is in the fixed block, has no name (``""``, ``":"``) or has a
-            control character, a line break or half a character.
+            control character, a line break or half a character; or one of :obj:`used` is not in the block.
 
     Example:
         >>> from graphdep import RelationVocab
@@ -91,6 +101,9 @@ class RelationVocab:
         ('nmod', 'path(1,1)')
         >>> RelationVocab.learn(["obl:in_front_of"] * 5).learned
         ['obl:in_front_of']
+        >>> relations = RelationVocab.of_arcs(["SBJ", "OBJ", "root"] * 2)
+        >>> relations.learned, relations.used, "nsubj" in relations
+        (['OBJ', 'SBJ'], ['root'], False)
     """
 
     NONE, SELF, UNK = 0, 1, 2
@@ -100,15 +113,22 @@ class RelationVocab:
     _PATHS = tuple((a, s - a) for s in range(1, max_path + 1) for a in range(s + 1))
     _FIRST_PATH = _FIRST + 2 * len(_FIXED)
     _FIRST_LEARNED = _FIRST_PATH + len(_PATHS)
+    _IDS: ClassVar[Mapping[str, int]] = dict(zip(_FIXED, range(_FIRST, _FIRST_PATH, 2)))
 
-    def __init__(self, learned: Iterable[str] = ()) -> None:
+    def __init__(self, learned: Iterable[str] = (), used: Iterable[str] | None = None) -> None:
         self.learned = list(learned)
+        self.used = None if used is None else list(used)
         check_once("learned", [*self._FIXED, *self.learned])
+        check_once("used", self.used or [])
+        for label in self.used or []:
+            if label not in self._IDS:
+                raise ValueError(f"'used' has a label that is not in the fixed block (got {label[:80]!r})")
         for label in self.learned:
             if not _is_relation(label):
                 wrong = "'learned' has a label without a name or with a character that none may have"
                 raise ValueError(f"{wrong} (got {label[:80]!r})")
-        self._ids = {label: self._FIRST + 2 * i for i, label in enumerate(self._FIXED)}
+        self._ids = {label: self._IDS[label] for label in (self._FIXED if self.used is None else self.used)}
+        self._ids["dep"] = self._IDS["dep"]  # which any label may be read as
         self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
         self.fallbacks: Counter[str] = Counter()
 
@@ -119,26 +139,90 @@ class RelationVocab:
         if label in self._ids:
             return self._ids[label]
         self.fallbacks[label] += 1
-        base = label
-        while ":" in base:
-            base = base.rpartition(":")[0]
-            if base in self._ids:
-                return self._ids[base]
-        return self._ids["dep"]
+        return self._ids.get(self._base(label), self._ids["dep"])
+
+    def _base(self, label: str) -> str:
+        """The nearest part of a label before a colon that is known, or else its first part."""
+        while label not in self._ids and ":" in label:
+            label = label.rpartition(":")[0]
+        return label
 
     def __contains__(self, label: str) -> bool:
         return label in self._ids
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RelationVocab) and self.learned == other.learned
+        return isinstance(other, RelationVocab) and self.state_dict() == other.state_dict()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned)"
 
+    def copy(self) -> Self:
+        """The same relations, with a count of fallbacks of their own."""
+        return type(self)(self.learned, self.used)
+
+    def unknown(self, labels: Mapping[str, int]) -> Counter[str]:
+        """The labels, with their counts, that are read as ``dep`` since no part before a colon is known."""
+        return Counter({label: n for label, n in labels.items() if self._base(label) not in self._ids})
+
+    def note(self, labels: Mapping[str, int]) -> str:
+        """How many arcs have a label without an id of its own, for people; empty where none has."""
+        rare = Counter({label: n for label, n in labels.items() if label not in self._ids})
+        if not rare:
+            return ""
+        count, total, plain = rare.total(), sum(labels.values()), self.unknown(rare).total()
+        read = {"'dep'": plain, "the part before ':'": count - plain}
+        named = [f"{label} ({n})" for label, n in rare.most_common(_NAMED)]
+        return (
+            f"{count} of {plural(total, 'arc')} ({count / total:.0%}) have unknown labels, read as "
+            f"{' or '.join(part for part, n in read.items() if n)}: "
+            f"{', '.join([*named, *(['...'] if len(rare) > _NAMED else [])])}"
+        )
+
     @classmethod
-    def learn(cls, labels: Iterable[str], min_count: int = 5) -> RelationVocab:
+    def of_arcs(cls, labels: Iterable[str], how: str = "auto", *, enhanced: bool = False) -> Self:
+        """The relations for trees or graphs whose arcs have these labels.
+
+        Args:
+            labels: One label an arc of the training split, or a count of them.
+            how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
+                have, five of enhanced graphs, and no others. ``"auto"``: the table, for enhanced graphs with
+                further labels that are learned, if at least 95% of the arcs have a label in it, or one whose
+                part before a colon is; else ``"learned"``. (default: ``"auto"``)
+            enhanced: Whether the arcs are of enhanced graphs. (default: :obj:`False`)
+
+        Raises:
+            ValueError: If :obj:`how` is unknown.
+        """
+        check_choice("relations", how, RELATIONS)
+        counts = Counter(labels)
+        least = _GRAPHS if enhanced else _TREES
+        is_ud = cls._ud_share(counts) >= UD_SHARE
+        if how == "learned" or (how == "auto" and not is_ud):
+            often = [label for label in cls._FIXED if counts[label] >= least]
+            return cls(cls.learn(counts, least).learned, often)
+        return cls.learn(counts, least) if enhanced and how == "auto" else cls()
+
+    @classmethod
+    def _ud_share(cls, counts: Counter[str]) -> float:
+        return 1 - cls().unknown(counts).total() / max(1, counts.total())
+
+    def about(self, labels: Iterable[str]) -> str:
+        """Which relations these are, for people, and what share of the training's arcs, which have these
+        labels, is in the table of Universal Dependencies.
+        """
+        counts = Counter(labels)
+        share = f"{self._ud_share(counts):.0%} of the arcs"
+        if self.used is not None:
+            known = plural(len(self.used) + len(self.learned), "label")
+            return f"{known} learned from the training trees; {share} are in Universal Dependencies' table"
+        known = plural(sum(label in self._IDS for label in counts), "label")
+        learned = f" and {len(self.learned)} learned from training" if self.learned else ""
+        return f"{known} of Universal Dependencies{learned}, {share}"
+
+    @classmethod
+    def learn(cls, labels: Iterable[str], min_count: int = 5) -> Self:
         """Counts labels, e.g. those of all arcs of a training split, and learns what the fixed block lacks.
 
         Order: by count, then alphabetically, so that the same corpus always gives the same ids. Enhanced
@@ -146,7 +230,7 @@ class RelationVocab:
         have is not learned; it falls back, and is counted there.
 
         Args:
-            labels: One label an arc.
+            labels: One label an arc, or a count of them.
             min_count: Labels seen less often are not learned, and so fall back. (default: :obj:`5`)
 
         Raises:
@@ -154,7 +238,7 @@ class RelationVocab:
         """
         check_least("min_count", min_count, 1)
         counts = Counter(labels)
-        often = [label for label, n in counts.items() if n >= min_count and label not in cls._FIXED]
+        often = [label for label, n in counts.items() if n >= min_count and label not in cls._IDS]
         kept = filter(_is_relation, often)
         return cls(sorted(kept, key=lambda label: (-counts[label], label)))
 
@@ -214,16 +298,18 @@ class RelationVocab:
 
     def state_dict(self) -> dict:
         """Plain values, for JSON and for checkpoints. ``fixed`` guards against another fixed block."""
-        return {"fixed": self._FIRST_LEARNED, "learned": self.learned}
+        used = {} if self.used is None else {"used": self.used}
+        return {"fixed": self._FIRST_LEARNED, "learned": self.learned, **used}
 
     @classmethod
     def from_state_dict(cls, state: dict) -> RelationVocab:
-        state = check_state(state, fixed=int, learned=list)
+        used = {"used": list} if isinstance(state, dict) and "used" in state else {}
+        state = check_state(state, fixed=int, learned=list, **used)
         if state["fixed"] != cls._FIRST_LEARNED:
             raise ValueError(
                 f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
             )
-        return cls(state["learned"])
+        return cls(state["learned"], state.get("used"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         save_vocab_file(self.state_dict(), path)

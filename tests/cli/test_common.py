@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import graphdep
 from graphdep.cli import common as module
-from graphdep.cli.common import ended_as_by_ctrl_c, read_texts, stream_texts
+from graphdep.cli.common import ended_as_by_ctrl_c, stream_texts
 
 
 def slow(content: str) -> list[str]:
@@ -37,7 +37,7 @@ def test_a_file_block_by_block_gives_what_the_whole_gives(tmp_path_factory, cont
     before, module._BLOCK = module._BLOCK, block
     try:
         if slow(content):
-            stream, total = stream_texts(str(path))
+            stream, total, *_ = stream_texts(str(path))
             assert list(stream) == slow(content)
             assert total == len(slow(content))
         else:
@@ -56,7 +56,7 @@ def test_where_a_file_is_not_utf8(tmp_path_factory, content, block):
     before, module._BLOCK = module._BLOCK, block
     try:
         with pytest.raises(ValueError, match=f"not UTF-8 at byte {wanted.value.start}$"):
-            read_texts(str(path))
+            list(stream_texts(str(path)).stream)
     finally:
         module._BLOCK = before
 
@@ -66,7 +66,7 @@ def test_a_large_file_is_not_held(tmp_path, monkeypatch):
     path = tmp_path / "texts.txt"
     path.write_text("a text\n" * 1_000, encoding="utf-8")
     monkeypatch.setattr(module, "_BLOCK", 70)
-    stream, total = stream_texts(str(path))
+    stream, total, *_ = stream_texts(str(path))
     assert total == 1_000
     blocks = []
     decoded = module._decoded
@@ -85,21 +85,21 @@ def test_a_large_file_is_not_held(tmp_path, monkeypatch):
 
 def test_stdin_and_a_pipe_are_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("a\n\n b \n"))
-    stream, total = stream_texts("-")
+    stream, total, *_ = stream_texts("-")
     assert (list(stream), total) == (["a", "b"], None)
     monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
     with pytest.raises(ValueError, match="there is no text to parse in '-'"):
-        read_texts("-")
+        list(stream_texts("-").stream)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("a dog\n",))
     writer.start()
-    stream, total = stream_texts(str(tmp_path / "pipe"))
+    stream, total, *_ = stream_texts(str(tmp_path / "pipe"))
     assert (list(stream), total) == (["a dog"], None)
     writer.join()
 
 
 def test_a_text_itself():
-    stream, total = stream_texts(" a   dog\nbarks ")
+    stream, total, *_ = stream_texts(" a   dog\nbarks ")
     assert (list(stream), total) == (["a dog barks"], 1)
 
 

@@ -215,7 +215,7 @@ def test_what_is_read_or_kept_is_never_the_output(run, tmp_path):
 def test_closed_streams_are_named(monkeypatch):
     monkeypatch.setattr(texts.sys, "stdin", None)
     with pytest.raises(ValueError, match="stdin is closed: name a file"):
-        texts.read_texts("-")
+        texts.stream_texts("-")
 
 
 def test_a_picture_a_sentence(run, tmp_path):

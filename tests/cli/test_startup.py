@@ -112,7 +112,7 @@ def test_what_can_be_refused_is_refused(tmp_path):
         "no column 'body'; the columns are text, label": ["train", "--task", "csv", *own],
         "no file no.csv, which is 'test'": ["train", "--task", "csv", *own, "--test", "no.csv"],
         "'train' must end in .csv": ["train", "--task", "spans", "--train", "a.txt"],
-        "'train' must be a .jsonl, .parquet or .spacy file": [
+        "'train' must be a .jsonl, .json, .parquet or .spacy file": [
             "train",
             "--task",
             "labels",

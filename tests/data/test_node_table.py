@@ -198,20 +198,23 @@ def test_a_document_of_two_sentences_gives_two_utterances():
 
 
 def test_unknown_labels_are_told_where_nobody_else_counts_them(caplog):
-    sentence = Sentence(["Sing", "it"], [0, 1], ["ROOT", "dobj"])
+    sentence = Sentence(["Sing", "of", "it"], [0, 1, 2], ["ROOT", "prep", "pobj"])
     with caplog.at_level(logging.WARNING):
         to_data([sentence], relations=RelationVocab())
         to_data([Sentence(["a", "b"], [2, 0], ["nmod:in_front_of", "root"])])
         assert not caplog.text
         to_data([sentence, sentence])
-    assert "4 arcs with unknown relations, which count as 'dep': ROOT (2), dobj (2)" in caplog.text
-    assert "Sentence.from_spacy" in caplog.text
+    told = "6 arcs with unknown relations, which count as 'dep': ROOT (2), pobj (2), prep (2)"
+    assert told in caplog.text
+    assert "scheme='clear'" in caplog.text
 
 
-def test_a_label_of_enhanced_graphs_alone_is_not_laid_to_a_parser(caplog):
+@pytest.mark.parametrize("labels", [("SBJ", "ROOT"), ("comp:obj", "root"), ("sb", "root"), ("ref", "root")])
+def test_labels_of_other_schemes_are_not_laid_to_spacy(labels, caplog):
     with caplog.at_level(logging.WARNING):
-        to_data([Sentence(["a", "b"], [2, 0], ["ref", "root"])])
-    assert "ref (1) ('ref' is of enhanced graphs" in caplog.text
+        to_data([Sentence(["a", "b"], [2, 0], list(labels))])
+    assert f"{labels[0]} (1)" in caplog.text
+    assert "docs/how-to/own-relations.md" in caplog.text
     assert "spaCy" not in caplog.text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -386,6 +387,42 @@ def tiny_span_rows(*, trees: bool = False, num_spans: int = 2) -> list[dict[str,
             rows.append({"words": words, "spans": [[0, 1], [2, 4]][:num_spans], "label": label})
     tree = {"head": [2, 0, 4, 2], "deprel": ["nsubj", "root", "amod", "obj"]}
     return [row | tree for row in rows] if trees else rows
+
+
+LABEL_SCHEMES = {
+    "ud": ("nsubj", "obj"),
+    "conll08": ("SBJ", "OBJ"),
+    "sud": ("subj", "comp:obj"),
+    "sdv1": ("nsubj", "dobj"),
+}
+"""What subjects and objects are called in four schemes."""
+
+
+def relation_rows(scheme: str, size: int, seed: int) -> list[dict[str, Any]]:
+    """Rows of marked words with trees, whose label is their relation: words and order are random.
+
+    Args:
+        scheme: One of :data:`LABEL_SCHEMES`.
+        size: How many.
+        seed: What they are drawn from.
+    """
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(size):
+        verb, subject, object_ = rng.sample(range(3), 3)
+        deprel = ["root"] * 3
+        deprel[subject], deprel[object_] = LABEL_SCHEMES[scheme]
+        span = rng.choice((subject, object_))
+        rows.append(
+            {
+                "words": rng.choices("abcdefgh", k=3),
+                "head": [0 if word == verb else verb + 1 for word in range(3)],
+                "deprel": deprel,
+                "spans": [[span, span + 1]],
+                "label": "agent" if span == subject else "patient",
+            }
+        )
+    return rows
 
 
 def write_span_rows(path: str | os.PathLike[str], rows: list[dict[str, Any]]) -> str:

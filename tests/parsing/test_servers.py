@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import json
 import sys
 import threading
@@ -16,7 +17,7 @@ import pytest
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import CoreNLPParser, ParserUnavailableError, SpacyParser, enhance, resolve_parser
-from graphdep.parsing.servers import basic_tree, enhanced_from_protobuf
+from graphdep.sentence.corenlp import basic_tree, graph_columns, protobuf_edges
 
 
 def arcs(*triples):
@@ -276,9 +277,8 @@ def test_missing_words_hang_on_the_root():
     assert heads == ([2, 0, 2, 2], ["det", "root", "dep", "punct"])
 
 
-def test_no_root_is_no_tree():
-    with pytest.raises(ValueError, match="no root"):
-        basic_tree(["a", "b"], [{"dep": "x", "governor": 1, "dependent": 2}])
+def test_without_a_root_missing_words_have_no_governor():
+    assert basic_tree(["a", "b"], [{"dep": "x", "governor": 1, "dependent": 2}]) == ([-1, 1], ["dep", "x"])
 
 
 def test_copies_are_numbered_without_gaps_and_can_be_written():
@@ -290,7 +290,8 @@ def test_copies_are_numbered_without_gaps_and_can_be_written():
     graph.edge.add(source=2, target=2, dep="conj", targetCopy=9)
     graph.edge.add(source=2, target=2, dep="conj", sourceCopy=9, targetCopy=4)
     graph.edge.add(source=2, target=1, dep="nsubj", sourceCopy=4)
-    sentence = enhanced_from_protobuf(Sentence(["we", "go"], [2, 0], ["nsubj", "root"]), graph)
+    tree = Sentence(["we", "go"], [2, 0], ["nsubj", "root"])
+    sentence = dataclasses.replace(tree, **graph_columns(vars(tree), protobuf_edges(graph)))
     assert sentence.deps == [[("2", "nsubj"), ("2.1", "nsubj")], [("0", "root")]]
     assert [(row[0], row[8], row[9]) for row in sentence.empty] == [
         ("2.1", "2.2:conj", "CopyOf=2"),

@@ -94,7 +94,12 @@ WRONG = [
     ("sst", "dt", {"encoder": "g2g"}, "'relation_attention' is for encoder='transformer', and 'g2g' has"),
     ("sst", "bert", {"vectors": "x.txt"}, "'vectors' is for an encoder that is trained from scratch"),
     ("sst", "bert", {"links": "none"}, "'links' is for edges='dam' or 'constituents'"),
-    ("sst", "bert", {"arcs": "enhanced"}, "'arcs' is for edges='dam' on the parser's trees"),
+    (
+        "sst",
+        "bert",
+        {"arcs": "enhanced"},
+        "'arcs' is for edges dam, own-arcs or of your own, on the parser's trees",
+    ),
     ("sst", "bert", {"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
     ("sst", "bert", {"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
     ("sst", "bert-g2g", {"gate": "tanh"}, "'gate' is for relation_attention with relation_terms='score'"),
@@ -325,6 +330,8 @@ def test_options_of_a_corpus_reach_it():
         "text_column": "body",
         "val_fraction": 0.1,
         "seed": 0,
+        "tree_scheme": "auto",
+        "bad_trees": "error",
     }
     assert of("spans", text_columns="body").dataset_options("train") == files
     # Known pools are left out where a corpus has them.

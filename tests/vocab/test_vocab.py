@@ -158,6 +158,70 @@ def test_learned_labels_are_those_seen_often_enough():
         RelationVocab.learn(labels, min_count=0)
 
 
+def test_relations_of_arcs():
+    ud, other = {"nsubj": 50, "nmod:in_front_of": 45}, {"SBJ": 3, "nsubj": 2, "obj": 1, "OBJ": 1}
+    for labels, how, learned, used in [
+        (ud | {"SBJ": 5}, "auto", [], None),  # 95%
+        (ud | {"SBJ": 6}, "auto", ["nmod:in_front_of", "SBJ"], ["nsubj"]),
+        (ud, "learned", ["nmod:in_front_of"], ["nsubj"]),
+        (other, "auto", ["SBJ"], ["nsubj"]),
+        (other, "ud", [], None),
+        ({}, "auto", [], None),
+    ]:
+        relations = RelationVocab.of_arcs(Counter(labels).elements(), how)
+        assert relations == RelationVocab.of_arcs(Counter(labels), how)
+        assert (relations.learned, relations.used) == (learned, used), (labels, how)
+    graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4}), enhanced=True)
+    assert (graphs.learned, graphs.used) == (["nmod:in_front_of"], None)
+    with pytest.raises(ValueError, match="'relations' must be one of auto, ud, learned"):
+        RelationVocab.of_arcs([], "own")
+
+
+def test_labels_of_the_fixed_block_that_training_does_not_have(tmp_path):
+    relations = RelationVocab(["SBJ", "comp:obj"], ["nsubj", "nmod"])
+    plain = RelationVocab()
+    assert [relations[label] for label in ("nsubj", "nmod")] == [plain["nsubj"], plain["nmod"]]
+    assert [relations[label] for label in ("SBJ", "comp:obj")] == [801, 803]
+    assert relations["obj"] == relations["comp:x"] == relations["dep"] == RelationVocab()["dep"]
+    assert relations["nmod:tmod"] == relations["nmod"]
+    assert relations["nsubj:pass"] == relations["nsubj"]
+    assert relations.fallbacks == {"obj": 1, "comp:x": 1, "nmod:tmod": 1, "nsubj:pass": 1}
+    labels = {"SBJ": 2, "obj": 3, "nmod:tmod": 1, "dep": 4, "nsubj": 1}
+    assert relations.unknown(labels) == {"obj": 3}
+    said = (
+        "4 of 11 arcs (36%) have unknown labels, read as 'dep' or the part before ':': obj (3), nmod:tmod (1)"
+    )
+    assert relations.note(labels) == said
+    assert relations.note({"SBJ": 2}) == ""
+    assert relations.copy() == relations != RelationVocab(relations.learned)
+    relations.save(tmp_path / "relations.json")
+    assert RelationVocab.load(tmp_path / "relations.json") == relations
+    for wrong in (["SBJ"], ["nsubj", "nsubj"]):
+        with pytest.raises(ValueError, match="'used'"):
+            RelationVocab(["SBJ"], wrong)
+
+
+@pytest.mark.parametrize(
+    ("labels", "enhanced", "said"),
+    [
+        ({"nsubj": 3, "nmod:x": 1}, False, "1 label of Universal Dependencies, 100% of the arcs"),
+        (
+            {"nsubj": 9, "nmod:x": 5},
+            True,
+            "1 label of Universal Dependencies and 1 learned from training, 100% of the arcs",
+        ),
+        (
+            {"SBJ": 3, "nsubj": 2},
+            False,
+            "2 labels learned from the training trees; 40% of the arcs are in Universal Dependencies' table",
+        ),
+    ],
+)
+def test_what_is_said_of_relations(labels, enhanced, said):
+    relations = RelationVocab.of_arcs(Counter(labels), enhanced=enhanced)
+    assert relations.about(Counter(labels)) == said
+
+
 BAD_LABELS = ["", ":", " ", "obl:a\tb", "obl:a\n", "obl:\x00", "obl:\x85", "obl:\u2028", "obl:\ud83d"]
 
 

@@ -41,7 +41,7 @@ from graphdep.parsing.resolver import resolve_parser, resolving_now
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import vocab_from_state
-from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.relations import RELATIONS, UD_SHARE, RelationVocab
 from graphdep.vocab.vectors import words_with_vector
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 
@@ -97,7 +97,7 @@ def _describe_object(value: Any) -> str:
 
 logger = logging.getLogger("graphdep.datasets")
 
-FORMAT = "graphdep examples 2"
+FORMAT = "graphdep examples 3"
 _MAGIC = f"{FORMAT}\n".encode()
 _START = len(_MAGIC) + hashlib.sha256().digest_size
 
@@ -140,6 +140,26 @@ def load_examples(path: Path) -> dict[str, Any] | None:
         return None
 
 
+def known_relations(given: str | RelationVocab, reads_train: bool) -> tuple[RelationVocab, bool]:
+    """The relations of a corpus as far as they are known without its arcs, and whether they are learned.
+
+    Args:
+        given: The option of a corpus.
+        reads_train: Whether the training split is read anyway.
+    """
+    if isinstance(given, RelationVocab):
+        return given.copy(), False
+    check_choice("relations", given, RELATIONS)
+    return RelationVocab(), given == "learned" or (given == "auto" and reads_train)
+
+
+def warn_of_relations(corpus: str, split: str, relations: RelationVocab, labels: Counter[str]) -> None:
+    """Logs a warning where a split that was read alone has other labels than Universal Dependencies."""
+    if relations.unknown(labels).total() > (1 - UD_SHARE) * labels.total():
+        text = "%s (%s): %s; relations=train.relations gives those of the training split"
+        logger.warning(text, corpus, split, relations.note(labels))
+
+
 _LIMIT = re.compile(r"max_words=(\d+)")
 
 
@@ -170,8 +190,11 @@ class CorpusOptions(TypedDict, total=False):
             (default: :obj:`None`)
         vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
             it alone. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`; where ``arcs`` are
-            enhanced, with labels learned from the training split, :meth:`RelationVocab.learn`)
+        relations: Ids of relations, e.g. a checkpoint's, or how they are chosen from the arcs of the training
+            split: ``"auto"``, ``"ud"`` or ``"learned"`` (:meth:`RelationVocab.of_arcs`). Where nothing else
+            is read from the training split, ``"auto"`` takes Universal Dependencies for another split, and
+            warns if more than 5% of its arcs are unknown; give the training split's then. (default:
+            ``"auto"``)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`; of
             dialogues :obj:`3`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
@@ -185,7 +208,7 @@ class CorpusOptions(TypedDict, total=False):
 
     raw_from: str | os.PathLike[str] | None
     vocab: Vocab | None
-    relations: RelationVocab | None
+    relations: str | RelationVocab
     min_freq: int
     lower: bool
     limit: int | None
@@ -278,6 +301,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
           that are not there, or not as a whole
     """
 
+    arc_labels: Counter[str]
+    """How many arcs have each label, in the whole split."""
     bracketed = False
     """Whether the corpus has constituents of its own."""
 
@@ -295,7 +320,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         arcs: str = "basic",
         engine: str = "rules",
         constituents: bool | str = False,
-        relations: RelationVocab | None = None,
+        relations: str | RelationVocab = "auto",
         min_freq: int = 1,
         lower: bool = True,
         limit: int | None = None,
@@ -318,10 +343,11 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         self.arcs, self.engine = arcs, engine
         self.constituents = constituents
         self._given_vocab = vocab if tokens is None else Vocab()
-        self._learns_relations = arcs != "basic" and relations is None
+        reads_train = split == "train" or self._given_vocab is None or arcs != "basic"
+        self.relations, self._learns_relations = known_relations(relations, reads_train)
+        self._relations = relations if isinstance(relations, str) else ""
         if self._learns_relations and self._given_vocab is not None:
             self.train_is_for = "the relations are learned from it unless 'relations' is given"
-        self.relations = RelationVocab(relations.learned if relations is not None else ())
         self.to_data_options = dict(to_data_options or {})
         super().__init__(os.fspath(root), transform, pre_transform, pre_filter, log, force_reload)
         self._restore(self.__dict__.pop("_payload"))
@@ -339,10 +365,18 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         words = (sentence.form for example in examples for sentence in example.sentences)
         return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
 
-    def make_relations(self, examples: list[Example]) -> RelationVocab:
-        """The relations of the arcs of the training split."""
-        sentences = (sentence for example in examples for sentence in example.sentences)
-        return RelationVocab.learn(label for sentence in sentences for label in _arc_labels(sentence))
+    def learn_relations(self, examples: list[Example]) -> None:
+        """Learns the relations from the arcs of the training split."""
+        labels, enhanced = self._labels_of(examples), self.arcs != "basic"
+        self.relations = RelationVocab.of_arcs(labels, self._relations, enhanced=enhanced)
+
+    def _labels_of(self, examples: list[Example]) -> Counter[str]:
+        """How many arcs have each label, of enhanced graphs if these are read and there are any."""
+        found: Counter[str] = Counter()
+        for tree in (tree for example in examples for tree in example.sentences):
+            graph = self.arcs != "basic" and tree.deps is not None
+            found.update((label for *_, label in tree.enhanced_arcs) if graph else tree.deprel)
+        return found
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
@@ -390,6 +424,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             if isinstance(value, Tensor):
                 sha.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
                 sha.update(value.contiguous().numpy().tobytes())
+        if self.relations.used is not None:
+            sha.update(repr(self.relations.state_dict()).encode())  # what the numbers stand for
 
     def describe(self) -> dict[str, Any]:
         """What was loaded, as plain values: sizes, unknown words, failures of the parser.
@@ -436,6 +472,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             **({} if self.tokens is None else {"forms": self._forms}),
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
+            **({"relations": self.relations.about(self.arc_labels)} if self.split == "train" else {}),
         }
 
     def process(self) -> None:
@@ -462,7 +499,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     def _depends_on(self) -> dict[str, Any]:
         paths = [path for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
-        relations = None if self._learns_relations else self.relations.state_dict()
+        relations = self._relations if self._learns_relations else self.relations.state_dict()
         return {
             "format": [FORMAT, __version__, type(self)],
             "raw": [(path.name, file_digest(path)) for path in paths],
@@ -470,7 +507,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "options": self.options(),
             "to_data": self.to_data_options,
             "vocab": self._ids_depend_on(),
-            "relations": relations if self.arcs == "basic" else [self.arcs, relations],
+            "relations": [self.arcs, relations],
             "pre": [self.pre_transform, self.pre_filter],
             **({"constituents": self.constituents} if self.constituents else {}),
         }
@@ -506,6 +543,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "parser": self.options().get("parser", "gold"),
             "parser_failures": failures,
             "fallbacks": dict(self.relations.fallbacks),
+            "arc_labels": dict(self._labels_of(examples)),
             "notes": self.notes(examples),
         }
 
@@ -515,7 +553,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         if self.split != "train" and (given is None or self._learns_relations):
             examples = self._some_examples("train", None)
         if self._learns_relations:
-            self.relations = self.make_relations(examples)
+            self.learn_relations(examples)
         if given is not None:
             return given
         vocab = self.make_vocab(examples)
@@ -556,6 +594,9 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             self._report_cut()
         self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
         self.relations.fallbacks = Counter(payload["fallbacks"])
+        self.arc_labels = Counter(payload["arc_labels"])
+        if self._relations == "auto" and not self._learns_relations:
+            warn_of_relations(self.corpus, self.split, self.relations, self.arc_labels)
         warn_of_chains(self.corpus, self.split, self.parser_failures, self.parser_fingerprint)
         self.restore(payload["notes"])
 
@@ -593,11 +634,6 @@ def _first_pieces(data: Data) -> Tensor:
     """Which nodes are the first piece of a word; between two texts there is a node that is no word."""
     before = torch.cat([torch.tensor([-1]), data.word[:-1]])
     return (data.word >= 0) & (data.word != before)
-
-
-def _arc_labels(sentence: Sentence) -> list[str]:
-    """The labels of the enhanced arcs of a sentence, or of its tree where it has no others."""
-    return sentence.deprel if sentence.deps is None else [label for *_, label in sentence.enhanced_arcs]
 
 
 def _parser_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -47,7 +47,7 @@ ROWS, SPACY, CONLLU, ROLES, WORDS = "rows", "spaCy", "CoNLL-U", "roles", "words"
 KEYED = (CONLLU, SPACY)
 """Kinds in which a key says where the labels are."""
 _OF_SUFFIX = {**dict.fromkeys(OBJECTS, ROWS), ".spacy": SPACY}
-NO_COLUMNS = (".csv", ".json", ".xml")
+NO_COLUMNS = (".csv", ".xml")
 """Suffixes of other formats, which are not read here."""
 
 
@@ -55,7 +55,7 @@ def check_word_file(name: str, path: Path) -> None:
     """Raises :class:`ValueError` if the name of a file says that it is of another format."""
     if path.suffix.lower() in NO_COLUMNS:
         raise ValueError(
-            f"{name!r} must be a .jsonl, .parquet or .spacy file, or one of CoNLL-U or columns of words, "
+            f"{name!r} must be a .jsonl, .json, .parquet or .spacy file, or CoNLL-U or columns of words, "
             f"which may have any other suffix (got {str(path)!r})"
         )
 
@@ -443,11 +443,11 @@ def row_mark(row: TextRow, words: list[str]) -> int | None:
     return row.value("mark", Form(what, lambda mark: type(mark) is int and mark in numbers))
 
 
-def sentence_places(path: Path) -> Iterator[str]:
+def sentence_places(path: Path) -> list[str]:
     """``FILE:LINE`` of the first line of each sentence of a CoNLL-U file that is no comment."""
     blocks = groupby(read_lines(path, control=" "), key=lambda row: row[1].strip(" ") == "")
     rows = ([line for line, text in own if not text.startswith("#")] for blank, own in blocks if not blank)
-    return (f"{path}:{lines[0]}" for lines in rows if lines)
+    return [f"{path}:{lines[0]}" for lines in rows if lines]
 
 
 def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) -> LabelledWords:

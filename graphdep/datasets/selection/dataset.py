@@ -9,6 +9,7 @@ import os
 import random
 import sys
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -21,7 +22,14 @@ from torch_geometric.data import Data, Dataset
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.datasets.base.parsed import CorpusOptions, check_split, digest, warn_of_chains
+from graphdep.datasets.base.parsed import (
+    CorpusOptions,
+    check_split,
+    digest,
+    known_relations,
+    warn_of_chains,
+    warn_of_relations,
+)
 from graphdep.datasets.base.raw import (
     BINARY,
     MAYBE_TEXT,
@@ -178,7 +186,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         max_length: int = 256,
         max_turns: int | None = None,
         vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
+        relations: str | RelationVocab = "auto",
         min_freq: int = 1,
         lower: bool = True,
         limit: int | None = None,
@@ -196,7 +204,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.split, self.limit, self.max_turns, self.max_length = split, limit, max_turns, max_length
         self.min_freq, self.lower = min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
-        self.relations = RelationVocab(relations.learned if relations is not None else ())
+        reads_train = split == "train" or (tokens is None and vocab is None)
+        self.relations, self._learns_relations = known_relations(relations, reads_train)
+        self._relations = relations if isinstance(relations, str) else ""
         self.cache_size = cache_size
         self._given, self._vocab = tokens, vocab
         resolved = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
@@ -221,13 +231,17 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
     def vocab(self) -> Vocab:
         """The vocabulary that was given or built; where :obj:`tokens` are given, it is built on demand."""
         if self._vocab is None:
-            if self.split == "train":
-                train, limit = SelectionStore(self._store.path), self.limit
-            else:
-                train, limit = self._store_of("train", None), None
-            self._build(train, "train", limit)
-            self._vocab = build_vocab(train, self.min_freq, self.lower)
+            self._vocab = build_vocab(self._train(), self.min_freq, self.lower)
         return self._vocab
+
+    def _train(self) -> SelectionStore:
+        """The file of the training split, whole unless this is that split, built if it is not there."""
+        if self.split == "train":
+            train, limit = SelectionStore(self._store.path), self.limit
+        else:
+            train, limit = self._store_of("train", None), None
+        self._build(train, "train", limit)
+        return train
 
     def len(self) -> int:
         return self._totals["pairs"]
@@ -295,7 +309,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         """Puts all that the examples are into a digest: what is stored, and what makes graphs of it."""
-        parts = [self._store.content(), self.tokens.fingerprint, self.max_length, self.relations.learned]
+        used = [] if self.relations.used is None else [self.relations.used]
+        parts = [self._store.content(), self.tokens.fingerprint, self.max_length]
+        parts += [self.relations.learned, *used]
         own = self.indices()
         numbers = [own.start, own.stop, own.step] if isinstance(own, range) else list(map(int, own))
         sha.update(json.dumps([*parts, numbers]).encode())
@@ -324,6 +340,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             "parser": self.parser_fingerprint,
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
+            **({"relations": self.relations.about(self.arc_labels)} if self.split == "train" else {}),
             **{name: totals[name] for name in odd},
             **self._cut_note(),
         }
@@ -362,8 +379,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         warn_of_chains(self.corpus, self.split, self.parser_failures, self.parser_fingerprint)
 
     def _needed(self) -> list[str]:
-        builds_vocab = self._given is None and self._vocab is None
-        return sorted({self.split, *(["train"] if builds_vocab else [])})
+        learns = self._learns_relations or (self._given is None and self._vocab is None)
+        return sorted({self.split, *(["train"] if learns else [])})
 
     def _raw_of(self, split: str) -> list[Path]:
         """The raw files that the pools of a split depend on."""
@@ -418,11 +435,16 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.tokens = VocabTokens(self.vocab) if self._given is None else self._given
         self._labels = self._store.relations()
         self._pieces = WordPieces(self._store.words(), self.tokens)
-        counts = self._store.counts("relations").tolist()
+        self.arc_labels = _arc_labels(self._store)
+        if self._learns_relations:
+            train = self.arc_labels if self.split == "train" else _arc_labels(self._train())
+            self.relations = RelationVocab.of_arcs(train, self._relations)
+        elif self._relations == "auto":
+            warn_of_relations(self.corpus, self.split, self.relations, self.arc_labels)
         self.relations.fallbacks.update(
-            {label: count for label, count in zip(self._labels, counts) if label not in self.relations}
+            {label: count for label, count in self.arc_labels.items() if label not in self.relations}
         )
-        known = RelationVocab(self.relations.learned)  # whose count of fallbacks is nobody's
+        known = self.relations.copy()  # whose count of fallbacks is nobody's
         self._deprel = np.array([known[label] for label in self._labels], dtype=np.int64)
         self._cache: dict[int, EncodedUtterance] = {}
 
@@ -476,6 +498,11 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         copy = type(self).__new__(type(self))  # else copies and slices were without that, too
         copy.__dict__.update(self.__dict__)
         return copy
+
+
+def _arc_labels(store: SelectionStore) -> Counter[str]:
+    """How many arcs have each label, of each utterance once."""
+    return Counter(dict(zip(store.relations(), store.counts("relations").tolist())))
 
 
 class Row(NamedTuple):

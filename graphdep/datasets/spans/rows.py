@@ -20,7 +20,6 @@ from graphdep.datasets.base.rows import (
     check_keys,
     check_label,
     check_tree,
-    read_text_rows,
     row_raw,
     row_words,
     taken,
@@ -289,12 +288,6 @@ def _words_in(text: str, places: Sequence[Range], span: Range, number: int) -> R
     if not inside:
         raise ValueError(f"span {number} has no word (got {text[slice(*span)]!r})")
     return inside[0], inside[-1] + 1
-
-
-def read_span_rows(path: Path, text_column: str, label_column: str, intake: Intake) -> list[SpanExample]:
-    """The examples of a file, each with its label; errors as of :func:`span_rows`."""
-    rows = read_text_rows(path, [column_of(path, text_column), label_column])
-    return span_rows(rows, text_column, label_column, intake=intake)
 
 
 def span_rows(

@@ -331,6 +331,7 @@ class LabelTask(WordTask):
     """
 
     model: TokenModel
+    reads_columns = True
 
     def __init__(
         self,
@@ -501,15 +502,20 @@ class LabelTask(WordTask):
         from graphdep.tasks.labels.predict import predict_columns, predict_conllu, predict_json_lines
 
         source, name = request.source, request.state.config.task
-        if source.suffix.lower() == ".jsonl":
+        if source.suffix.lower() in (".jsonl", ".json"):
             return predict_json_lines(self, request)
-        # A file of another suffix comes as lines of text.
+        if request.trees is not None and request.output not in ("", ".conllu"):
+            raise ValueError(
+                f"'output' must end in .conllu: the words of trees are labelled (got {request.output!r})"
+            )
+        # A file of another suffix may come as lines of text.
         kind = kind_of(source) if source.is_file() and source.suffix.lower() not in NO_COLUMNS else None
         predict = {CONLLU: predict_conllu, WORDS: predict_columns, ROLES: predict_columns}.get(kind or "")
+        predict = predict if request.trees is None else predict_conllu
         if predict is None:
             raise ValueError(
-                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a .jsonl "
-                f"file, or one of CoNLL-U or columns (got {str(source)!r})"
+                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a .jsonl or "
+                f".json file, or one of CoNLL-U or columns (got {str(source)!r})"
             )
         return predict(self, request)
 

@@ -22,7 +22,7 @@ from graphdep.datasets.labels.own import KEYS, read_own_sentences, row_mark, sen
 from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, marked_word
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_some, plural, shown
-from graphdep.io.trees import read_conllu, take_conllu
+from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.sentence import Sentence, truncate
@@ -98,13 +98,9 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
         )
     _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
-    # The file keeps its trees; the model reads them as it has learned from others.
-    source, most = request.source, request.limit.max_words
-    sentences = read_conllu(source, max_words=most, scheme="as-is")
+    sentences = [*(request.trees or read_conllu(request.source, max_words=request.limit.max_words))]
     marks = _marks(request, sentences, mark_key, needs_marks(state))
-    trees = take_conllu(source, model._ready().intake(), max_words=most) if own else []
-    given = [tree for tree in trees if tree is not None]
-    answers = model._answers(given or [sentence.form for sentence in sentences], marks)
+    answers = model._answers(sentences if own else [sentence.form for sentence in sentences], marks)
     key = next(iter(state.data.get("key", {}).values()), None)
     column = Column(_KEY) if key is None else Column(key, config.absent)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
@@ -182,7 +178,10 @@ def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, nee
     if key is None:
         return [None] * len(sentences)
     column, marks = Column(key), []
-    for place, sentence in zip(sentence_places(request.source), sentences):
+    places = sentence_places(request.source) if request.source.suffix.lower() == ".conllu" else []
+    if len(places) != len(sentences):  # another format, or some are left out
+        places = [f"{request.source}: sentence {number}" for number in range(1, len(sentences) + 1)]
+    for place, sentence in zip(places, sentences):
         mark = marked_word(sentence, column, place)
         if mark is None and needs:
             raise ValueError(

@@ -79,7 +79,10 @@ class PostTrainingSplits(Splits):
 
 
 def load_post_training_splits(
-    config: PostTrainingConfig, splits: tuple[str, ...], encoder: PretrainedEncoder
+    config: PostTrainingConfig,
+    splits: tuple[str, ...],
+    encoder: PretrainedEncoder,
+    relations: RelationVocab | None = None,
 ) -> PostTrainingSplits:
     """Loads splits of the corpus and makes dialogues of their contexts and right responses.
 
@@ -87,17 +90,23 @@ def load_post_training_splits(
         config: The settings.
         splits: Which.
         encoder: Whose pieces are masked.
+        relations: A checkpoint's; :obj:`None` for those of the first split. (default: :obj:`None`)
 
     Raises:
         ValueError, FileNotFoundError: As :func:`~graphdep.training.load_splits`.
     """
     masking = Masking.of_tokenizer(encoder.tokenizer, config.share_masked)
-    corpora = {split: _corpus(config, split, encoder) for split in splits}
+    corpora: dict[str, SelectionDataset] = {}
+    for split in splits:
+        corpora[split] = _corpus(config, split, encoder, relations or config.relations)
+        relations = relations or corpora[split].relations
+    assert relations is not None
     samples = {
         split: PostTrainingDataset(
             positive_dialogues(corpus, short_context=config.short_context, trees=config.parser != "chain"),
             encoder.tokens,
             masking,
+            relations=relations,
             short_context=config.short_context,
             max_length=config.max_length,
             seed=config.seed,
@@ -107,14 +116,16 @@ def load_post_training_splits(
     return PostTrainingSplits(
         datasets=dict(corpora),
         vocab=NO_WORDS,
-        relations=RelationVocab(),
+        relations=relations,
         settings=config.data_settings(),
         encoder=fingerprint_of(encoder),
         samples=samples,
     )
 
 
-def _corpus(config: PostTrainingConfig, split: str, encoder: PretrainedEncoder) -> SelectionDataset:
+def _corpus(
+    config: PostTrainingConfig, split: str, encoder: PretrainedEncoder, relations: str | RelationVocab
+) -> SelectionDataset:
     task = resolve_task(config.corpus)
     options: dict[str, Any] = {"limit": config.limit_train if split == "train" else None}
     corpus = task.corpus(
@@ -123,6 +134,7 @@ def _corpus(config: PostTrainingConfig, split: str, encoder: PretrainedEncoder) 
         parser=config.parser,
         raw_from=config.raw_from,
         tokens=encoder.tokens,
+        relations=relations,
         max_length=config.max_length,
         **{**options, **config.dataset_options(split), **task.options},
     )
@@ -187,11 +199,12 @@ class PostTrainingTask(LearningTask):
         splits: tuple[str, ...],
         vocab: Vocab | None = None,
         pretrained: PretrainedEncoder | None = None,
+        relations: RelationVocab | None = None,
         *known: Any,
     ) -> Splits:
         pretrained = pretrained or load_pretrained(config)
         check_length(config, pretrained)
-        return load_post_training_splits(config, splits, pretrained)
+        return load_post_training_splits(config, splits, pretrained, relations)
 
     def begin(self, config: PostTrainingConfig) -> None:
         load_masked_word_head(self.model.words, config.encoder)

@@ -193,7 +193,7 @@ def predict_glue(
     check_batch_size(batch_size)
     check_checkpoints({name: checkpoint})
     from graphdep.tasks.sentences.model import SentenceTask
-    from graphdep.training import load_task
+    from graphdep.training.checkpoint import check_scheme, load_task
 
     task, state = load_task(checkpoint)
     check_family(os.fspath(checkpoint), state.config, "sentence", "sentence vectors")
@@ -206,6 +206,7 @@ def predict_glue(
     for file, about in FILES.items():
         if about.task == name:
             dataset = GLUE(name=about.name, split=about.split, **options)
+            check_scheme(os.fspath(checkpoint), state, dataset.arc_labels, parsed=True)
             if len(dataset) != about.rows:
                 logger.warning(
                     "%s: %d rows, but the official test set has %d", file, len(dataset), about.rows

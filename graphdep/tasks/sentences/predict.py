@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -32,6 +33,7 @@ from graphdep.io.limits import (
 )
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
+from graphdep.parsing.files import LookupParser
 from graphdep.parsing.parser import Parser, WordLimit
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import Sentences
@@ -122,6 +124,10 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         ValueError: If the columns do not fit the model, or a row is wrong; names file and line.
         OSError: If the file cannot be read.
     """
+    if request.kind == ".conllu":
+        raise ValueError("'output' must end in .csv, .tsv or .jsonl: a row a text is written (got '.conllu')")
+    if request.trees is not None:
+        request = replace(request, parser=LookupParser(request.trees, request.source))
     source, model = request.source, SequenceClassifier._of_request(task, request)
     columns = _columns(request)
     if request.lines is None:

@@ -140,3 +140,4 @@ def test_words_that_come_enhanced_are_kept(tmp_path, new_parser, write_sick):
     assert dataset.relations.learned == ["nmod:own", "dep:dog"]
     basic = SICK(tmp_path / "sick", parser=parser, root_node=False)
     assert basic[2].arc_index.size(1) == 6
+    assert basic.arc_labels.keys() == {"root", "dep"}  # those that are read

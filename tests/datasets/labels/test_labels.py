@@ -184,12 +184,12 @@ def test_rows_that_are_none(load, tmp_path):
         ({"mark": "1"}, "'mark' must be the number of one word"),
         ({"mark": 3}, r"'mark' must be the number of one word, from 0 to 2 \(got '3'\)"),
         ({"mark": -1}, "'mark' must be the number of one word, from 0 to 2"),
-        ({"head": [2, 0, 2]}, "'deprel' must be a list of names of relations"),
+        ({"head": [2, 0, 2]}, "no tree: no 'deprel'"),
         ({**TREE, "head": [2, 0]}, "no tree: "),
-        ({**TREE, "head": [2, 0, 4]}, "no tree: "),
-        ({**TREE, "head": [2, 1, 2]}, "no tree: "),
-        ({**TREE, "head": [2, 0, 2.0]}, "'head' must be a list of numbers of words"),
-        ({**TREE, "deprel": ["nsubj", "root", 3]}, "'deprel' must be a list of names of relations"),
+        ({**TREE, "head": [2, 0, 4]}, "word 3: head 4 is out of range"),
+        ({**TREE, "head": [2, 1, 2]}, "no root"),
+        ({**TREE, "head": [2, 0, 2.0]}, "no tree: word 3: 'head' must be a whole number"),
+        ({**TREE, "deprel": ["nsubj", "root", 3]}, "no tree: word 3: 'deprel' must be text"),
     ]:
         path = write(tmp_path / "bad.jsonl", [ROW, ROW | row])
         with pytest.raises(ValueError, match=rf"bad.jsonl:2: .*{message}|bad.jsonl:2: {message}"):
@@ -209,7 +209,7 @@ def test_files_that_cannot_be_read(load, tmp_path):
         load(train=path)
     with pytest.raises(FileNotFoundError, match=r"no file .*gone.jsonl, which is 'train'"):
         load(train=tmp_path / "gone.jsonl")
-    message = "'train' must be a .jsonl, .parquet or .spacy file, or one of CoNLL-U or columns of words"
+    message = "'train' must be a .jsonl, .json, .parquet or .spacy file, or CoNLL-U or columns of words"
     with pytest.raises(ValueError, match=re.escape(message)):
         load(train="x.csv")
     (tmp_path / "bad.conllu").write_text("1\ta\t_\tX\t_\t_\t7\troot\t_\t_\n\n")
