@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,60 +16,56 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import rows_of_lines
+from graphdep.datasets.base.rows import TREE_COLUMNS, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.formats import Read, read_rows
 from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags, span_rows
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, plural
-from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
+from graphdep.parsing.inputs import ADVICE, as_value, entries, has_own_tree, listed, plain, read_inputs
+from graphdep.parsing.parser import Input, Parser, WordLimit
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
     check_different,
     check_learnable,
-    listed,
-    listed_words,
-    plain,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
 
 
-def span_sentences(sentences: Any, spans: Any = None) -> list[SpanExample]:
+def span_sentences(sentences: Any, spans: Any = None, intake: Intake | None = None) -> list[SpanExample]:
     """Examples without labels.
 
     Args:
-        sentences: Texts, lists of words, or parsed sentences.
+        sentences: Texts, lists of words, or parses.
         spans: For each of them one ``(start, end)`` or two, from 0, the end not included: of characters of a
             text, of words of the others; :obj:`None` for texts that have them marked, ``<e1>Rain</e1> makes
             <e2>mud</e2>.`` (default: :obj:`None`)
+        intake: How parses are taken in. (default: a fresh one)
 
     Raises:
         TypeError: If something is no such thing; the message has its position.
         ValueError: If there is none, a text has no word or no tags, a span is empty, reaches beyond the
             sentence or ends inside a word, or there are more or fewer spans than sentences.
     """
-    rows = listed("sentences", sentences)
-    check_some("sentences", rows, "sentence")
-    marks = [None] * len(rows) if spans is None else listed("spans", spans, len(rows))
-    return [
-        _sentence_example(f"sentences[{n}]", f"spans[{n}]", *pair) for n, pair in enumerate(zip(rows, marks))
-    ]
+    given = entries("sentences", sentences, "sentence")
+    marks = [None] * len(given) if spans is None else listed("spans", spans, len(given))
+    rows = zip(given, read_inputs(given, intake), marks)
+    return [_sentence_example(place, f"spans[{n}]", one, of) for n, ((place, _), one, of) in enumerate(rows)]
 
 
-def _sentence_example(place: str, of_spans: str, sentence: Any, spans: Any) -> SpanExample:
+def _sentence_example(place: str, of_spans: str, sentence: Input, spans: Any) -> SpanExample:
     if isinstance(sentence, str):
-        check_text(place, sentence, "text")
         return _of_text(place, sentence, None if spans is None else _ends(of_spans, spans))
     if spans is None:
         message = "must be given where sentences are no texts with <e1>...</e1>"
         raise ValueError(f"{of_spans!r} {message} (got None)")
-    words = listed_words(place, sentence)
-    tree = words if isinstance(words, Sentence) else None
-    form = words if tree is None else tree.form
-    return SpanExample(cast(list[str], form), _ends(of_spans, spans), tree=tree, place=repr(place))
+    tree = sentence if isinstance(sentence, Sentence) else None
+    words = sentence.form if isinstance(sentence, Sentence) else list(sentence)
+    return SpanExample(words, _ends(of_spans, spans), tree=tree, place=repr(place))
 
 
 def _of_text(place: str, text: str, spans: list[Any] | None) -> SpanExample:
@@ -161,8 +157,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
     :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
     spans`` does. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``; a text, with spans
-    of characters; a list of words, with spans of words; or a :class:`graphdep.Sentence` with spans of words,
-    whose tree is read, while all else is parsed. All have one span, or all have two.
+    of characters; a list of words, with spans of words; or a parse with spans of words, whose tree is read,
+    while all else is parsed, as :class:`SequenceClassifier` takes them. All have one span, or all have two.
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
@@ -200,6 +196,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
+        own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
+            others are a parser's.
         parser_failures: Sentences of the last prediction that have a chain for a tree.
         lost_spans: Examples of the last prediction without a label, since a span is not read:
             :obj:`truncate` has cut it, or a pretrained encoder had no room for it.
@@ -221,6 +219,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     own = ("outside",)
     usual_models = ("dt", "bert-dt")
     outside: str | None
+    own_trees: np.ndarray
 
     def __init__(
         self,
@@ -248,7 +247,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         """Trains on sentences and their labels.
 
         Args:
-            sentences: Texts, lists of words, or parsed sentences.
+            sentences: Texts, lists of words, or parses.
             labels: A text for each.
             spans: For each sentence one ``(start, end)`` or two, from 0, the end not included, of characters
                 of a text or of words; :obj:`None` for texts with tags. (default: :obj:`None`)
@@ -259,13 +258,15 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 :obj:`max_words` words, there are fewer than two labels or sentences, or a setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        examples = self._examples(sentences, spans, len(span_sentences(sentences, spans)[0].spans))
+        intake = self._intake()
+        examples = self._examples(sentences, spans, intake)
         named = _check_labels(labels, len(examples))
         check_learnable("labels", named)
         check_different("sentences", (tuple(example.words) for example in examples))
         rows = (_row(example, label, plain(self.max_words)) for example, label in zip(examples, named))
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        self._train_on(text, "spans", outside=self.outside)
+        self.own_trees = np.array([example.tree is not None for example in examples])
+        self._train_on(text, "spans", intake, outside=self.outside)
         return self
 
     def predict(self, sentences: Any, spans: Any = None) -> np.ndarray:
@@ -312,19 +313,21 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return int(self._ready().state.data["num_spans"]["train"])
 
     def _asked(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
-        return self._answers(self._examples(sentences, spans, self._num_spans))
+        intake = self._ready().intake(ADVICE)
+        return self._answers(self._examples(sentences, spans, intake, self._num_spans))
 
     def _answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
         """What the model says of each example."""
         known = self._ready()
-        trees = known.graphs(known.parse_words([_read(example, known.limit) for example in examples]))
+        read = [_read(example, known.limit) for example in examples]
+        trees = known.graphs(known.trees(read))
         found: list[SpanAnswer] = []
         for part in known.chunks(len(examples)):
             made = [
                 mark_spans(known.data([tree]), one.marks) for one, tree in zip(examples[part], trees[part])
             ]
             found += self._chunk(known, made)
-        self.parser_failures = known.parser_failures
+        self.own_trees, self.parser_failures = has_own_tree(read), known.parser_failures
         self.lost_spans = sum(answer.label is None for answer in found)
         return found
 
@@ -340,15 +343,18 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 found[number] = SpanAnswer(label, share * 0 if lost else share)
         return [found[number] for number in range(len(made))]
 
-    def _examples(self, sentences: Any, spans: Any, num_spans: int) -> list[SpanExample]:
+    def _examples(
+        self, sentences: Any, spans: Any, intake: Intake, num_spans: int | None = None
+    ) -> list[SpanExample]:
         """The sentences with their spans, as many as they must have, and no longer than is read."""
         limit = self._limit
-        examples = span_sentences(sentences, spans)
+        examples = span_sentences(sentences, spans, intake)
+        wanted = len(examples[0].spans) if num_spans is None else num_spans
         for number, example in enumerate(examples):
-            if num_spans != len(example.spans):
-                other = "the model was trained on" if self._predictor else "'sentences[0]' has"
+            if wanted != len(example.spans):
+                other = "'sentences[0]' has" if num_spans is None else "the model was trained on"
                 raise ValueError(
-                    f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {num_spans}"
+                    f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {wanted}"
                 )
             if len(example) > limit.max_words and not limit.truncate:
                 most = f"more than max_words={limit.max_words}"
@@ -362,11 +368,11 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return tags
 
 
-def _read(example: SpanExample, limit: WordLimit) -> list[str] | Sentence:
+def _read(example: SpanExample, limit: WordLimit) -> Input:
     """The words that are read, or the tree of them."""
     if example.tree is not None:
         return truncate(example.tree, limit.max_words)
-    return list(example.words[: limit.max_words])
+    return tuple(example.words[: limit.max_words])
 
 
 def _check_labels(labels: Any, count: int) -> list[str]:
@@ -384,5 +390,5 @@ def _row(example: SpanExample, label: str, most: int) -> dict[str, Any]:
     row: dict[str, Any] = {"words": list(example.words[:most]), "spans": [list(one) for one in example.spans]}
     if example.tree is not None:
         tree = truncate(example.tree, most)
-        row |= {"head": tree.head, "deprel": tree.deprel}
+        row |= {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
     return row | {"label": label}
