@@ -14,7 +14,7 @@ HEADER = ("task", "corpus", "data layout", "metrics", "trees of its own", "furth
 NO_CARD = {
     "csv": "columns of a `.csv`, `.tsv`, `.jsonl` or `.parquet`",
     "csv-regression": "the same, the label a number",
-    "labels": "`.jsonl`, `.conllu`, two columns, `.spacy`",
+    "labels": "`.jsonl`, CoNLL-U, columns of words or roles, `.spacy`",
     "spans": "`.jsonl`, `.csv`",
 }
 OWN = "[files of your own](/datasets/README.md#files-of-your-own)"

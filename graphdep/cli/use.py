@@ -147,6 +147,8 @@ def predict(
     if source is None:
         lines = _pairs(texts, getattr(state.config, "num_texts", 1))
     named = Path("TEXT" if source is None else source)
+    if trees is not None and trees.format in ("columns", "text") and task.reads_columns:
+        trees = None
     reads, said = model_parser(parser, tree_scheme, bad_trees), []
     own = None
     if trees is not None:
@@ -201,7 +203,7 @@ def _check_files(
     if output is not None:
         same = ".jsonl" if kind in _OTHERS else kind
         why = "" if kind in _OTHERS or not table else ", as the input does"
-        kinds = (".conllu", *_TABLES) if trees else _TABLES
+        kinds = (".conllu", *_TABLES, *({kind} - {None})) if trees else _TABLES
         check_suffix(output, *([same] if table else kinds), why=why)
         check_output(output, checkpoint, source)
     if not table:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import lightning as L
 import numpy as np
@@ -172,6 +172,8 @@ class LearningTask(L.LightningModule, ABC):
 
     metrics: tuple[Metric, ...]
     """The metrics of a split; the first decides which epoch is the best."""
+    reads_columns: ClassVar[bool] = False
+    """Whether :meth:`predict_file` reads columns of words that are no trees."""
 
     def __init__(
         self,

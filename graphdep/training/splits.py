@@ -299,6 +299,7 @@ class Splits:
                     "cut_words",
                     "num_spans",
                     "marked",
+                    "key",
                     "own_trees",
                     "tree_scheme",
                 )

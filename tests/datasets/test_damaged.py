@@ -13,9 +13,11 @@ from graphdep.datasets.base.rows import read_text_rows
 from graphdep.datasets.dialogues import _add_emotion, read_daily_dialog, read_published
 from graphdep.datasets.glue import read_part
 from graphdep.datasets.labels.agreement import bracket_tree, read_agreement
+from graphdep.datasets.labels.bio import bio_of
 from graphdep.datasets.labels.cogs import original, variable_free
+from graphdep.datasets.labels.own import read_own_sentences
 from graphdep.datasets.labels.propbank import read_skeletons, read_up
-from graphdep.datasets.labels.words import LabelledWords, bio_of, read_word_columns
+from graphdep.datasets.labels.words import Column, LabelledWords
 from graphdep.datasets.selection.corpora import read_log, read_test_csv, read_train_csv
 from graphdep.datasets.selection.dataset import read_rows
 from graphdep.datasets.sentences import (
@@ -31,6 +33,7 @@ from graphdep.datasets.sentences import (
 )
 from graphdep.datasets.spans.corpora import read_aspect_terms, read_conll04, read_semeval2010
 from graphdep.datasets.spans.rows import SpanExample
+from graphdep.sentence.intake import Intake
 
 
 def read_acts(path):
@@ -100,6 +103,10 @@ def glue(name):
 
 def csv_rows(path):
     return read_text_rows(path, ["text", "label"])
+
+
+def own_words(path):
+    return read_own_sentences(path, Column("upos"), Intake())
 
 
 LONG = "word " * 10_001
@@ -283,7 +290,6 @@ DAMAGED = {
         "text,label\na,b\n\na,b\n": "3: a blank line",
         'text,label\n"a,b\n': "2: bad quotes",
     },
-    named("x.tsv", csv_rows): {"text\tlabel\na\x07\tb\n": "2: a control character (got '\\x07')"},
     named("x.jsonl", csv_rows): {
         '{"text": "a", "label": 1}\n\n': "2: a blank line",
         '{"text": "a", "label": 1}\n{"text": "a"}\n': "2: no column 'label'; the columns are text",
@@ -291,7 +297,7 @@ DAMAGED = {
         '{"text": "a", "text": "b", "label": 1}\n': "1: no JSON: the key 'text' is there 2 times",
         '{"text": "\\ud800", "label": 1}\n': "1: half a character",
     },
-    read_word_columns: {
+    own_words: {
         "a O\nb c O\n": "2: 3 columns instead of 2, as the first row has (got 'b c O')",
         "word\n": "1: 1 columns instead of 2 or more (got 'word')",
         "a\tO\n\u00a0\tO\n": "2: 'word' must be a text: the first column",
@@ -313,9 +319,9 @@ DAMAGED = {
         SKELETON.replace("- - (A*", "- x.01 (A*"): "3: 2 predicates in the sentence, but 1 columns for them",
         SKELETON.replace(
             "(A*", "(A"
-        ): "1: column 9 must have *, (LABEL*) or (LABEL* outside of spans, *) in one",
+        ): "1: column 9 must have *, (LABEL*) or (LABEL*, or *) in a span (got '(A')",
         SKELETON.replace("(A*", "*"): "2: column 9 must have",
-        SKELETON.replace("*)\n", "*\n"): "3: column 9 must have",
+        SKELETON.replace("*)\n", "*\n"): "3: column 9 has a span V that does not end",
         SKELETON.replace("(V*)", "(V*"): "3: column 9 has a span V that does not end",
         SKELETON.replace("(V*)", "*"): "1: column 9 has no span V, which is the predicate",
         SKELETON

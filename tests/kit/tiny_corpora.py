@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.glue import CORPORA, GLUECorpus
-from graphdep.datasets.labels.words import Span
+from graphdep.datasets.labels.bio import Span
 from graphdep.io import format_conllu, read_conllu, write_conllu
 from graphdep.sentence import Sentence
 

@@ -12,7 +12,8 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from graphdep.datasets import PropBankEWT
 from graphdep.datasets.labels.base import UDTags
-from graphdep.datasets.labels.words import Column, spans_of
+from graphdep.datasets.labels.bio import spans_of
+from graphdep.datasets.labels.words import Column
 from graphdep.datasets.spans.rows import span_key
 from graphdep.datasets.spans.texts import parse_examples
 from graphdep.metrics import semeval2010_macro_f1

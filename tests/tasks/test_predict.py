@@ -146,7 +146,8 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     (tmp_path / "new.conllu").write_text("1\tA\n")
     (tmp_path / "good.conllu").write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *tags, "new.csv")
-    assert "which labels the words of a .conllu, .jsonl, .json file (got 'new.csv')" in done.stderr
+    said = "which labels the words of a .jsonl or .json file, or one of CoNLL-U or columns (got 'new.csv')"
+    assert said in flat(done.stderr)
     assert "new.conllu:1: " in run("predict", *tags, "new.conllu").stderr
     assert run("predict", *tags, "good.conllu").exit_code == 0
     done = run("predict", *tags, "good.conllu", "--text-columns", "text")
@@ -242,6 +243,37 @@ def test_marks_in_a_treebank(run, config_of, role_rows, tmp_path):
     unmarked.write_text(tree.format("Ann", "Mark=Yes", "Bob") + tree.format("Ann", "_", "Bob"))
     said = f"{unmarked}:5: no word has 'misc:Mark', the mark"
     assert said in flat(run("predict", *options, unmarked).stderr)
+
+
+_ROLES_2009 = (
+    "1 {0} _ _ _ _ _ _ 2 2 SBJ SBJ _ _ A0\n2 {1} _ _ _ _ _ _ 0 0 ROOT ROOT Y see.01 _\n"
+    "3 {2} _ _ _ _ _ _ 2 2 OBJ OBJ _ _ A1\n\n"
+).replace(" ", "\t")
+_ROLES_2012 = (
+    "a 0 0 {0} N (TOP(S(NP*) - - - - * (A0*) -\na 0 1 {1} V (VP* see 01 - - * (V*) -\n"
+    "a 0 2 {2} N (NP*)))) - - - - * (A1*) -\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "scheme"), [(_ROLES_2009, "words"), (_ROLES_2012, "bio"), ("{0} A0\n{1} O\n{2} A1\n\n", "words")]
+)
+def test_columns_are_labelled(run, config_of, role_rows, tmp_path, text, scheme):
+    source = tmp_path / "train.txt"
+    source.write_text("".join(text.format(*row["words"]) for row in role_rows))
+    own = {"train": str(source), "root": str(tmp_path / "root"), "max_epochs": 15, "batch_size": 4}
+    config = config_of("labels", "dt", **own, test=str(source), scheme=scheme, parser="chain")
+    result = train(config, tmp_path / "run")
+    roles = "see" in text
+    assert result["data"]["marked"]["test"] == (20 if roles else 0)
+    options = ["--checkpoint", result["checkpoint"], "--parser", "chain", "--input"]
+    done = run("predict", *options, source)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
+    other = tmp_path / "other.conll"
+    other.write_text("Ann\nsees\nBob\n" if roles else _ROLES_2009.format("Ann", "sees", "Bob"))
+    said = "the file marks no words" if roles else "are for models that have learned from marks"
+    assert said in flat(run("predict", *options, other).stderr)
 
 
 def test_roles_of_a_corpus(run, trained, places, tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from graphdep.datasets.base.rows import UNKNOWN
-from graphdep.datasets.labels.words import bio_of, spans_of
+from graphdep.datasets.labels.bio import bio_of, spans_of
 from graphdep.metrics.scores import NOTHING, micro_f1
 from graphdep.tasks import ACCEPTABILITY, DUPLICATE, ENTAILMENT, RELATEDNESS, SIMILARITY
 from graphdep.tasks.labels.model import DISTANCES, LENGTHS, f1_by_place

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader as PlainLoader
 from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
-from graphdep.datasets.labels.words import bio_of, spans_of
+from graphdep.datasets.labels.bio import bio_of, spans_of
 from graphdep.datasets.spans.rows import LABELS
 from graphdep.tasks.labels.model import word_losses
 from graphdep.tasks.labels.settings import TASKS

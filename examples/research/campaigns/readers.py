@@ -165,9 +165,11 @@ def _plus(merged: bytes) -> bytes:
 def _tables(folder: Path) -> list[Reader]:
     """Rows: texts, spans, words, responses, predictions, and the layouts of corpora."""
     from graphdep.datasets.base.rows import read_text_rows
-    from graphdep.datasets.labels.words import read_word_columns
+    from graphdep.datasets.labels.own import read_own_sentences
+    from graphdep.datasets.labels.words import Column
     from graphdep.datasets.sentences import read_sick, read_sst_trees
     from graphdep.human_eval.sheets import read_replies
+    from graphdep.sentence.intake import Intake
     from graphdep.training.evaluation import read_predictions
     from graphdep.training.trainer import read_metrics
     from graphdep.vocab import Vocab
@@ -185,12 +187,15 @@ def _tables(folder: Path) -> list[Reader]:
     def rows(path: Path) -> object:
         return read_text_rows(path, columns)
 
+    def own(path: Path) -> object:
+        return read_own_sentences(path, Column("upos"), Intake())
+
     found = [
         of_bytes("CSV", "a.csv", rows, [_CSV], 24),
         of_bytes("TSV", "a.tsv", rows, [tsv], 24),
         of_bytes("JSONL", "a.jsonl", rows, [jsonl], 24),
         of_bytes("JSONL of words", "a.jsonl", lambda p: read_text_rows(p, ["words", "labels"]), [words], 12),
-        of_bytes("columns of words", "a.tsv", read_word_columns, [b"Ann\tA\nsees\tB\n\nBob\tA\n"], 12),
+        of_bytes("columns of words", "a.tsv", own, [b"Ann\tA\nsees\tB\n\nBob\tA\n"], 12),
         of_bytes("JSONL of responses", "a.jsonl", lambda p: read_replies({"a": p}), [replies], 12),
         of_bytes("SICK", "a.txt", read_sick, [sick], 12),
         of_bytes("SST trees", "a.txt", read_sst_trees, [b"(3 (2 It) (4 (3 is) (4 good)))\n(1 bad)\n"], 12),

@@ -11,12 +11,13 @@ import shutil
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.files import atomic_path, json_value, long_fields, place_error
-from graphdep.io.limits import MAX_WORDS, check_choice
+from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake
 
@@ -244,20 +245,35 @@ def read_lines(
     Args:
         path: The file.
         repairs: What to read in place of known damaged characters of a corpus. (default: none)
-        control: What to read in place of a control character; :obj:`None` refuses them.
-            (default: :obj:`None`)
+        control: What to read in place of a control character, which a log line counts; :obj:`None` refuses
+            them. (default: :obj:`None`)
     """
-    empty = True
+    empty, changed, first = True, 0, 0
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             line = line.removeprefix(_MARK) if number == 1 else line
             if line:
                 empty = False
-                yield number, _decode(path, number, line.removesuffix(b"\n"), repairs or {}, control)
+                text = _decode(path, number, line.removesuffix(b"\n"), repairs or {})
+                if found := _CONTROL.search(text):
+                    if control is None:
+                        raise row_error(path, number, "a control character", found[0])
+                    text, count = _CONTROL.subn(control, text)
+                    changed, first = changed + count, first or number
+                yield number, text
     expect(not empty, path, 1, "the file is empty")
+    if changed:
+        _say_changed(path, changed, first)
 
 
-def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str], control: str | None) -> str:
+@cache
+def _say_changed(path: Path, count: int, first: int) -> None:
+    """Logs, once in a process, how many characters of a file were changed."""
+    what = f"{plural(count, 'control character')} read as a blank, the first on line {first}"
+    logger.warning("%s: %s", path, what)
+
+
+def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) -> str:
     try:
         text = line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -265,11 +281,6 @@ def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str], co
         raise row_error(path, number, f"not UTF-8 at byte {error.start}", bad) from None
     for damaged, right in repairs.items():
         text = text.replace(damaged, right)
-    if control is not None:
-        return _CONTROL.sub(control, text)
-    found = _CONTROL.search(text)
-    if found:
-        raise row_error(path, number, "a control character", found[0])
     return text
 
 

@@ -140,6 +140,8 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     ``.parquet``  a table of texts, numbers, truth values and lists; needs the extra ``[parquet]``
     ============  ========================================================================================
 
+    A control character is read as a blank; a log line counts them.
+
     Args:
         path: The file.
         columns: The columns that every row must have, among others.
@@ -191,7 +193,7 @@ def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
     """The value of each line, or those of a list."""
-    lines = read_lines(path)
+    lines = read_lines(path, control=" ")
     first = next(lines)
     if first[1].lstrip().startswith("["):
         content = "\n".join(text for _, text in chain([first], lines))
@@ -201,7 +203,11 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
         yield line, json_value(text, f"{path}:{line}")
 
 
-_STYLE: dict[str, dict[str, Any]] = {".csv": {"separator": ",", "quoted": True}, ".tsv": {}}
+# A control character in a published text is no reason to refuse the file.
+_STYLE: dict[str, dict[str, Any]] = {
+    ".csv": {"separator": ",", "quoted": True, "control": " "},
+    ".tsv": {"control": " "},
+}
 
 
 def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -22,19 +23,15 @@ from graphdep.datasets.base.parsed import (
     sentence_numbers,
 )
 from graphdep.datasets.base.raw import OwnFiles
-from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, check_suffix, learned_names, spread_rows
-from graphdep.datasets.labels.words import (
-    KEYED_FILES,
-    OUTSIDE,
-    SUFFIXES,
-    Column,
-    LabelledWords,
+from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, learned_names, spread_rows
+from graphdep.datasets.labels.bio import OUTSIDE, encoding_of, recoded, with_insides
+from graphdep.datasets.labels.own import (
     OwnSentences,
-    check_bio,
-    mark_column,
+    check_given,
+    check_word_file,
     read_own_sentences,
-    with_insides,
 )
+from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, mark_column
 from graphdep.datasets.sentences import UDTreebank
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
@@ -167,10 +164,15 @@ class LabelDataset(WordDataset):
             raise found[0].error(f"no word of the split {split!r} has a label{by}")
         found = self._limit(found, limit)
         sentences = sentence_numbers(found)
+        trees = (self._with_constituents(*pair) for pair in zip(found, self.trees(found)))
         return [
             Example([tree], self.targets(example, tree, number) | {"sentence": sentences[number]})
-            for number, (example, tree) in enumerate(zip(found, self.trees(found)))
+            for number, (example, tree) in enumerate(zip(found, trees))
         ]
+
+    def _with_constituents(self, example: LabelledWords, tree: Sentence) -> Sentence:
+        own = example.constituents
+        return tree if own is None else dataclasses.replace(tree, constituents=[*own])
 
     def _limit(self, found: list[LabelledWords], limit: int | None) -> list[LabelledWords]:
         if limit is None:
@@ -300,6 +302,9 @@ class UDTags(LabelDataset):
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
         return self.column.classes([example.tree for example in train if example.tree is not None])
 
+    def describe(self) -> dict[str, Any]:
+        return super().describe() | {"key": self.column.key}
+
 
 def _numbered(path: Path) -> list[tuple[str, Sentence]]:
     return [(f"{path}: sentence {number}", one) for number, one in enumerate(read_conllu(path), 1)]
@@ -311,20 +316,26 @@ SCHEMES = ("words", "bio")
 class OwnLabels(OwnFiles, LabelDataset):
     r"""The user's own sentences with a label for each word, or for some of them.
 
-    =============================  ===========================================================================
-    ``.jsonl``, ``.parquet``       a line or row is ``{"words": [...], "labels": [...]}``; ``null`` in
-                                   ``labels`` is a word that is not scored. There may be a ``mark``, the
-                                   number of one word, from 0, as which the labels see the sentence; and
-                                   ``head`` and ``deprel``, of each word the number of its governor, from 1, 0
-                                   for the root, and its relation to it
-    ``.conllu``                    trees, and labels in the column that :obj:`key` names; the marked word of a
-                                   sentence, where there is one, has the key :obj:`mark_key` in MISC or FEATS
-    ``.tsv``, ``.txt``,            a word and its label a line, separated by a tab or blanks, and a blank line
-    ``.conll``                     behind each sentence, as in CoNLL-2003; see
-                                   :func:`~graphdep.datasets.labels.words.read_word_columns`
-    ``.spacy``                     a ``DocBin`` of documents with trees; labels in the column that :obj:`key`
-                                   names, or with ``scheme="bio"`` the entities; needs the extra ``[spacy]``
-    =============================  ===========================================================================
+    ====================  ===================================================================================
+    ``.jsonl``,           a line or row is ``{"words": [...], "labels": [...]}``; ``null`` in ``labels`` is a
+    ``.parquet``          word that is not scored. There may be a ``mark``, the number of one word, from 0, as
+                          which the labels see the sentence; and ``head`` and ``deprel``, of each word the
+                          number of its governor, from 1, 0 for the root, and its relation to it
+    ``.spacy``            a ``DocBin`` of documents with trees; labels in the column that :obj:`key` names, or
+                          with ``scheme="bio"`` the entities; needs the extra ``[spacy]``
+    CoNLL-U               trees, and labels in the column that :obj:`key` names; the marked word of a
+                          sentence, where there is one, has the key :obj:`mark_key` in MISC or FEATS
+    CoNLL-2008, 2009      an example a predicate, which is the marked word; labels are its roles, each at the
+                          head of an argument, and :obj:`outside` at other words; with the trees of the file
+    CoNLL-2012, 2005,     an example a predicate likewise; labels are its roles as spans (IOB2, for
+    PropBank              ``scheme="bio"``), words of the predicate itself are not scored; the constituents of
+                          the file are read, and the parser gives the trees
+    columns               a word and its label a line, separated by a tab or blanks, and a blank line behind
+                          each sentence, as in CoNLL-2003; see
+                          :func:`~graphdep.datasets.labels.own.read_columns`
+    ====================  ===================================================================================
+
+    The first two are known by their suffix, the others by their content, whatever the suffix.
 
     The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
     Sentences that have a tree keep it, whatever :obj:`parser` is; it parses the others. The classes are
@@ -341,13 +352,14 @@ class OwnLabels(OwnFiles, LabelDataset):
         val: File with the sentences for validation; :obj:`None` draws sentences from the training file, each
             with all examples of it. (default: :obj:`None`)
         test: File with the sentences for testing; :obj:`None` for no such split. (default: :obj:`None`)
-        key, absent: Of ``.conllu`` and ``.spacy``, see :class:`~graphdep.datasets.labels.words.Column`.
+        key, absent: Of CoNLL-U and ``.spacy``, see :class:`~graphdep.datasets.labels.words.Column`.
             (default: ``"upos"``, :obj:`None`)
-        mark_key: Of ``.conllu``, the key of MISC or FEATS that the marked word has, whatever its value, such
+        mark_key: Of CoNLL-U, the key of MISC or FEATS that the marked word has, whatever its value, such
             as ``"misc:Mark"`` for ``Mark=Yes``; one word a sentence at most, so that a sentence with two
             predicates is there twice. (default: :obj:`None`, no word is marked)
-        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on, which are then
-            checked. (default: ``"words"``)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on: in IOB2, or
+            converted from IOB1, BIOES or BILOU, whichever a file is in
+            (:func:`~graphdep.datasets.labels.bio.recoded`). (default: ``"words"``)
         outside: The label that stands for no finding, which F1 leaves out; it is the first class if there is
             one of that name. (default: ``"O"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
@@ -368,7 +380,8 @@ class OwnLabels(OwnFiles, LabelDataset):
         FileNotFoundError: If a file is missing.
         ValueError: If an option is wrong, or a sentence is: another number of labels than words, a label that
             is no text, two marks or one outside of the sentence, a tree that is none, with ``scheme="bio"``
-            an ``I-X`` that nothing of X stands before; the message has file, line and value.
+            a label that cannot stand where it does; an option is given that no file reads; the message has
+            file, line and value.
         ImportError: If spaCy is needed and is not installed.
 
     Example:
@@ -393,7 +406,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         train: str | os.PathLike[str],
         val: str | os.PathLike[str] | None = None,
         test: str | os.PathLike[str] | None = None,
-        key: str = "upos",
+        key: str | None = None,
         absent: str | None = None,
         mark_key: str | None = None,
         scheme: str = "words",
@@ -408,12 +421,13 @@ class OwnLabels(OwnFiles, LabelDataset):
     ) -> None:
         self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
         for name, path in self.files.items():
-            check_suffix(name, path, SUFFIXES)
+            check_word_file(name, path)
         check_choice("scheme", scheme, SCHEMES)
         if scheme == "bio" and outside != OUTSIDE:
             raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
-        self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
+        self.column, self.scheme, self.outside = Column(key or UPOS, absent), scheme, outside
         self.mark_column = None if mark_key is None else mark_column(mark_key)
+        check_given(self.files.values(), {"key": key, "absent": absent, "mark_key": mark_key})
         self.drawn_val, self.word_limit = DrawnVal(val_fraction, seed), WordLimit(max_words, truncate)
         self._said: dict[str, dict[str, Any]] = {}
         super().__init__(root, split, parser, **options)
@@ -430,9 +444,9 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
         intake = self.intake()
-        found, skipped = self._sentences(self.file(split), intake)
+        own = self._sentences(self.file(split), intake)
         self.keep_count(split, intake)
-        drawn = ""
+        found, drawn = own.examples, ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
         cut = [example.cut(self.word_limit) for example in found]
@@ -440,7 +454,9 @@ class OwnLabels(OwnFiles, LabelDataset):
             "drawn": drawn,
             "own_trees": sum(example.tree is not None for example in cut),
             "marked": sum(example.mark is not None for example in cut),
-            "skipped_lines": skipped,
+            **({"key": self.column.key} if own.keyed else {}),
+            "left_out": own.counts,
+            "changes": own.notes,
             "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
         }
         return cut
@@ -448,8 +464,9 @@ class OwnLabels(OwnFiles, LabelDataset):
     def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
         if self.learns_labels and not self.labels:
             # All of the training file, with what is drawn from it for validation.
-            whole = self._sentences(self.file("train"), self.intake()).examples
-            self.labels = self.classes([example.cut(self.word_limit) for example in whole])
+            whole = self._sentences(self.file("train"), self.intake())
+            self._keyed = whole.keyed
+            self.labels = self.classes([example.cut(self.word_limit) for example in whole.examples])
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
         self._check_keys(train)
@@ -465,8 +482,9 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     def describe(self) -> dict[str, Any]:
         """As of every corpus of labelled words; also ``own_trees``, the examples of the file (before
-        :obj:`limit`) that have a tree of their own, ``skipped_lines``, those that are no rows, and
-        ``truncated_words``.
+        :obj:`limit`) that have a tree of their own, ``key``, the column of the labels in a file that has
+        several, ``left_out``, the numbers of lines and the like that are in no example, ``changes``, what was
+        left out, converted or mended, in words, and ``truncated_words``.
         """
         said, described = dict(self._said[self.split]), super().describe()
         drawn, marked, unmarked = said.pop("drawn"), described["marked"], len(self) - described["marked"]
@@ -477,7 +495,7 @@ class OwnLabels(OwnFiles, LabelDataset):
             *([trees] if (trees := self.taken[self.split]["note"]) else []),
             *([f"{_have(marked)} a marked word"] if marked else []),
             *([f"{_have(unmarked)} none, though others have"] if marked and unmarked else []),
-            *([f"{plural(said['skipped_lines'], 'comment')} left out"] if said["skipped_lines"] else []),
+            *said["changes"],
             *([f"{plural(said['truncated_words'], 'word')} cut"] if said["truncated_words"] else []),
             *self._common_label(),
         ]
@@ -500,11 +518,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         """Raises :class:`ValueError`, with the keys that there are, if one that was given is nowhere."""
         trees = [example.tree for example in train if example.tree is not None]
         path = self.file("train")
-        if (
-            path.suffix.lower() in KEYED_FILES
-            and trees
-            and not (path.suffix == ".spacy" and self.scheme == "bio")
-        ):
+        if trees and self._keyed:
             with placed(str(path)):
                 self.column.classes(trees)
         if self.mark_column is not None and not any(example.mark is not None for example in train):
@@ -514,18 +528,32 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     def _sentences(self, path: Path, intake: Intake) -> OwnSentences:
         """All that a file has."""
-        options: dict[str, Any] = {"spans": self.scheme == "bio", "mark": self.mark_column}
-        found = read_own_sentences(path, self.column, intake=intake, **options)
-        if self.scheme == "bio":
-            for example in found.examples:
-                _check_bio(example)
+        spans = self.scheme == "bio"
+        found = read_own_sentences(
+            path,
+            self.column,
+            intake,
+            spans=spans,
+            mark=self.mark_column,
+            outside=self.outside or OUTSIDE,
+            constituents=bool(self.constituents or self.bracketed),
+        )
+        return _in_iob2(found) if spans else found
+
+
+def _in_iob2(found: OwnSentences) -> OwnSentences:
+    """The same with labels in IOB2, whichever encoding the file is in."""
+    encoding = encoding_of([example.labels for example in found.examples])
+    examples = []
+    for example in found.examples:
+        with placed(example.place):
+            examples.append(dataclasses.replace(example, labels=recoded(example.labels, encoding)))
+    if encoding == "IOB2":
         return found
+    count = sum((label or "").startswith("B-") for example in examples for label in example.labels)
+    notes = [*found.notes, f"{plural(count, 'span')} converted from {encoding} to IOB2"]
+    return dataclasses.replace(found, examples=examples, notes=notes)
 
 
 def _have(count: int) -> str:
     return f"{plural(count, 'example')} {'has' if count == 1 else 'have'}"
-
-
-def _check_bio(example: LabelledWords) -> None:
-    with placed(example.place):
-        check_bio(example.labels)

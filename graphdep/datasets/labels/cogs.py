@@ -19,7 +19,8 @@ from graphdep.datasets.base.parsed import Example, WordOptions
 from graphdep.datasets.base.raw import TEXT, read_table, row_error
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.labels.base import LabelDataset
-from graphdep.datasets.labels.words import OUTSIDE, LabelledWords
+from graphdep.datasets.labels.bio import OUTSIDE
+from graphdep.datasets.labels.words import LabelledWords
 from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence

@@ -25,7 +25,16 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
-from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
+from graphdep.datasets.labels.bio import OUTSIDE, Span, with_insides
+from graphdep.datasets.labels.roles import (
+    PREDICATE,
+    Row,
+    bracketed_spans,
+    marked_rows,
+    outer_spans,
+    role_labels,
+)
+from graphdep.datasets.labels.words import LabelledWords
 from graphdep.io.files import place_error
 from graphdep.io.limits import check_choice
 from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
@@ -59,9 +68,6 @@ def span_head(tree: Sentence, start: int, end: int) -> int:
 COLUMNS = ("document", "sentence", "token", "word", "POS", "parse", "lemma", "roleset")
 _SENTENCE, _TOKEN, _POS, _PARSE, _ROLESET = 1, 2, 4, 5, 7
 _NONE = "-"
-_CELL = re.compile(r"(?:\((?P<label>[^\s()*]+))?\*(?P<close>\))?")
-Row = tuple[int, list[str]]
-"""Line number, columns."""
 
 
 @dataclass(frozen=True)
@@ -134,45 +140,20 @@ def _predicates(path: Path, rows: list[Row]) -> tuple[SkeletonPredicate, ...]:
     columns = range(len(COLUMNS), len(rows[0][1]))
     return tuple(
         SkeletonPredicate(*predicate, _spans(path, rows, column))
-        for predicate, column in zip(_marked(path, rows, _ROLESET, (_NONE,), len(columns)), columns)
+        for predicate, column in zip(marked_rows(path, rows, _ROLESET, (_NONE,), len(columns)), columns)
     )
 
 
-def _marked(
-    path: Path, rows: list[Row], roleset: int, none: Sequence[str], columns: int
-) -> list[tuple[int, int, str]]:
-    """Word, line and roleset of the predicates, of which each must have a column."""
-    marked = [(word, line, row[roleset]) for word, (line, row) in enumerate(rows) if row[roleset] not in none]
-    if len(marked) != columns:
-        line, value = marked[columns][1:] if len(marked) > columns else (rows[0][0], None)
-        message = f"{len(marked)} predicates in the sentence, but {columns} columns for them"
-        raise row_error(path, line, message, value)
-    return marked
-
-
 def _spans(path: Path, rows: list[Row], column: int) -> tuple[Span, ...]:
-    """The spans of a column: ``(LABEL*`` begins one, ``*)`` ends it, ``(LABEL*)`` is one of one token."""
-    spans: list[Span] = []
-    start, label = 0, ""
-    for token, (line, row) in enumerate(rows):
-        cell = _CELL.fullmatch(row[column])
-        opens, closes = (cell["label"], cell["close"]) if cell else (None, None)
-        right = cell is not None and not (opens and label) and bool(opens or label or not closes)
-        if not right:
-            raise row_error(
-                path,
-                line,
-                f"column {column + 1} must have *, (LABEL*) or (LABEL* outside of spans, *) in one",
-                row[column],
-            )
-        if opens:
-            start, label = token, opens
-        if closes:
-            spans.append((start, token + 1, label))
-            label = ""
-    what = f"a span {label} that does not end" if label else "no span V, which is the predicate"
-    right = not label and any(name == "V" for *_, name in spans)
-    expect(right, path, rows[start if label else 0][0], f"column {column + 1} has {what}")
+    """The spans of a column, the predicate's own among them; none is in another one."""
+    spans = bracketed_spans(path, rows, column)
+    outer = outer_spans(spans)
+    if inner := [span for span in spans if span not in outer]:
+        start, _, label = inner[0]
+        message = f"column {column + 1} has a span {label} inside of another one"
+        raise row_error(path, rows[start][0], message, rows[start][1][column])
+    what = f"column {column + 1} has no span V, which is the predicate"
+    expect(any(label == "V" for *_, label in spans), path, rows[0][0], what)
     return tuple(spans)
 
 
@@ -276,8 +257,6 @@ def _sent_id(tree: Sentence) -> str:
 logger = logging.getLogger("graphdep.datasets")
 
 FORMS = ("heads", "spans")
-PREDICATE = ("V", "C-V")
-"""Labels of the predicate itself and of a part of it that stands apart."""
 _FEW = 3
 
 
@@ -420,17 +399,12 @@ class PropBankEWT(LabelDataset):
     def _example(self, sentence: EWTSentence, predicate: SkeletonPredicate) -> LabelledWords:
         tree = sentence.bracketed if self.constituents and self._parser is None else sentence.tree
         place = f"{sentence.path}:{predicate.line}"
-        arguments = [span for span in predicate.spans if span[2] not in PREDICATE]
-        labels: list[str | None]
-        if self.form == "spans":
-            labels = [*bio_of(arguments, len(tree))]
-        else:
-            labels = [OUTSIDE] * len(tree)
-            for start, end, label in arguments:
-                labels[span_head(tree, start, end)] = label
-        own = [range(start, end) for start, end, label in predicate.spans if label in PREDICATE]
-        for word in (predicate.word, *(word for span in own for word in span)):
-            labels[word] = None
+        labels = role_labels(predicate.spans, len(tree), predicate.word)
+        if self.form == "heads":
+            labels = [label and OUTSIDE for label in labels]
+            for start, end, name in predicate.spans:
+                if name not in PREDICATE:
+                    labels[span_head(tree, start, end)] = name
         return LabelledWords(tree.form, labels, mark=predicate.word, tree=tree, place=place)
 
     def _treebank(self, folder: Path, split: str) -> list[Path]:
@@ -571,7 +545,7 @@ def _columns(path: Path, tree: Sentence, rows: list[Row], roleset: int) -> UPSen
     # Where there is no predicate, one column may stand all the same, with nothing in it.
     if all(row[column] in NONE for _, row in rows for column in (roleset, *columns)):
         return UPSentence(tree, ())
-    marked = _marked(path, rows, roleset, NONE, len(columns))
+    marked = marked_rows(path, rows, roleset, NONE, len(columns))
     predicates = (
         UPPredicate(*predicate, tuple(row[column] or "_" for _, row in rows))
         for predicate, column in zip(marked, columns)
@@ -602,7 +576,6 @@ def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UP
 
 
 TRAIN_FROM = ("train", "dev")
-_PREDICATE = ("V", "C-V")
 
 
 @dataclass(frozen=True)
@@ -739,7 +712,7 @@ class UniversalPropBank(LabelDataset):
 
 def _example(path: Path, tree: Sentence, predicate: UPPredicate) -> LabelledWords:
     named = [OUTSIDE if label == "_" else label for label in predicate.labels]
-    labels = [None if label in _PREDICATE else label for label in named]
+    labels = [None if label in PREDICATE else label for label in named]
     labels[predicate.word] = None
     place = f"{path}:{predicate.line}"
     return LabelledWords(tree.form, labels, mark=predicate.word, tree=tree, place=place)

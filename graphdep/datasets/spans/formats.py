@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from graphdep.datasets.base.raw import LIST, WHOLE, Form, check_forms, check_there
 from graphdep.datasets.base.rows import Draw, TextRow, check_columns, is_words, read_text_rows
-from graphdep.datasets.labels.words import spans_of
+from graphdep.datasets.labels.bio import spans_of
 from graphdep.datasets.spans.rows import NONE, Range, SpanExample, check_spans, column_of, is_lines
 from graphdep.io.files import place_error, placed
 from graphdep.io.limits import MAX_WORDS, plural

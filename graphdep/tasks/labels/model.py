@@ -14,6 +14,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, spread_rows
 from graphdep.datasets.labels.base import LabelDataset
+from graphdep.datasets.labels.own import CONLLU, NO_COLUMNS, ROLES, WORDS, kind_of
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, micro_f1
 from graphdep.nn.models.heads import LinearChainCRF, TokenModel, word_nodes
@@ -330,6 +331,7 @@ class LabelTask(WordTask):
     """
 
     model: TokenModel
+    reads_columns = True
 
     def __init__(
         self,
@@ -497,22 +499,25 @@ class LabelTask(WordTask):
         return [Answer("words", state.config.task, tuple(rows))]
 
     def predict_file(self, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.labels.predict import predict_conllu, predict_json_lines
+        from graphdep.tasks.labels.predict import predict_columns, predict_conllu, predict_json_lines
 
-        suffix, name = request.source.suffix.lower(), request.state.config.task
-        predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines, ".json": predict_json_lines}
-        if request.trees is not None and request.output in ("", ".conllu"):
-            return predict_conllu(self, request)
-        if request.trees is not None:
+        source, name = request.source, request.state.config.task
+        if source.suffix.lower() in (".jsonl", ".json"):
+            return predict_json_lines(self, request)
+        if request.trees is not None and request.output not in ("", ".conllu"):
             raise ValueError(
                 f"'output' must end in .conllu: the words of trees are labelled (got {request.output!r})"
             )
-        if suffix not in predict or request.lines is not None:
+        # A file of another suffix may come as lines of text.
+        kind = kind_of(source) if source.is_file() and source.suffix.lower() not in NO_COLUMNS else None
+        predict = {CONLLU: predict_conllu, WORDS: predict_columns, ROLES: predict_columns}.get(kind or "")
+        predict = predict if request.trees is None else predict_conllu
+        if predict is None:
             raise ValueError(
-                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
-                f"{', '.join(predict)} file (got {str(request.source)!r})"
+                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a .jsonl or "
+                f".json file, or one of CoNLL-U or columns (got {str(source)!r})"
             )
-        return predict[suffix](self, request)
+        return predict(self, request)
 
     def _words(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Target, example in the batch and number there of each word, those that were cut away at the end."""

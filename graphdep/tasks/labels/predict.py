@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,16 +25,9 @@ from graphdep.datasets.base.rows import (
     row_words,
     taken,
 )
-from graphdep.datasets.labels.words import (
-    KEYS,
-    OUTSIDE,
-    Column,
-    LabelledWords,
-    check_bio,
-    marked_word,
-    row_mark,
-    sentence_places,
-)
+from graphdep.datasets.labels.bio import OUTSIDE, recoded
+from graphdep.datasets.labels.own import KEYS, read_own_sentences, row_mark, sentence_places, with_labels
+from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, marked_word
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, plural, shown
 from graphdep.io.trees import read_conllu
@@ -41,6 +36,7 @@ from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, truncate
+from graphdep.sentence.tree import Constituent
 from graphdep.tasks.labels.settings import LabelConfig
 from graphdep.training.checkpoint import RunState
 from graphdep.training.estimator import (
@@ -113,7 +109,8 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     sentences = [*(request.trees or read_conllu(request.source, max_words=request.limit.max_words))]
     marks = _marks(request, sentences, mark_key, needs_marks(state))
     answers = model._answers(sentences if own else [tuple(one.form) for one in sentences], marks)
-    column = Column(config.key, config.absent) if config.has_key else Column(_KEY)
+    key = next(iter(state.data.get("key", {}).values()), None)
+    column = Column(_KEY) if key is None else Column(key, config.absent)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
     words, failures, cut = sum(map(len, sentences)), model.parser_failures, model.cut_words
     counts = {"key": column.key, "parser_failures": failures, "cut_words": cut}
@@ -124,6 +121,57 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
             *([f"{plural(cut, 'word')} without a label: the encoder has no room for more"] if cut else []),
             f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}, {failures} of "
             "them with a chain tree",
+        ],
+    )
+
+
+def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
+    """A file of columns with the labels that a model gives the words: in the last column of words and labels,
+    behind words alone, or in the columns of roles, one for each predicate that the file marks; all else stays
+    as it is. Trees of the file are read; a sentence without one is parsed.
+
+    Raises:
+        ValueError: If a row is wrong, the model needs marks and the file has none, or the model knows none,
+            an option is for texts, or the model has diverged.
+        OSError: If the file cannot be read.
+    """
+    state = cast(RunState, request.state)
+    config = cast(LabelConfig, state.config)
+    _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
+    model, outside = WordLabeller._of_request(task, request), config.outside_label or OUTSIDE
+    found = read_own_sentences(
+        request.source,
+        Column(UPOS),
+        model._ready().intake(),
+        outside=outside,
+        constituents=config.reads_constituents,
+        labelled=False,
+    )
+    examples = [example.cut(request.limit) for example in found.examples]
+    roles, source = found.layout is not None, str(request.source)
+    if roles and not takes_marks(state):
+        raise ValueError(f"{source}: roles of marked words are for models that have learned from marks")
+    if not roles and needs_marks(state):
+        raise ValueError(
+            f"{source}: the file marks no words, and the model labels words as a marked one sees them"
+        )
+    read = config.reads_own_trees
+    given = [
+        example.tree if example.tree is not None and read else tuple(example.words) for example in examples
+    ]
+    marks, constituents = [e.mark for e in examples], [e.constituents for e in examples]
+    answers = model._answers(given, marks, constituents)
+    words, cut = sum(map(len, examples)), model.cut_words
+    parsed, failures = model._ready().parsed, model.parser_failures
+    counts = {"parsed": parsed, "parser_failures": failures, "cut_words": cut}
+    return FilePrediction(
+        with_labels(request.source, found, [answer.labels for answer in answers], outside),
+        {"sentences": len(examples), "words": words, **counts},
+        [
+            *found.notes,
+            *([f"{plural(cut, 'word')} without a label: the encoder has no room for more"] if cut else []),
+            f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}, {parsed} of them "
+            f"parsed, {failures} with a chain tree",
         ],
     )
 
@@ -416,7 +464,7 @@ class WordLabeller(TaskEstimator):
             example = LabelledWords(one.words, row, mark=one.mark, tree=one.tree, place=one.place)
             if self.scheme == "bio":
                 with placed(example.place):
-                    check_bio(row)
+                    recoded(row, "IOB2")
             examples.append(example.cut(self._limit))
         return examples
 
@@ -430,10 +478,20 @@ class WordLabeller(TaskEstimator):
         self.cut_words = sum(answer.labels.count(None) for answer in whole)
         return whole
 
-    def _answers(self, sentences: Sequence[Input], marks: Sequence[int | None]) -> list[WordAnswer]:
-        """What the model says of the words of each sentence, as the marked word, from 0, sees them."""
+    def _answers(
+        self,
+        sentences: Sequence[Input],
+        marks: Sequence[int | None],
+        constituents: Sequence[Sequence[Constituent] | None] | None = None,
+    ) -> list[WordAnswer]:
+        """What the model says of the words of each sentence, as the marked word, from 0, sees them, with
+        constituents that are not the parser's where some are given.
+        """
         known = self._ready()
-        trees = known.trees(sentences)
+        trees = [
+            tree if own is None else dataclasses.replace(tree, constituents=[*own])
+            for tree, own in zip(known.trees(sentences), constituents or repeat(None))
+        ]
         found: list[WordAnswer] = []
         for part in known.chunks(len(trees)):
             found += self._chunk(known, trees[part], marks[part])

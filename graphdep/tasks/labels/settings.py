@@ -6,22 +6,16 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from graphdep.datasets.base.rows import UNKNOWN, check_suffix
+from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.labels.bio import OUTSIDE, spans_of
+from graphdep.datasets.labels.own import check_given, check_word_file
 from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTIONS
-from graphdep.datasets.labels.words import (
-    KEYED_FILES,
-    OUTSIDE,
-    SUFFIXES,
-    Column,
-    mark_column,
-    spans_of,
-)
+from graphdep.datasets.labels.words import UPOS, Column, mark_column
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
@@ -319,10 +313,10 @@ class LabelConfig(WordConfig, kind="labels"):
         "models whose names begin with bert a pretrained encoder: a folder, or a name on the Hugging Face "
         "hub.",
     )
-    key: str = setting(
-        "upos",
-        "Label of ud-tags, and of .conllu and .spacy files: upos, xpos, deprel, lemma, feats, or feats:KEY "
-        "or misc:KEY. Words without it are not scored.",
+    key: str | None = setting(
+        UPOS,
+        "Label of ud-tags, and of files of CoNLL-U and spaCy (upos where none is given): upos, xpos, deprel, "
+        "lemma, feats, or feats:KEY or misc:KEY. Words without it are not scored.",
         defines=True,
     )
     absent: str | None = setting(
@@ -390,7 +384,7 @@ class LabelConfig(WordConfig, kind="labels"):
             raise ValueError(
                 "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
             )
-        Column(self.key, self.absent)
+        Column(self.key or UPOS, self.absent)
 
     @property
     def word_task(self) -> WordLabels:
@@ -402,7 +396,7 @@ class LabelConfig(WordConfig, kind="labels"):
     @property
     def has_key(self) -> bool:
         """Whether :obj:`key` says where the labels are."""
-        return self.word_task.takes("key")
+        return self.key is not None and self.word_task.takes("key")
 
     @property
     def reads_own_trees(self) -> bool:
@@ -434,7 +428,7 @@ class LabelConfig(WordConfig, kind="labels"):
         return ", ".join([super().label, *own])
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = {"key": self.key, "absent": self.absent} if self.word_task.takes("key") else {}
+        own = {"key": self.key or UPOS, "absent": self.absent} if self.word_task.takes("key") else {}
         return super().dataset_options(split) | own | {"parser": self._parser}
 
     def data_settings(self) -> dict[str, Any]:
@@ -495,15 +489,17 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
     """
 
     task: str = "labels"
+    key: str | None = None
     mark_key: str | None = setting(
         None,
-        "Of .conllu files: key that the marked word has, misc:KEY or feats:KEY, whatever its value; at most "
-        "one word a sentence.",
+        "Of files of CoNLL-U: key that the marked word has, misc:KEY or feats:KEY, whatever its value; at "
+        "most one word a sentence.",
         defines=True,
     )
     scheme: str = setting(
         "words",
-        "bio for labels that say where spans begin and go on, else words.",
+        "bio for labels that say where spans begin and go on (IOB1, BIOES and BILOU become IOB2), else "
+        "words.",
         choices=SCHEMES,
         defines=True,
     )
@@ -525,8 +521,8 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
         self.check_read(("data_seed",), "generated data", False)
         if self.mark_key is not None:
             mark_column(self.mark_key)
-        for names, kinds in ((("key", "absent"), KEYED_FILES), (("mark_key",), (".conllu",))):
-            self.check_read(names, f"{' and '.join(kinds)} files", self._has_file(kinds))
+        given = {"key": self.key, "absent": self.absent, "mark_key": self.mark_key}
+        check_given(self.own_files().values(), given)
 
     @property
     def outside_label(self) -> str | None:
@@ -536,23 +532,14 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
     def label_scheme(self) -> str:
         return self.scheme
 
-    @property
-    def has_key(self) -> bool:
-        """Whether a key says where the labels of some file are."""
-        return self._has_file(KEYED_FILES)
-
-    def _has_file(self, kinds: tuple[str, ...]) -> bool:
-        files = (getattr(self, name) for name in _FILES)
-        return any(Path(file).suffix.lower() in kinds for file in files if file is not None)
-
     def check_sources(self) -> None:
         super().check_sources()
         for name, path in self.own_files().items():
-            check_suffix(name, path, SUFFIXES)
+            check_word_file(name, path)
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate", *OF_TREES)
-        given = {name: getattr(self, name) for name in own}
+        own = (*_FILES, "key", "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
+        given = {name: getattr(self, name) for name in (*own, *OF_TREES)}
         return {**super().dataset_options(split), **given, "seed": self.val_seed}
 
     @property

@@ -96,3 +96,22 @@ def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
 
 def test_the_largest_number_is_that_of_32_bits():
     assert torch.finfo(torch.float32).max == _MAX_NUMBER
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".tsv", "text\tlabel\nTreasury\x12s\x07 plan\tb\nfine\tb\n"),
+        (".csv", "text,label\nTreasury\x12s\x07 plan,b\nfine,b\n"),
+        (".jsonl", '{"text": "Treasury\x12s\x07 plan", "label": "b"}\n{"text": "fine", "label": "b"}\n'),
+    ],
+)
+def test_control_characters_are_blanks_and_counted(tmp_path, caplog, suffix, text):
+    path = tmp_path / f"x{suffix}"
+    path.write_text(text, encoding="utf-8")
+    assert [row.text("text") for row in read_text_rows(path, ["text", "label"])] == [
+        "Treasury s  plan",
+        "fine",
+    ]
+    line = 1 if suffix == ".jsonl" else 2
+    assert f"x{suffix}: 2 control characters read as a blank, the first on line {line}" in caplog.text

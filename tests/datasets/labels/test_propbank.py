@@ -16,8 +16,8 @@ from torch_geometric.loader import DataLoader
 from graphdep import Sentence
 from graphdep.datasets import PropBankEWT
 from graphdep.datasets.base.rows import spread_rows
+from graphdep.datasets.labels.bio import spans_of
 from graphdep.datasets.labels.propbank import read_ewt, read_skeletons, span_head
-from graphdep.datasets.labels.words import spans_of
 from graphdep.parsing import Parser
 from tests.kit.strategies import sentences
 from tests.kit.tiny_corpora import write_tiny_propbank

@@ -12,18 +12,19 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.datasets import OwnLabels
 from graphdep.datasets.base.rows import TextRow
-from graphdep.datasets.labels.words import (
-    Column,
+from graphdep.datasets.labels.bio import (
+    ENCODINGS,
     bio_of,
-    check_bio,
-    read_doc_bin,
-    read_word_columns,
-    row_mark,
+    encoding_of,
+    recoded,
     spans_of,
     with_insides,
 )
+from graphdep.datasets.labels.own import read_columns, read_doc_bin, read_word_columns, row_mark
+from graphdep.datasets.labels.words import Column
 from graphdep.io import format_conllu
 from graphdep.io.trees import parse_conllu
+from graphdep.sentence.intake import Intake
 
 names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 
@@ -100,10 +101,61 @@ def test_iob2_is_what_spans_write(labels):
     for label in labels:
         parts = [*parts, []] if label is None else [*parts[:-1], [*parts[-1], label]]
     if all(bio_of(spans_of(part), len(part)) == part for part in parts):
-        check_bio(labels)
+        assert recoded(labels, "IOB2") == labels
     else:
-        with pytest.raises(ValueError, match=r"^word \d: 'I-.' must stand behind B-. or I-. "):
-            check_bio(labels)
+        with pytest.raises(ValueError, match=r"^word \d: 'I-.' cannot stand here in IOB2, where 'B-.' "):
+            recoded(labels, "IOB2")
+
+
+@st.composite
+def some_labels(draw):
+    """Labels in IOB2, some words without one, and their spans."""
+    spans, length = draw(some_spans())
+    labels = bio_of(spans, length)
+    gaps = [word for word in range(length) if labels[word] == "O" and draw(st.booleans())]
+    return [None if word in gaps else label for word, label in enumerate(labels)]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(some_labels())
+def test_the_same_spans_in_every_encoding(encoding, labels):
+    other = recoded(labels, "IOB2", encoding)
+    assert recoded(other, encoding) == labels
+    assert [label is None for label in other] == [label is None for label in labels]
+    found = encoding_of([other])
+    assert recoded(other, found) == labels
+    if any(label and label[0] in "ESLU" for label in other):
+        assert found == encoding
+
+
+def test_every_encoding_word_by_word():
+    spans = [(0, 1, "A"), (1, 4, "A"), (4, 6, "B"), (7, 8, "B")]
+    labels = bio_of(spans, 8)
+    for encoding, written in [
+        ("IOB2", "B-A B-A I-A I-A B-B I-B O B-B"),
+        ("IOB1", "I-A B-A I-A I-A I-B I-B O I-B"),
+        ("BIOES", "S-A B-A I-A E-A B-B E-B O S-B"),
+        ("BILOU", "U-A B-A I-A L-A B-B L-B O U-B"),
+    ]:
+        assert recoded(labels, "IOB2", encoding) == written.split()
+        assert encoding_of([written.split(), ["O"]]) == encoding
+
+
+def test_labels_that_cannot_stand_where_they_do():
+    for encoding, written, word in [
+        ("BIOES", "S-A E-A", 1),
+        ("BIOES", "B-A O E-A", 1),
+        ("BIOES", "B-A I-A B-B E-B", 2),
+        ("BIOES", "I-A E-A", 1),
+        ("BILOU", "U-A B-A", 2),
+        ("BILOU", "B-A L-B", 1),
+    ]:
+        with pytest.raises(ValueError, match=rf"^word {word}: '.*' cannot stand here in {encoding}, where "):
+            recoded(written.split(), encoding)
+    # One sentence out of place does not make a file of IOB1 one of IOB2: CoNLL-2003's training file has one.
+    assert encoding_of([["I-A"], ["I-B"], ["B-A", "O"]]) == "IOB1"
+    assert recoded(["B-A", "I-A", "I-B"], "IOB1") == ["B-A", "I-A", "B-B"]
+    assert encoding_of([["E-A"], ["U-A"]]) == "IOB2"
 
 
 SENTENCE = Sentence(
@@ -218,7 +270,7 @@ SENTENCES = st.lists(st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=4),
 
 
 def found(path: Path) -> list[list[tuple[str, str | None]]]:
-    return [list(zip(one.words, one.labels)) for one in read_word_columns(path)[0]]
+    return [list(zip(one.words, one.labels)) for one in read_word_columns(read_columns(path))]
 
 
 def slow(text: str) -> list[list[tuple[str, str | None]]]:
@@ -245,7 +297,8 @@ def test_four_columns_and_documents(tmp_path):
         "-DOCSTART- -X- -X- O\n\nAnn NNP B-NP B-PER\nsings VBZ B-VP O\n-DOCSTART- -X- -X- O\n"
         "# # B-NP O\n1 CD B-NP O\n\n\n\n# sent_id = 5\nBob NNP B-NP B-PER\n# # B-NP O\n"
     )
-    examples, skipped = read_word_columns(path)
+    file = read_columns(path)
+    examples, skipped = read_word_columns(file), file.skipped
     assert [list(one.words) for one in examples] == [["Ann", "sings"], ["#", "1"], ["Bob", "#"]]
     assert [list(one.labels) for one in examples] == [["B-PER", "O"], ["O", "O"], ["B-PER", "O"]]
     assert skipped == 3
@@ -256,7 +309,7 @@ def test_tags_of_hashes_with_tabs(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("# newdoc\n# text = a b\n#fun\tO\nNew York\tB-LOC\n", encoding="utf-8")
     assert found(path) == [[("#fun", "O"), ("New York", "B-LOC")]]
-    assert read_word_columns(path)[1] == 2
+    assert read_columns(path).skipped == 2
 
 
 OF_SPACY = ["Ann", "Dow", "\n", "sings", "It", "rains"]
@@ -279,7 +332,7 @@ def doc_bin(tmp_path):
 
 
 def test_trees_and_columns(doc_bin):
-    examples = read_doc_bin(doc_bin, Column("xpos"))
+    examples = read_doc_bin(doc_bin, Column("xpos"), Intake())
     assert [list(one.words) for one in examples] == [
         ["Ann", "Dow", "sings"],
         ["It", "rains"],
@@ -289,6 +342,21 @@ def test_trees_and_columns(doc_bin):
     assert [one.tree and one.tree.head for one in examples] == [[2, 3, 0], [2, 0], None]
     assert examples[0].tree.deprel == ["compound", "nsubj", "root"]
     assert examples[2].place == f"{doc_bin}: document 2"
+
+
+def test_trees_of_the_clear_scheme_are_converted_as_from_spacy_does(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    from spacy.tokens import Doc, DocBin
+
+    words, heads = ["She", "gave", "him", "books", "in", "parks"], [1, 1, 1, 1, 1, 4]
+    deps = ["nsubj", "ROOT", "dative", "dobj", "prep", "pobj"]
+    doc = Doc(spacy.blank("xx").vocab, words=words, heads=heads, deps=deps, tags=[*"ABCDEF"])
+    DocBin(docs=[doc] * 2, store_user_data=False).to_disk(tmp_path / "x.spacy")
+    intake = Intake()
+    first, _ = read_doc_bin(tmp_path / "x.spacy", Column("xpos"), intake)
+    [tree] = Sentence.from_spacy(doc)
+    assert (first.tree.head, first.tree.deprel) == (tree.head, tree.deprel)
+    assert intake.counts()["converted"] == {"clear": 2}
 
 
 def test_entities(doc_bin, tmp_path, parser):
@@ -302,7 +370,7 @@ def test_what_is_no_such_file(tmp_path):
     pytest.importorskip("spacy")
     (tmp_path / "x.spacy").write_bytes(b"no")
     with pytest.raises(ValueError, match=r"x.spacy: no DocBin of spaCy, or damaged"):
-        read_doc_bin(tmp_path / "x.spacy", None)
+        read_doc_bin(tmp_path / "x.spacy", None, Intake())
 
 
 def test_without_spacy(tmp_path, monkeypatch):
@@ -310,7 +378,7 @@ def test_without_spacy(tmp_path, monkeypatch):
     with pytest.raises(
         ImportError, match=r"x.spacy: spaCy is not installed .*pip install 'graphdep\[spacy\]'"
     ):
-        read_doc_bin(tmp_path / "x.spacy", None)
+        read_doc_bin(tmp_path / "x.spacy", None, Intake())
 
 
 def test_a_row_without_a_mark_stays_as_it_is():

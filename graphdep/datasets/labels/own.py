@@ -1,0 +1,467 @@
+"""Files of a user's labelled words: rows, CoNLL-U, spaCy's, and columns of labels or roles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from graphdep.datasets.base.raw import LIST, Form, Forms, check_forms, check_width, read_lines, row_error
+from graphdep.datasets.base.rows import (
+    OBJECTS,
+    TREE_COLUMNS,
+    TextRow,
+    check_keys,
+    read_text_rows,
+    row_raw,
+    row_words,
+    taken,
+)
+from graphdep.datasets.labels.bio import OUTSIDE, spans_of
+from graphdep.datasets.labels.roles import (
+    PREDICATE,
+    DependencyLayout,
+    Layout,
+    Row,
+    bracketed_cells,
+    bracketed_spans,
+    own_words,
+    read_head_roles,
+    read_span_roles,
+    role_layout,
+    sentences_of,
+)
+from graphdep.datasets.labels.words import Column, LabelledWords, marked_word
+from graphdep.io.limits import plural
+from graphdep.io.trees import take_conllu
+from graphdep.sentence.exchange import read_spacy, word_columns
+from graphdep.sentence.intake import Intake
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Raw
+
+ROWS, SPACY, CONLLU, ROLES, WORDS = "rows", "spaCy", "CoNLL-U", "roles", "words"
+"""Kinds of files."""
+KEYED = (CONLLU, SPACY)
+"""Kinds in which a key says where the labels are."""
+_OF_SUFFIX = {**dict.fromkeys(OBJECTS, ROWS), ".spacy": SPACY}
+NO_COLUMNS = (".csv", ".xml")
+"""Suffixes of other formats, which are not read here."""
+
+
+def check_word_file(name: str, path: Path) -> None:
+    """Raises :class:`ValueError` if the name of a file says that it is of another format."""
+    if path.suffix.lower() in NO_COLUMNS:
+        raise ValueError(
+            f"{name!r} must be a .jsonl, .json, .parquet or .spacy file, or CoNLL-U or columns of words, "
+            f"which may have any other suffix (got {str(path)!r})"
+        )
+
+
+def kind_of(path: Path) -> str:
+    """What a file is: by its suffix rows or spaCy's, and else by its first sentence."""
+    kind = _first_kind(path)
+    if kind == WORDS and role_layout(read_columns(path).sentences) is not None:
+        return ROLES
+    return kind
+
+
+def _first_kind(path: Path) -> str:
+    """The same, but that columns of roles are columns of words."""
+    return _OF_SUFFIX.get(path.suffix.lower()) or (CONLLU if _is_conllu(path) else WORDS)
+
+
+_FIRST_ID = re.compile(r"1(-[0-9]+)?|0\.1")
+
+
+def _is_conllu(path: Path) -> bool:
+    """Whether the first row has ten columns, with tabs between them, of which the first counts from 1."""
+    texts = (text for _, text in read_lines(path, control=" ") if text.strip() and not text.startswith("#"))
+    cells = next(texts, "").split("\t")
+    return path.suffix.lower() == ".conllu" or (len(cells) == 10 and bool(_FIRST_ID.fullmatch(cells[0])))
+
+
+def check_given(files: Iterable[Path], given: Mapping[str, object]) -> None:
+    """Raises :class:`ValueError` if an option is given that no file reads. Files that are not there are not
+    asked.
+
+    Args:
+        files: The files.
+        given: ``key``, ``absent`` and ``mark_key``; :obj:`None` for one that is not given.
+    """
+    there = {name: value for name, value in given.items() if value is not None}
+    asked = [(path, _kind_if_known(path)) for path in files] if there else []
+    for name, value in there.items():
+        kinds = (CONLLU,) if name == "mark_key" else KEYED
+        if asked and not any(kind in (*kinds, None) for _, kind in asked):
+            path, kind = asked[0]
+            raise ValueError(
+                f"{name!r} is for files of {' and '.join(kinds)}: {path} is one of {kind} (got {value!r})"
+            )
+
+
+def _kind_if_known(path: Path) -> str | None:
+    """What a file is; :obj:`None` where it is not there, and its suffix does not tell."""
+    suffix = path.suffix.lower()
+    return kind_of(path) if path.is_file() else CONLLU if suffix == ".conllu" else _OF_SUFFIX.get(suffix)
+
+
+def read_doc_bin(path: Path, column: Column | None, intake: Intake) -> list[LabelledWords]:
+    """The sentences of a ``.spacy`` file, as spaCy's ``DocBin`` writes them, with their trees if they are
+    parsed. Tokens of white space are left out, with their dependents handed to their governor. A document
+    that nobody has split into sentences is one.
+
+    Args:
+        path: The file. It is data, and no code in it is run.
+        column: Where the labels are, in the columns that CoNLL-U would have; :obj:`None` for the entities,
+            in BIO, where a word of which nothing is known is not scored.
+        intake: Takes in the trees.
+    """
+    sentences: list[tuple[list[Any], Raw | None, str]] = []
+    relations: set[str] = set()
+    for number, document in enumerate(_documents(path), 1):
+        place = f"{path}: document {number}"
+        spans = document.sents if document.has_annotation("SENT_START") else [document]
+        tokens = [own for span in spans if (own := [token for token in span if not token.is_space])]
+        if document.has_annotation("DEP"):
+            found = read_spacy(document)
+            relations |= found.labels
+            sentences += [(own, raw._replace(place=place), place) for own, raw in zip(tokens, found.raws)]
+        else:
+            sentences += [(own, None, place) for own in tokens]
+    trees = iter(intake.sentences([raw for _, raw, _ in sentences if raw is not None], labels=relations))
+    examples = []
+    for words, raw, place in sentences:
+        tree = None if raw is None else next(trees)
+        if raw is None or tree is not None:
+            labels = _column_labels(words, tree, column) if column else [*map(_entity, words)]
+            examples.append(LabelledWords([word.text for word in words], labels, tree=tree, place=place))
+    return examples
+
+
+def _documents(path: Path) -> list[Any]:
+    try:
+        import spacy
+        from spacy.tokens import DocBin
+    except ImportError as error:
+        raise ImportError(
+            f"{path}: spaCy is not installed ({error}): pip install 'graphdep[spacy]'"
+        ) from error
+    try:
+        return list(DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab))
+    except Exception as error:  # a damaged file makes it raise anything
+        raise ValueError(f"{path}: no DocBin of spaCy, or damaged ({str(error)[:120]})") from None
+
+
+def _column_labels(tokens: list[Any], tree: Sentence | None, column: Column) -> list[str | None]:
+    if tree is not None:
+        return column.labels(tree)
+    columns = word_columns(tokens, text=False)
+    chain = Sentence.chain(columns["form"])
+    return column.labels(chain) if column.name == "deprel" else column.labels(_with(chain, columns))
+
+
+def _with(sentence: Sentence, columns: dict[str, Any]) -> Sentence:
+    return Sentence(head=sentence.head, deprel=sentence.deprel, **columns)
+
+
+_ENTITIES = {"": None, "O": OUTSIDE}
+
+
+def _entity(token: Any) -> str | None:
+    return _ENTITIES.get(token.ent_iob_, f"{token.ent_iob_}-{token.ent_type_}")
+
+
+UNSCORED_CELL = "_"
+"""In the place of a label, of a word that is not scored."""
+_DOCUMENT = "-DOCSTART-"
+_FILLED = Form(
+    "a text: the first column is the word, the last its label, or _ for none", lambda text: text.strip() != ""
+)
+_WORD_AND_LABEL: Forms = {"word": _FILLED, "label": _FILLED}
+_COMMENT = re.compile(r"#\s*(\S+\s*=|new(doc|par)\b|(begin|end) document\b)")
+_NAMES = re.compile(r"#\s*ID\tFORM\b")
+
+
+@dataclass(frozen=True)
+class ColumnFile:
+    """The rows of a file of columns.
+
+    Args:
+        path: The file.
+        separator: What is between columns, a tab, or a blank for any number of them.
+        rows: Line number and columns; none where a sentence ends.
+        skipped: How many lines are left out.
+    """
+
+    path: Path
+    separator: str
+    rows: list[Row]
+    skipped: int
+
+    @property
+    def sentences(self) -> list[list[Row]]:
+        """The rows of each sentence."""
+        return sentences_of(self.rows)
+
+
+def read_columns(path: Path) -> ColumnFile:
+    """The rows of a file of columns, separated by a tab each if the first row has one, else by blanks.
+
+    One blank line or several separate sentences. Left out are lines whose first column is ``-DOCSTART-``,
+    which end a sentence as well, and comments: lines that begin with ``#``, before the first word of a
+    sentence, and have another number of columns than the first row, or the form ``# key = value``,
+    ``# newdoc``, ``# newpar``, ``#begin document`` or ``#end document``.
+    """
+    lines = list(read_lines(path))
+    separator, width = _first_row(path, lines)
+    rows: list[Row] = []
+    skipped = 0
+    for line, text in lines:
+        cells = _cells(text, separator)
+        if not text.strip():
+            rows.append((line, []))
+        elif text.split()[0] == _DOCUMENT:
+            rows.append((line, []))
+            skipped += 1
+        elif _is_comment(text, len(cells) == width, separator) and not (rows and rows[-1][1]):
+            skipped += 1
+        elif text.strip() == "#end document":
+            rows.append((line, []))
+            skipped += 1
+        else:
+            rows.append((line, cells))
+    return ColumnFile(path, separator, rows, skipped)
+
+
+def _first_row(path: Path, lines: list[tuple[int, str]]) -> tuple[str, int]:
+    """What separates the columns of the first row, and how many there are."""
+    for _, text in lines:
+        if text.strip() and not text.startswith((_DOCUMENT, "#")):
+            separator = "\t" if "\t" in text else " "
+            return separator, len(_cells(text, separator))
+    raise row_error(path, 1, "no sentence in the file")
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    cells = [cell.strip(" ") for cell in text.split(separator)]
+    return cells if separator == "\t" else [cell for cell in cells if cell] or [""]
+
+
+def _is_comment(text: str, has_columns: bool, separator: str) -> bool:
+    """Whether a line that begins with ``#`` is no row."""
+    if not text.startswith("#"):
+        return False
+    return not has_columns or (_COMMENT if separator == " " else _NAMES).match(text) is not None
+
+
+WITHHELD = ("_", "[WORD]")
+"""In the place of words, in corpora whose texts are not free."""
+
+
+def check_words_there(path: Path, sentences: Iterable[Sequence[str]]) -> None:
+    """Raises :class:`ValueError` if nearly all words of a file are withheld."""
+    total = withheld = 0
+    for words in sentences:
+        total += len(words)
+        withheld += sum(word in WITHHELD for word in words)
+    if withheld > 0.9 * total:
+        raise ValueError(
+            f"{path}: {withheld} of {total} words are {' or '.join(WITHHELD)}: its publisher has left them "
+            "out; merge the file with its texts first"
+        )
+
+
+KEYS = ("words", "labels", "mark", *TREE_COLUMNS)
+"""Keys of an object of a ``.jsonl`` file."""
+
+
+@dataclass
+class OwnSentences:
+    """What a file has.
+
+    Args:
+        kind: What the file is.
+        examples: Its sentences, or of roles its predicates.
+        counts: How many lines and the like are in no example, by what they are.
+        columns: Of columns, for each example the line of its first word and the number of the column with
+            its labels.
+        layout: The layout of roles.
+        keyed: Whether a key says where the labels are.
+        notes: What was left out, converted or mended, in words.
+    """
+
+    kind: str
+    examples: list[LabelledWords]
+    counts: dict[str, int] = field(default_factory=dict)
+    columns: list[tuple[int, int]] = field(default_factory=list)
+    layout: Layout | None = None
+    keyed: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def read_own_sentences(
+    path: Path,
+    column: Column,
+    intake: Intake,
+    *,
+    spans: bool = False,
+    mark: Column | None = None,
+    outside: str = OUTSIDE,
+    constituents: bool = False,
+    labelled: bool = True,
+) -> OwnSentences:
+    """The sentences of a file, as :class:`~graphdep.datasets.labels.base.OwnLabels` describes them.
+
+    Args:
+        path: The file.
+        column: Where labels are in CoNLL-U and ``.spacy``.
+        intake: Takes in the trees.
+        spans: Of ``.spacy``, read the entities in place of :obj:`column`. (default: :obj:`False`)
+        mark: Of CoNLL-U, the key that the marked word has. (default: none, no word is marked)
+        outside: Of CoNLL-2008 and 2009, the label of words without a role. (default: ``"O"``)
+        constituents: Of CoNLL-2012 and 2005, read the bracketed constituents. (default: :obj:`False`)
+        labelled: Of columns, whether words have labels; else these are not read, and need not be there.
+            (default: :obj:`True`)
+    """
+    check_word_file("path", path)
+    kind = _first_kind(path)
+    if kind == ROWS:
+        return OwnSentences(kind, _of_objects(read_text_rows(path, ["words", "labels"]), intake))
+    if kind == SPACY:
+        found = read_doc_bin(path, None if spans else column, intake)
+        return OwnSentences(kind, found, keyed=not spans)
+    if kind == CONLLU:
+        trees = take_conllu(path, intake, max_words=None)
+        places = zip(sentence_places(path), trees, strict=True)
+        found = [_of_tree(place, tree, column, mark) for place, tree in places if tree is not None]
+        return OwnSentences(kind, found, keyed=True)
+    return _of_columns(path, intake, outside, constituents, labelled)
+
+
+def _of_columns(path: Path, intake: Intake, outside: str, constituents: bool, labelled: bool) -> OwnSentences:
+    file = read_columns(path)
+    sentences = file.sentences
+    counts = {"comments": file.skipped}
+    notes = [f"{plural(file.skipped, 'comment')} left out"] if file.skipped else []
+    layout = role_layout(sentences)
+    word = 0 if layout is None else layout.word
+    check_words_there(path, ([row[word] for _, row in rows if word < len(row)] for rows in sentences))
+    if layout is None:
+        columns = [(rows[0][0], max(1, len(rows[0][1]) - 1)) for rows in sentences]
+        found = read_word_columns(file, labelled=labelled)
+        return OwnSentences(WORDS, found, counts, columns, notes=notes)
+    if isinstance(layout, DependencyLayout):
+        roles = read_head_roles(path, sentences, layout, intake, outside)
+    else:
+        roles = read_span_roles(path, sentences, layout, constituents)
+    counts |= {"sentences_without_predicate": roles.without, "inner_roles": roles.inner}
+    notes = [f"roles of {layout.name}", *notes]
+    if roles.without:
+        notes.append(f"{plural(roles.without, 'sentence')} without a predicate left out")
+    if roles.inner:
+        notes.append(f"{plural(roles.inner, 'role')} inside of another one of the same predicate left out")
+    return OwnSentences(ROLES, roles.examples, counts, roles.columns, layout, notes=notes)
+
+
+def read_word_columns(file: ColumnFile, *, labelled: bool = True) -> list[LabelledWords]:
+    """The sentences of a file such as those of `CoNLL-2003 <https://aclanthology.org/W03-0419/>`_: the first
+    column is the word, the last its label, and those between are not read; ``_`` in place of a label is a
+    word that is not scored.
+
+    Args:
+        file: The file.
+        labelled: Whether the last column is the label, and not read else. (default: :obj:`True`)
+    """
+    sentences = file.sentences
+    width = len(sentences[0][0][1])
+    examples = []
+    for rows in sentences:
+        check_width(file.path, rows, width, 2 if labelled else 1)
+        for line, cells in rows:
+            check_forms(f"{file.path}:{line}", {"word": cells[0], "label": cells[-1]}, _WORD_AND_LABEL)
+        labels = [None if cells[-1] == UNSCORED_CELL or not labelled else cells[-1] for _, cells in rows]
+        words = [cells[0] for _, cells in rows]
+        examples.append(LabelledWords(words, labels, place=f"{file.path}:{rows[0][0]}"))
+    return examples
+
+
+def with_labels(path: Path, found: OwnSentences, labels: Sequence[Sequence[str | None]], outside: str) -> str:
+    """The text of a file of columns with other labels; all else stays as it is. In a file of words alone
+    they are a second column.
+
+    Args:
+        path: The file.
+        found: What was read of it.
+        labels: For each example the labels of its words; :obj:`None` for none.
+        outside: Of CoNLL-2008 and 2009, the label of words without a role.
+    """
+    texts = dict(read_lines(path))
+    tabs = any("\t" in text for text in texts.values())
+    for example, (first, column), own in zip(found.examples, found.columns, labels):
+        lines = range(first, first + len(example))
+        if found.layout is None:
+            cells = [UNSCORED_CELL if label is None else label for label in own]
+        elif isinstance(found.layout, DependencyLayout):
+            cells = ["_" if label in (None, outside) else str(label) for label in own]
+        else:
+            rows = [(line, _cells(texts[line], "\t" if tabs else " ")) for line in lines]
+            cells = _span_cells(path, rows, column, own)
+        for line, cell in zip(lines, cells):
+            texts[line] = _with_cell(texts[line], "\t" if tabs else " ", column, cell)
+    return "".join(f"{text}\n" for text in texts.values())
+
+
+def _span_cells(path: Path, rows: list[Row], column: int, labels: Sequence[str | None]) -> list[str]:
+    """The cells of a column of roles; the spans of the predicate itself stay."""
+    own = [span for span in bracketed_spans(path, rows, column) if span[2] in PREDICATE]
+    words = own_words(own)
+    arguments = spans_of([None if word in words else label for word, label in enumerate(labels)])
+    return bracketed_cells([*arguments, *own], len(rows))
+
+
+def _with_cell(text: str, separator: str, column: int, cell: str) -> str:
+    """A row with another cell in a column, or behind its last one."""
+    if separator == "\t":
+        cells = text.split("\t")
+        return "\t".join([*cells[:column], cell, *cells[column + 1 :]])
+    places = [*re.finditer("[^ ]+", text)]
+    if column == len(places):
+        return f"{text.rstrip(' ')} {cell}"
+    start, end = places[column].span()
+    return f"{text[:start]}{cell}{text[end:]}"
+
+
+def row_mark(row: TextRow, words: list[str]) -> int | None:
+    """The number of the marked word, from 0, of ``mark``; :obj:`None` where there is none."""
+    if row.values.get("mark") is None:
+        return None
+    numbers = range(len(words))
+    what = f"the number of one word, from 0 to {numbers[-1]}"
+    return row.value("mark", Form(what, lambda mark: type(mark) is int and mark in numbers))
+
+
+def sentence_places(path: Path) -> list[str]:
+    """``FILE:LINE`` of the first line of each sentence of a CoNLL-U file that is no comment."""
+    blocks = groupby(read_lines(path, control=" "), key=lambda row: row[1].strip(" ") == "")
+    rows = ([line for line, text in own if not text.startswith("#")] for blank, own in blocks if not blank)
+    return [f"{path}:{lines[0]}" for lines in rows if lines]
+
+
+def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) -> LabelledWords:
+    marked = None if mark is None else marked_word(tree, mark, place)
+    return LabelledWords(tree.form, column.labels(tree), mark=marked, tree=tree, place=place)
+
+
+def _of_objects(rows: list[TextRow], intake: Intake) -> list[LabelledWords]:
+    for row in rows:
+        check_keys(row, KEYS)
+    words = [row_words(row) for row in rows]
+    trees, stay = taken(list(map(row_raw, rows, words)), intake)
+    return [
+        LabelledWords(own, row.value("labels", LIST), mark=row_mark(row, own), tree=tree, place=row.place)
+        for row, own, tree, stays in zip(rows, words, trees, stay)
+        if stays
+    ]
