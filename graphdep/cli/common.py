@@ -177,7 +177,8 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)
 
 
-_SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".jsonl", ".conllu", ".conll", ".spacy", ".parquet")
+_TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+_SUFFIXES = (*_TABLES, ".txt", ".text", ".md", ".conllu", ".conll", ".spacy")
 
 
 def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str], str | None]:
@@ -213,7 +214,7 @@ def _is_file(text: str) -> bool:
 
 def is_table(source: str) -> bool:
     """Whether a file has columns, and not a text a line."""
-    return Path(source).suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")
+    return Path(source).suffix.lower() in _TABLES
 
 
 def read_text_lines(source: str) -> list[str]:

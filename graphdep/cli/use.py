@@ -43,8 +43,10 @@ if TYPE_CHECKING:
 
 
 _TABLES = (".csv", ".tsv", ".jsonl")
-_OBJECTS = (".jsonl", ".parquet", ".conllu", ".conll", ".spacy")
-_WITH_ROWS = (*_TABLES, ".conllu", ".conll", ".spacy", ".parquet")
+_OTHERS = (".json", ".parquet")
+"""Tables of which JSON lines are made."""
+_OBJECTS = (".jsonl", *_OTHERS, ".conllu", ".conll", ".spacy")
+_WITH_ROWS = (*_TABLES, *_OTHERS, ".conllu", ".conll", ".spacy")
 
 
 def predict(
@@ -178,7 +180,16 @@ def _trees(source: str | None) -> Texts | None:
     tables = (".csv", ".tsv", ".jsonl", ".parquet", ".spacy")
     if source is None or not Path(source).is_file() or Path(source).suffix.lower() in tables:
         return None
+    if Path(source).suffix.lower() == ".json":
+        with open(source, encoding="utf-8", errors="replace") as file:
+            start = file.read(100_000)
+        if any(f'"{key}"' in start for key in _OF_SPANS):
+            return None
     return tree_file(source)
+
+
+# Keys of rows with marked spans, whatever trees they have (graphdep.datasets.spans.formats).
+_OF_SPANS = ("subj_start", "aspects", "spans", "relations", "ner", "entities")
 
 
 def _check_files(
@@ -188,8 +199,8 @@ def _check_files(
     kind = None if source is None else Path(source).suffix.lower()
     table = kind in _WITH_ROWS and not trees
     if output is not None:
-        same = ".jsonl" if kind == ".parquet" else kind
-        why = "" if kind == ".parquet" or not table else ", as the input does"
+        same = ".jsonl" if kind in _OTHERS else kind
+        why = "" if kind in _OTHERS or not table else ", as the input does"
         kinds = (".conllu", *_TABLES) if trees else _TABLES
         check_suffix(output, *([same] if table else kinds), why=why)
         check_output(output, checkpoint, source)

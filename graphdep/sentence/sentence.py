@@ -265,9 +265,9 @@ class Sentence:
                 are of its seventeen, else XPOS), and what else :class:`Sentence` takes, with ``edges``,
                 ``[[source, target, label], ...]``, in the place of ``deps``; a list of words, each a mapping
                 with ``text`` (or ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as
-                stanza's ``to_dict()`` has them, with ``id`` where there are multiword tokens; or a sentence of
-                CoreNLP's JSON. They give one sentence, and a list of them, CoreNLP's whole answer or spaCy's
-                ``Doc.to_json()`` a list. Other keys are not read.
+                stanza's ``to_dict()`` has them, with ``id`` where there are multiword tokens; or a sentence
+                of CoreNLP's JSON. They give one sentence; a list of them, CoreNLP's whole answer and spaCy's
+                ``Doc.to_json()`` give a list. Other keys are not read.
             scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 

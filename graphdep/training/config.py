@@ -651,9 +651,9 @@ class OwnFilesConfig(TrainConfig):
 
     train: str | None = setting(
         None,
-        "Examples to train on: .csv or .tsv with a header, .jsonl or .parquet; of words .jsonl, .parquet, "
-        ".conllu, .spacy, or a word and its label a line; of spans .jsonl, .parquet, or .csv or .tsv with "
-        "<e1> and <e2> in texts.",
+        "Examples to train on: .csv or .tsv with a header, .jsonl, .json or .parquet; of words these, but "
+        "for the first two, .conllu, .spacy, or a word and its label a line; of spans these, with <e1> and "
+        "<e2> in the texts of the first two.",
         panel=OWN,
         place=True,
     )

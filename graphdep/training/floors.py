@@ -240,7 +240,8 @@ def write_rows(
     in a column each with six digits; and the keys or columns of the source that they replace.
 
     Args:
-        kind: Its suffix, ``.jsonl``, ``.parquet`` (of which JSON lines are made), ``.csv`` or ``.tsv``.
+        kind: Its suffix, ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` or ``.parquet``, of which JSON lines
+            are made.
         rows: What it has.
         predicted: What is new in each row.
         names: Those of the labels; :obj:`None` where numbers are predicted, which have no probabilities.

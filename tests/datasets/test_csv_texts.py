@@ -166,7 +166,7 @@ def test_wrong_options(load):
         ({"val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1 \(got 1.0\)"),
         ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"raw_from": "x"}, "'raw_from' is for corpora"),
-        ({"val": "x.xlsx"}, r"'val' must end in .csv, .tsv, .jsonl, .parquet \(got 'x.xlsx'\)"),
+        ({"val": "x.xlsx"}, r"'val' must end in .csv, .tsv, .jsonl, .json, .parquet \(got 'x.xlsx'\)"),
     ]:
         with pytest.raises(ValueError, match=message):
             load(**options)

@@ -287,7 +287,7 @@ DAMAGED = {
     named("x.jsonl", csv_rows): {
         '{"text": "a", "label": 1}\n\n': "2: a blank line",
         '{"text": "a", "label": 1}\n{"text": "a"}\n': "2: no column 'label'; the columns are text",
-        "[1]\n": "1: no object (got '[1]')",
+        "[1]\n": "1: no object (got '1')",
         '{"text": "a", "text": "b", "label": 1}\n': "1: no JSON: the key 'text' is there 2 times",
         '{"text": "\\ud800", "label": 1}\n': "1: half a character",
     },

@@ -146,7 +146,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     (tmp_path / "new.conllu").write_text("1\tA\n")
     (tmp_path / "good.conllu").write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *tags, "new.csv")
-    assert "which labels the words of a .conllu or .jsonl file (got 'new.csv')" in done.stderr
+    assert "which labels the words of a .conllu, .jsonl, .json file (got 'new.csv')" in done.stderr
     assert "new.conllu:1: " in run("predict", *tags, "new.conllu").stderr
     assert run("predict", *tags, "good.conllu").exit_code == 0
     done = run("predict", *tags, "good.conllu", "--text-columns", "text")

@@ -63,8 +63,8 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
         raise ValueError(f"{path}: no Parquet file that can be read: {error}") from None
 
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-OBJECTS = (".jsonl", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+OBJECTS = (".jsonl", ".json", ".parquet")
 """Files whose values have kinds: texts, numbers, lists."""
 Label = str | int | float | bool
 # Numbers become 32-bit floats, whose largest this is.
@@ -72,7 +72,7 @@ _MAX_NUMBER = (2 - 2**-23) * 2.0**127
 
 
 class TextRow(NamedTuple):
-    """A row, and the line on which it starts; of a Parquet file the number of the row, from 1."""
+    """A row, and the line on which it starts; of a Parquet file or a list of JSON its number, from 1."""
 
     path: Path
     line: int
@@ -135,7 +135,8 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     ============  ========================================================================================
     ``.csv``      a header and rows, separated by commas; fields may be quoted
     ``.tsv``      a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
-    ``.jsonl``    an object a line, with at least the columns that are asked for
+    ``.jsonl``    an object a line, with at least the columns that are asked for, or a list of objects
+    ``.json``     the same
     ``.parquet``  a table of texts, numbers, truth values and lists; needs the extra ``[parquet]``
     ============  ========================================================================================
 
@@ -168,25 +169,36 @@ def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) ->
     return rows
 
 
-def check_columns(path: Path, columns: Sequence[str]) -> None:
-    """Raises what :func:`read_text_rows` does, as far as the first row tells it."""
-    next(_rows(path, columns), None)
+def check_columns(path: Path, columns: Sequence[str]) -> TextRow | None:
+    """Raises what :func:`read_text_rows` does, as far as the first row tells it, and returns that row."""
+    return next(_rows(path, columns), None)
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return (TextRow(path, number, row) for number, row in read_parquet(path, columns))
-    return _objects(path, columns) if suffix == ".jsonl" else _table(path, columns)
+    return _objects(path, columns) if suffix in OBJECTS else _table(path, columns)
 
 
 def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
-    for line, text in read_lines(path):
-        value = json_value(text, f"{path}:{line}")
+    for line, value in _values(path):
         if not isinstance(value, dict):
-            raise row_error(path, line, "no object", text)
+            raise row_error(path, line, "no object", value)
         check_there(path, line, value, columns)
         yield TextRow(path, line, value)
+
+
+def _values(path: Path) -> Iterator[tuple[int, Any]]:
+    """The value of each line, or those of a list."""
+    lines = read_lines(path)
+    first = next(lines)
+    if first[1].lstrip().startswith("["):
+        content = "\n".join(text for _, text in chain([first], lines))
+        yield from enumerate(json_value(content, str(path)), start=1)
+        return
+    for line, text in chain([first], lines):
+        yield line, json_value(text, f"{path}:{line}")
 
 
 _STYLE: dict[str, dict[str, Any]] = {".csv": {"separator": ",", "quoted": True}, ".tsv": {}}
@@ -222,7 +234,7 @@ def is_words(words: Any) -> bool:
     return listed and all(isinstance(word, str) and word.strip() for word in words)
 
 
-TREE_COLUMNS = (*TREE, "edges", "upos", "xpos", "lemma", "feats", "deps", "constituents", "multiroot")
+TREE_COLUMNS = (*TREE, "edges", "upos", "xpos", "pos", "lemma", "feats", "deps", "constituents", "multiroot")
 """Keys of a tree, with those that it may have besides."""
 
 

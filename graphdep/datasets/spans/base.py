@@ -25,9 +25,11 @@ from graphdep.datasets.base.parsed import (
 )
 from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
-from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, read_span_rows, span_key
+from graphdep.datasets.spans.formats import draw_negatives, read_rows
+from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows
 from graphdep.datasets.spans.texts import MarkedTree, ParsedSpans, parse_examples
 from graphdep.io.files import place_error
+from graphdep.io.limits import check_least
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
 from graphdep.vocab.vocab import Vocab
@@ -208,7 +210,8 @@ class SpanDataset(WordDataset):
 class OwnSpans(OwnFiles, SpanDataset):
     r"""The user's own sentences with one or two marked spans and a label each.
 
-    In a ``.jsonl`` file a line is an object, and so is a row of a ``.parquet`` file:
+    In a ``.jsonl`` or ``.json`` file a line is an object, or the file is a list of them, and a row of a
+    ``.parquet`` file is an object:
 
     ====================  ====================================================================================
     ``words``             a list of words; ``spans`` are then numbers of words
@@ -222,6 +225,10 @@ class OwnSpans(OwnFiles, SpanDataset):
                           its relation to it: then the parse is theirs, whatever the parser. Several roots
                           are several sentences, if the words below each follow one another
     ====================  ====================================================================================
+
+    Files in the layouts of TACRED, of aspects, of CoNLL04 and of SciERC are known by their keys; the cards in
+    ``datasets`` describe them. Those of entities and their relations have an example a relation, and as
+    :obj:`negatives` asks, the pairs of entities without one, ``"none"``.
 
     In a ``.csv`` or ``.tsv`` file the column of texts has the spans marked, ``<e1>...</e1>`` and
     ``<e2>...</e2>``.
@@ -246,8 +253,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         test: File with the examples for testing; :obj:`None` for no such split. (default: :obj:`None`)
         text_column: Name of the texts. (default: ``"text"``)
         label_column: Name of the labels. (default: ``"label"``)
+        negatives: Of entities and their relations how many pairs without relation the training split has for
+            each pair with one, at most; they are drawn, and the other splits have all of them. With 0 no
+            split has any. (default: :obj:`0`)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
+        seed: Of the draws. (default: :obj:`0`)
         tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
             are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
             (default: ``"auto"``, ``"error"``)
@@ -286,6 +296,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         test: str | os.PathLike[str] | None = None,
         text_column: str = "text",
         label_column: str = "label",
+        negatives: float = 0,
         val_fraction: float = 0.1,
         seed: int = 0,
         tree_scheme: str = "auto",
@@ -297,7 +308,8 @@ class OwnSpans(OwnFiles, SpanDataset):
             check_suffix(name, path)
         if text_column == label_column:
             raise ValueError(f"'label_column' must be no column of texts (got {label_column!r})")
-        self.text_column, self.label_column = text_column, label_column
+        check_least("negatives", negatives, 0)
+        self.text_column, self.label_column, self.negatives = text_column, label_column, negatives
         self.drawn_val = DrawnVal(val_fraction, seed)
         super().__init__(root, split, parser, **options)
 
@@ -305,6 +317,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         columns = [self.text_column, self.label_column]
         return super().options() | {
             "columns": columns,
+            "negatives": [self.negatives, self.drawn_val.seed],
             "val": None if "val" in self.files else self.drawn_val,
             **self.tree_options(),
         }
@@ -323,12 +336,17 @@ class OwnSpans(OwnFiles, SpanDataset):
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
         intake = self.intake()
-        found = read_span_rows(path, self.text_column, self.label_column, intake)
+        rows, notes, paired = read_rows(path, self.text_column, self.label_column)
+        found = span_rows(rows, self.text_column, self.label_column, intake=intake)
         self.keep_count(split, intake)
-        drawn = ""
+        said = [*notes]
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
+            said.append(drawn)
+        if paired and (split == "train" or not self.negatives):
+            found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
+            said.append(drawn)
         trees = sum(example.tree is not None for example in found)
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
-        self.said[split] = "; ".join(note for note in (drawn, own, intake.note()) if note)
+        self.said[split] = "; ".join(note for note in (*said, own, intake.note()) if note)
         return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,7 @@ from graphdep.datasets.base.raw import (
     LIST,
     NUMBER,
     TEXT,
-    WHOLE,
     Form,
-    Forms,
     blocks,
     check_forms,
     check_new,
@@ -31,25 +28,28 @@ from graphdep.datasets.base.raw import (
     read_lines,
     row_error,
 )
-from graphdep.datasets.base.rows import Draw, is_words
 from graphdep.datasets.spans.base import SpanDataset
+from graphdep.datasets.spans.formats import (
+    FURTHER,
+    Reading,
+    draw_negatives,
+    names_words,
+    sentence_pairs,
+)
 from graphdep.datasets.spans.rows import (
     LABELS,
     NONE,
     UNDIRECTED,
     SpanExample,
     check_ranges,
-    check_spans,
     read_tags,
 )
-from graphdep.io.files import place_error, placed
-from graphdep.io.limits import MAX_WORDS, check_choice, check_least
+from graphdep.io.files import placed
+from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parser
 
 logger = logging.getLogger("graphdep.datasets")
 
-MAX_ENTITIES = 256
-"""Of a sentence; each of them makes a pair with each other one."""
 CONLL04_FILES = {"train": "conll04_train.json", "val": "conll04_dev.json", "test": "conll04_test.json"}
 
 
@@ -126,7 +126,7 @@ class CoNLL04(SpanDataset):
             pairs, drawn = self.drawn_val.part(pairs, split)
             notes.append(drawn)
         if split == "train" and self.negatives is not None:
-            pairs, drawn = self._draw_negatives(pairs, self.negatives)
+            pairs, drawn = draw_negatives(pairs, self.negatives, self.drawn_val.seed)
             notes.append(drawn)
         self.said[split] = "; ".join(notes)
         return pairs
@@ -135,16 +135,6 @@ class CoNLL04(SpanDataset):
         # Other splits have pairs without relation also where none is drawn to train on.
         return tuple(sorted({NONE, *super().classes(train)}))
 
-    def _draw_negatives(self, pairs: list[SpanExample], share: float) -> tuple[list[SpanExample], str]:
-        without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
-        most = int(min((len(pairs) - len(without)) * share, len(without)))
-        drawn = set(Draw(random.Random(self.drawn_val.seed)).shuffled(without)[:most])
-        kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
-        return (
-            kept,
-            f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {self.drawn_val.seed}",
-        )
-
 
 def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
     """The ordered pairs of entities of a file, and what there is to say of it.
@@ -152,70 +142,18 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
     Of several relations between the same two entities in the same direction the first is the label; the
     others are counted.
     """
-    pairs: list[SpanExample] = []
-    without = further = 0
     content = read_json(path)
     check_forms(str(path), {"the file": content}, {"the file": LIST})
-    for number, sentence in enumerate(content, 1):
-        place = f"{path}: sentence {number}"
-        check_forms(place, sentence, _SENTENCE_FORMS)
-        tokens = sentence["tokens"]
-        entities = [
-            _entity(f"{place}: entity {number}", one, len(tokens))
-            for number, one in enumerate(sentence["entities"])
-        ]
-        relations = _relations(place, sentence["relations"], len(entities))
-        further += len(sentence["relations"]) - len(relations)
-        without += len(entities) < 2
-        for head, first in enumerate(entities):
-            for tail, second in enumerate(entities):
-                if head != tail:
-                    label = relations.get((head, tail), NONE)
-                    pairs.append(SpanExample(tokens, [first, second], label, place=place))
-    if further:
-        logger.warning("%s: %d further relations of the same entities are left out", path, further)
-    notes = [
-        *([f"{without} sentences with fewer than two entities have no example"] if without else []),
-        *([f"{further} further relations of the same entities are left out"] if further else []),
-    ]
-    return pairs, notes
-
-
-_SENTENCE_FORMS: Forms = {
-    "tokens": Form(
-        f"a list of 1 to {MAX_WORDS} words", lambda words: is_words(words) and len(words) <= MAX_WORDS
-    ),
-    "entities": Form(
-        f"a list of at most {MAX_ENTITIES}",
-        lambda found: isinstance(found, list) and len(found) <= MAX_ENTITIES,
-    ),
-    "relations": LIST,
-}
-
-
-def _entity(place: str, entity: Any, size: int) -> tuple[int, int]:
-    check_forms(place, entity, {"start": WHOLE, "end": WHOLE})
-    ends = entity["start"], entity["end"]
-    with placed(place):
-        check_spans([ends], size, "words")
-    return ends
-
-
-def _relations(place: str, relations: list[Any], size: int) -> dict[tuple[int, int], str]:
-    """The first relation of each ordered pair."""
-    found: dict[tuple[int, int], str] = {}
-    known = Form(f"one of {size} entities, from 0", lambda number: type(number) is int and 0 <= number < size)
-    name = Form(
-        "the name of a relation", lambda kind: isinstance(kind, str) and kind.strip() not in ("", NONE)
-    )
-    for number, relation in enumerate(relations):
-        own = f"{place}: relation {number}"
-        check_forms(own, relation, {"type": name, "head": known, "tail": known})
-        head, tail = relation["head"], relation["tail"]
-        if head == tail:
-            raise place_error(own, f"entity {head} with itself")
-        found.setdefault((head, tail), relation["type"])
-    return found
+    sentences = [(f"{path}: sentence {number}", sentence) for number, sentence in enumerate(content, 1)]
+    reading = Reading(by_word=names_words(sentences))
+    pairs: list[SpanExample] = []
+    for place, sentence in sentences:
+        words, found = sentence_pairs(place, sentence, reading)
+        check_forms(place, sentence, {"relations": LIST})
+        pairs += [SpanExample(words, [first, second], label, place=place) for first, second, label in found]
+    if further := reading.counts[FURTHER]:
+        logger.warning("%s: %d %s", path, further, FURTHER)
+    return pairs, reading.notes()
 
 
 TRAIN, TEST = "TRAIN_FILE.TXT", "TEST_FILE_FULL.TXT"

@@ -21,7 +21,6 @@ from graphdep.datasets.base.rows import (
     check_label,
     check_tree,
     is_words,
-    read_text_rows,
     row_raw,
     row_words,
     taken,
@@ -257,12 +256,6 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 
-def read_span_rows(path: Path, text_column: str, label_column: str, intake: Intake) -> list[SpanExample]:
-    """The examples of a file, each with its label; errors as of :func:`span_rows`."""
-    rows = read_text_rows(path, [column_of(path, text_column), label_column])
-    return span_rows(rows, text_column, label_column, intake=intake)
-
-
 def span_rows(
     rows: Sequence[TextRow],
     text_column: str,
@@ -316,7 +309,7 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
         check_keys(
             row,
             [*_WORDS, text_column, "spans", *([label_column] if label_column else []), *TREE_COLUMNS],
-            ["label"],
+            ["label", "sentence"],
         )
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)

@@ -500,7 +500,7 @@ class LabelTask(WordTask):
         from graphdep.tasks.labels.predict import predict_conllu, predict_json_lines
 
         suffix, name = request.source.suffix.lower(), request.state.config.task
-        predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
+        predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines, ".json": predict_json_lines}
         if request.trees is not None and request.output in ("", ".conllu"):
             return predict_conllu(self, request)
         if request.trees is not None:
@@ -510,7 +510,7 @@ class LabelTask(WordTask):
         if suffix not in predict or request.lines is not None:
             raise ValueError(
                 f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
-                f"{' or '.join(predict)} file (got {str(request.source)!r})"
+                f"{', '.join(predict)} file (got {str(request.source)!r})"
             )
         return predict[suffix](self, request)
 

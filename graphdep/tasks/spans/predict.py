@@ -16,9 +16,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import needs_tree, read_text_rows, rows_of_lines
+from graphdep.datasets.base.rows import needs_tree, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
-from graphdep.datasets.spans.rows import SpanExample, column_of, read_tags, span_rows
+from graphdep.datasets.spans.formats import Read, read_rows
+from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, plural
@@ -127,9 +128,9 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     source, model = request.source, SpanClassifier._of_request(task, request)
     column = request.text_columns or getattr(request.state.config, "text_columns", None) or "text"
     if request.lines is None:
-        rows = read_text_rows(source, [column_of(source, column)])
+        rows, said, _ = read_rows(source, column)
     else:
-        rows = rows_of_lines(source, request.lines, [column])
+        rows, said, _ = Read(rows_of_lines(source, request.lines, [column]))
     most = None if request.limit.truncate else request.limit.max_words
     examples = span_rows(rows, column, max_words=most, intake=model._ready().intake())
     for row, example in zip(rows, examples):
@@ -148,6 +149,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         text,
         {**counts, "replaced": replaced},
         [
+            *said,
             *(notes if replaced else []),
             *(unread if lost else []),
             *words,

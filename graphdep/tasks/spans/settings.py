@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from graphdep.datasets.base.rows import check_columns, check_suffix
-from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS, column_of
+from graphdep.datasets.base.rows import check_suffix
+from graphdep.datasets.spans.formats import check_first_row
+from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1, semeval2010_macro_f1
 from graphdep.training.config import OF_TREES, ModelPreset, OwnTableConfig
@@ -178,7 +179,9 @@ class SpanConfig(WordConfig, kind="spans"):
     direction: bool | None = setting(None, "Of semeval2010: labels have the direction of the relation.")
     domain: str | None = setting(None, "Of aspects: domain of the reviews.")
     polarities: int | None = setting(None, "Of aspects: number of polarities.")
-    negatives: float | None = setting(None, "Of conll04: negative pairs a sentence's positive pair.")
+    negatives: float | None = setting(
+        None, "Of pairs of entities: those without relation to train on for each pair with one."
+    )
     val_fraction: float | None = setting(None, "Share of the training file that is drawn for validation.")
     val_seed: int | None = setting(None, "Seed of all that is drawn from the corpus.")
     readout: str = setting(
@@ -274,7 +277,7 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
         super().check_sources()
         for name, path in self.own_files().items():
             check_suffix(name, path)
-            check_columns(path, [column_of(path, self.text_columns or "text"), self.label_column or "label"])
+            check_first_row(path, self.text_columns or "text", self.label_column or "label")
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         files = {name: getattr(self, name) for name in (*_FILES, *OF_TREES)}

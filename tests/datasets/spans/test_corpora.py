@@ -73,7 +73,9 @@ def test_negatives_are_drawn_for_training_alone(tmp_path, conll04, parser, negat
     again = CoNLL04(tmp_path / "root", "train", parser, labels=labels, seed=1, **options)
     assert (again.processed_file_names == train.processed_file_names) is False
     if negatives is not None:
-        assert f"{expected} of 32 pairs without relation, drawn with seed 0" in train.describe()["note"]
+        drawn = f"{expected} of 32 pairs without relation, drawn with seed 0"
+        left_out = "32 pairs without relation are left out (negatives)"
+        assert (drawn if negatives else left_out) in train.describe()["note"]
 
 
 def test_none_is_a_class_also_where_none_is_drawn(tmp_path, conll04, parser):

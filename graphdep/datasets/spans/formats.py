@@ -1,0 +1,580 @@
+"""Layouts of files with marked spans: TACRED, aspects, and entities with relations."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphdep.datasets.base.raw import LIST, WHOLE, Form, check_forms, check_there
+from graphdep.datasets.base.rows import Draw, TextRow, check_columns, is_words, read_text_rows
+from graphdep.datasets.labels.words import spans_of
+from graphdep.datasets.spans.rows import NONE, Range, SpanExample, check_spans, column_of, is_lines
+from graphdep.io.files import place_error, placed
+from graphdep.io.limits import MAX_WORDS, plural
+
+MAX_ENTITIES = 256
+"""Of a sentence; each of them makes a pair with each other one."""
+
+# The names that words and trees have in these files, the first that is there is read.
+_WORDS = ("tokens", "token", "words")
+_HEADS = ("stanford_head", "head", "heads", "predicted_heads")
+_LABELS = ("stanford_deprel", "deprel", "deprels", "predicted_dependencies")
+_ARCS = "dependencies"
+_TAGS = ("stanford_pos", "pos", "tags")
+_ENDS = ("subj_start", "subj_end", "obj_start", "obj_end")
+
+
+class Read(NamedTuple):
+    """The rows of a file.
+
+    Args:
+        rows: Each has one example, in the layout of :class:`~graphdep.datasets.OwnSpans`.
+        notes: What there is to say of the file. (default: nothing)
+        paired: Whether they are pairs of entities, so that most have the label ``"none"``.
+            (default: :obj:`False`)
+    """
+
+    rows: list[TextRow]
+    notes: Sequence[str] = ()
+    paired: bool = False
+
+
+@dataclass
+class Reading:
+    """How a file is read, and counts of its peculiarities, by what is said of them.
+
+    Args:
+        label: The key that the rows have their labels under. (default: ``"label"``)
+        by_word: Whether relations name their entities by the number of a word of theirs, and not by their own
+            numbers. (default: :obj:`False`)
+        behind: Whether the ends of TACRED's spans are behind their last words. (default: :obj:`False`)
+    """
+
+    label: str = "label"
+    by_word: bool = False
+    behind: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def notes(self) -> list[str]:
+        """The counts as texts."""
+        return [f"{count} {what}" for what, count in self.counts.items() if count]
+
+
+class Layout(NamedTuple):
+    """A layout of objects.
+
+    Args:
+        keys: What its objects have, for messages.
+        known: Whether an object is of it.
+        rows: The values of the rows that an object makes.
+        paired: As of :class:`Read`. (default: :obj:`False`)
+    """
+
+    keys: str
+    known: Callable[[Mapping[str, Any]], bool]
+    rows: Callable[[TextRow, Reading], Iterable[dict[str, Any]]]
+    paired: bool = False
+
+
+def read_rows(path: Path, text_column: str, label_column: str | None = None) -> Read:
+    """The rows of a file, in whichever known layout it is; its first object says which.
+
+    Args:
+        path: The file.
+        text_column: Name of the texts.
+        label_column: Name of the labels; :obj:`None` if there need not be any. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If a row is damaged, with file and line, or the layout is unknown; the message has the
+            keys that are there and the layouts that are known.
+    """
+    columns = _columns(path, text_column, label_column)
+    if not is_lines(path):
+        return Read(read_text_rows(path, columns))
+    objects = read_text_rows(path, [])
+    layout = _layout(objects[0])
+    if layout is None:
+        for row in objects:
+            check_there(path, row.line, row.values, columns)
+        return Read(objects)
+    by_word = layout is _ENTITIES and names_words((row.place, row.values) for row in objects)
+    reading = Reading(label_column or "label", by_word, layout is _TACRED and ends_behind(objects))
+    rows = [
+        row._replace(values=_rest(values, text_column))
+        for row in objects
+        for values in layout.rows(row, reading)
+    ]
+    for row in rows:
+        if label_column and row.values.get(label_column) is None:
+            raise row.error("an example without a label")
+    if not rows:
+        raise place_error(str(path), f"no example: {'; '.join(reading.notes())}")
+    return Read(rows, reading.notes(), layout.paired)
+
+
+def _columns(path: Path, text_column: str, label_column: str | None) -> list[str]:
+    return [column_of(path, text_column), *([label_column] if label_column else [])]
+
+
+def check_first_row(path: Path, text_column: str, label_column: str) -> None:
+    """Raises what :func:`read_rows` does, as far as the first row tells it."""
+    first = check_columns(path, []) if is_lines(path) else None
+    if first is None or _layout(first) is None:
+        check_columns(path, _columns(path, text_column, label_column))
+
+
+def _layout(row: TextRow) -> Layout | None:
+    """The layout of an object; :obj:`None` for the library's own."""
+    if "spans" in row.values:
+        return None
+    for layout in LAYOUTS:
+        if layout.known(row.values):
+            return layout
+    known = "; ".join(["'words', 'sentences' or 'text', and 'spans'", *(layout.keys for layout in LAYOUTS)])
+    there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
+    raise row.error(
+        f"no layout that is known: the keys are {there}; known are {known} (docs/how-to/own-parse.md)"
+    )
+
+
+def _rest(values: dict[str, Any], text_column: str) -> dict[str, Any]:
+    """Values of a row, without a text beside its words."""
+    return {name: value for name, value in values.items() if name != text_column}
+
+
+def _row(
+    place: str, values: Mapping[str, Any], spans: Sequence[Any], read: Iterable[str], **own: Any
+) -> dict[str, Any]:
+    """The row of an object with words and perhaps a tree, and with all of its keys that are not read."""
+    words = _words(values)
+    tree = _tree(place, values, len(words))
+    done = {*_WORDS, *_HEADS, *_LABELS, *_TAGS, _ARCS, *read}
+    rest = {key: value for key, value in values.items() if key not in done}
+    tags = next((values[name] for name in _TAGS if name not in read and values.get(name) is not None), None)
+    more = tree if tags is None else tree | {"pos": tags}
+    return rest | {"words": words, **more, "spans": spans} | own
+
+
+def _words(values: Mapping[str, Any]) -> list[str]:
+    return next(values[name] for name in _WORDS if values.get(name) is not None)
+
+
+def _check_words(place: str, values: Mapping[str, Any]) -> list[str]:
+    """Returns the words of an object, which must have some."""
+    name = next((name for name in _WORDS if values.get(name) is not None), _WORDS[0])
+    check_forms(place, values, {name: _TEXTS})
+    return values[name]
+
+
+def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """``head`` and ``deprel`` of an object, from two lists or from arcs; nothing where it has none."""
+    head, deprel = (
+        next((values[name] for name in names if values.get(name) is not None), None)
+        for names in (_HEADS, _LABELS)
+    )
+    if head is None and deprel is None:
+        return {} if values.get(_ARCS) is None else _tree_of_arcs(place, values, size)
+    return {"head": head, "deprel": deprel}
+
+
+def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """The tree of ``[label, governor, word]``: of a word with several governors the first from which the root
+    can be reached, and -1, which is none, for a word without one; besides, all arcs if there are such words.
+    """
+    what = f"a list of [label, governor, word], numbers of {size} words from 1"
+    arcs = Form(what, lambda found: isinstance(found, list) and all(_is_arc(arc, size) for arc in found))
+    check_forms(place, values, {_ARCS: arcs})
+    of_word: list[list[tuple[int, str]]] = [[] for _ in range(size)]
+    for label, governor, word in values[_ARCS]:
+        of_word[word - 1].append((governor, label))
+    chosen = [own[0] if own else (-1, "dep") for own in of_word]
+    reached = {0}
+    while len(reached) <= size:
+        before = len(reached)
+        for word, (governor, _) in enumerate(chosen, 1):
+            if governor in reached:
+                reached.add(word)
+        if len(reached) > before:
+            continue
+        # Only another governor leads on: that of the first word that has one.
+        options = ((word, arc) for word, own in enumerate(of_word, 1) if word not in reached for arc in own)
+        found = next(((word, arc) for word, arc in options if arc[0] in reached), None)
+        if found is None:
+            break
+        chosen[found[0] - 1] = found[1]
+    tree = {"head": [governor for governor, _ in chosen], "deprel": [label for _, label in chosen]}
+    return tree | ({"deps": of_word} if any(len(own) > 1 for own in of_word) else {})
+
+
+_TEXTS = Form(f"a list of 1 to {MAX_WORDS} words", lambda words: is_words(words) and len(words) <= MAX_WORDS)
+
+
+def _is_arc(arc: Any, size: int) -> bool:
+    if not (isinstance(arc, list) and len(arc) == 3 and isinstance(arc[0], str)):
+        return False
+    _, governor, word = arc
+    return type(governor) is int and type(word) is int and 0 <= governor <= size and 1 <= word <= size
+
+
+def _has_words(values: Mapping[str, Any]) -> bool:
+    return any(name in values for name in _WORDS)
+
+
+# A file of so many rows without a subject or object of one word counts otherwise.
+_ENOUGH = 20
+
+
+def ends_behind(rows: Sequence[TextRow]) -> bool:
+    """Whether the ends of a file are behind the last words, as in Hugging Face's copy of TACRED, and are not
+    the last words: each end is behind its start, and one of them the number of words or the rows many.
+    """
+    ends = [[end for name in _ENDS if type(end := row.values.get(name)) is int] for row in rows]
+    if any(len(own) < len(_ENDS) for own in ends):
+        return False
+    sizes = [len(next((row.values[name] for name in _WORDS if row.values.get(name)), ())) for row in rows]
+    last = any(max(own) == size for own, size in zip(ends, sizes))
+    behind = all(own[0] < own[1] and own[2] < own[3] for own in ends)
+    return behind and (last or len(rows) >= _ENOUGH)
+
+
+def _tacred_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
+    """A row of subject and object, whose ends are their last words."""
+    _check_words(row.place, row.values)
+    check_forms(row.place, row.values, dict.fromkeys(_ENDS, WHOLE))
+    further = 0 if reading.behind else 1
+    first, last, other, end = (row.values[name] for name in _ENDS)
+    spans = [[first, last + further], [other, end + further]]
+    reading.counts["examples have ends behind the last words, as in Hugging Face's copy"] += reading.behind
+    named = {reading.label: row.values["relation"]} if row.values.get("relation") is not None else {}
+    yield _row(row.place, row.values, spans, (*_ENDS, "relation"), **named)
+
+
+_ASPECT = {"from": WHOLE, "to": WHOLE}
+
+
+def _aspect_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
+    """A row an aspect, ``{"term", "from", "to", "polarity"}``."""
+    check_forms(row.place, row.values, {"aspects": LIST})
+    for number, aspect in enumerate(row.values["aspects"]):
+        check_forms(f"{row.place}: aspect {number}", aspect, _ASPECT)
+    found = [
+        (one.get("term"), [one["from"], one["to"]], one.get("polarity")) for one in row.values["aspects"]
+    ]
+    yield from _rows_of_terms(row, reading, found, ("aspects",))
+
+
+_PAIRS = Form(
+    "a list of pairs",
+    lambda pairs: isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs),
+)
+
+
+def _term_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
+    """A row an aspect, where terms and their words are in two lists."""
+    check_forms(row.place, row.values, {"aspect_sentiment": _PAIRS, "from_to": _PAIRS})
+    terms, spans = row.values["aspect_sentiment"], row.values["from_to"]
+    if len(terms) != len(spans):
+        raise row.error(f"{plural(len(terms), 'aspect')}, but {plural(len(spans), 'span')} in 'from_to'")
+    found = [(term, span, polarity) for (term, polarity), span in zip(terms, spans)]
+    yield from _rows_of_terms(row, reading, found, ("aspect_sentiment", "from_to"))
+
+
+def _rows_of_terms(
+    row: TextRow, reading: Reading, found: Sequence[tuple[Any, Any, Any]], read: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A row a term; a term without words, as published files have some, makes none and is counted."""
+    words = _check_words(row.place, row.values)
+    reading.counts["sentences without an aspect"] += not found
+    for term, span, polarity in found:
+        start, stop = span
+        if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= len(words):
+            reading.counts["aspects without words are left out"] += 1
+            continue
+        named = {} if polarity is None else {reading.label: polarity}
+        written = "".join(term) if is_words(term) else term
+        other = isinstance(written, str) and _letters(written) != _letters("".join(words[start:stop]))
+        reading.counts["aspects are written otherwise than the words that they mark"] += other
+        yield _row(
+            row.place, row.values, [[start, stop]], read, **named, **({} if term is None else {"term": term})
+        )
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+Pair = tuple[Range, Range, str | None]
+_RELATION = Form(
+    "the name of a relation", lambda kind: isinstance(kind, str) and kind.strip() not in ("", NONE)
+)
+
+
+def all_pairs(
+    entities: Mapping[Any, Range], relations: Mapping[tuple[Any, Any], str] | None
+) -> Iterator[Pair]:
+    """Each ordered pair of entities with its relation or ``"none"``; with :obj:`None` where no relations are
+    known.
+
+    Args:
+        entities: The spans of the entities, by what the relations call them.
+        relations: The relations of ordered pairs.
+    """
+    for first, span in entities.items():
+        for second, other in entities.items():
+            if first != second:
+                yield span, other, None if relations is None else relations.get((first, second), NONE)
+
+
+def sentence_pairs(place: str, sentence: Any, reading: Reading) -> tuple[list[str], list[Pair]]:
+    """The words and the ordered pairs of entities of ``{"tokens", "entities", "relations"}``, or with tags of
+    BILOU in place of the entities; of several relations of a pair the first one, and the others are counted.
+    """
+    check_forms(place, sentence, {})
+    words = _check_words(place, sentence)
+    tags = _tags(sentence)
+    check_forms(place, sentence, {"relations": _MAYBE_LIST} | ({"entities": _SOME} if tags is None else {}))
+    if tags is None:
+        own = enumerate(sentence["entities"])
+        entities = [_entity(f"{place}: entity {number}", one, len(words)) for number, one in own]
+    else:
+        entities = tagged_spans(place, tags, len(words))
+    given = sentence.get("relations")
+    relations = None if given is None else _relations(place, given, entities, reading)
+    reading.counts[FEW] += len(entities) < 2
+    reading.counts[FURTHER] += len(given or ()) - len(relations or ())
+    return words, list(all_pairs(dict(enumerate(entities)), relations))
+
+
+def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[list[SpanExample], str]:
+    """The pairs with a relation and so many times as many without, which are drawn; and a line on it."""
+    without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
+    most = int(min((len(pairs) - len(without)) * share, len(without)))
+    drawn = set(Draw(random.Random(seed)).shuffled(without)[:most])
+    kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
+    told = f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {seed}"
+    return kept, told if share else f"{len(without)} pairs without relation are left out (negatives)"
+
+
+FEW = "sentences with fewer than two entities have no example"
+FURTHER = "further relations of the same entities are left out"
+_MAYBE_LIST = Form("a list", lambda value: value is None or isinstance(value, list))
+_SOME = Form(
+    f"a list of at most {MAX_ENTITIES}", lambda found: isinstance(found, list) and len(found) <= MAX_ENTITIES
+)
+
+
+def _tags(sentence: Mapping[str, Any]) -> Any:
+    """The tags of a sentence without entities."""
+    if sentence.get("entities") is not None:
+        return None
+    return next((sentence[name] for name in ("tags", "bilou") if sentence.get(name) is not None), None)
+
+
+def _entity(place: str, entity: Any, size: int) -> Range:
+    check_forms(place, entity, {"start": WHOLE, "end": WHOLE})
+    ends = entity["start"], entity["end"]
+    with placed(place):
+        check_spans([ends], size, "words")
+    return ends
+
+
+_AS_BIO = str.maketrans("ESLU", "IBIB")
+
+
+def tagged_spans(place: str, tags: Any, size: int) -> list[Range]:
+    """The spans of tags of BILOU: the last word has L, the only one U. BIO and BIOES are read as well.
+
+    Example:
+        >>> from graphdep.datasets.spans.formats import tagged_spans
+        >>> tagged_spans("", ["B-Peop", "L-Peop", "O", "U-Loc"], 4)
+        [(0, 2), (3, 4)]
+    """
+    if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) and len(tags) == size):
+        raise place_error(place, f"the tags must be a list of {size} texts", tags)
+    with placed(place):
+        return [span[:2] for span in spans_of([tag[:1].translate(_AS_BIO) + tag[1:] for tag in tags])]
+
+
+def names_words(sentences: Iterable[tuple[str, Any]]) -> bool:
+    """Whether the relations of a file name entities of tags by words: a number is too large for an entity.
+
+    Args:
+        sentences: The place of each sentence, and its object.
+    """
+    for place, values in sentences:
+        tags = _tags(values) if isinstance(values, dict) else None
+        relations = values.get("relations") if tags is not None else None
+        if isinstance(tags, list) and isinstance(relations, list):
+            count = len(tagged_spans(place, tags, len(tags)))
+            ends = [one.get(end) for one in relations if isinstance(one, dict) for end in ("head", "tail")]
+            if any(type(end) is int and end >= count for end in ends):
+                return True
+    return False
+
+
+def _relations(
+    place: str, relations: list[Any], entities: Sequence[Range], reading: Reading
+) -> dict[tuple[int, int], str]:
+    """The first relation of each ordered pair, by the numbers of its entities."""
+    called = {number: number for number in range(len(entities))}
+    what = f"one of {len(entities)} entities, from 0"
+    if reading.by_word:
+        called = {word: number for number, span in enumerate(entities) for word in range(*span)}
+        what = f"a word of {what}"
+    known = Form(what, lambda end: type(end) is int and end in called)
+    found: dict[tuple[int, int], str] = {}
+    for number, relation in enumerate(relations):
+        own = f"{place}: relation {number}"
+        check_forms(own, relation, {"type": _RELATION, "head": known, "tail": known})
+        head, tail = called[relation["head"]], called[relation["tail"]]
+        if head == tail:
+            raise place_error(own, f"entity {head} with itself")
+        found.setdefault((head, tail), relation["type"])
+    return found
+
+
+def _pair_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
+    """A row an ordered pair of entities."""
+    for first, second, label in sentence_pairs(row.place, row.values, reading)[1]:
+        named = {} if label is None else {reading.label: label}
+        read = ("entities", "tags", "bilou", "relations")
+        yield _row(row.place, row.values, [[*first], [*second]], read, **named)
+
+
+_SENTENCES = Form(
+    "a list of lists of words",
+    lambda found: isinstance(found, list) and any(found) and all(map(_are_texts, found)),
+)
+
+
+def _are_texts(words: Any) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) for word in words)
+
+
+_NOT_READ = ("clusters", "events", "event_clusters")
+_NAMES = ("doc_key", "doc_id", "dataset")
+BLANK = "_"
+"""In place of a word of white space, as some tokenizers have them: others are counted on from it."""
+
+
+def _document_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
+    """A row a pair of entities of a sentence, and a row for each relation of others, such as one across
+    sentences; words are numbered through the document.
+    """
+    check_forms(row.place, row.values, {"sentences": _SENTENCES})
+    sentences = [[word if word.strip() else BLANK for word in words] for words in row.values["sentences"]]
+    blank = sum(not word.strip() for words in row.values["sentences"] for word in words)
+    reading.counts[f"words of white space are read as {BLANK}"] += blank
+    starts = [0, *accumulate(map(len, sentences))]
+    known = {name: value for name, value in row.values.items() if name in _NAMES}
+    entities, relations = _lists(row, "ner", 3, starts), _lists(row, "relations", 5, starts)
+    for name in _NOT_READ:
+        some = row.values.get(name)
+        reading.counts[f"{name.replace('_', ' ')} are not read"] += _num_found(some, nested=name == "events")
+    for number in range(len(starts) - 1):
+        place = f"{row.place}: sentence {number + 1}"
+        spans = [(first, last + 1) for first, last, *_ in entities[number]] if entities else []
+        check_forms(place, {"ner": spans}, {"ner": _SOME})
+        named = None if relations is None else _named(place, relations[number], reading)
+        pairs = list(all_pairs(dict(zip(spans, spans)), named))
+        inside = {pair[:2] for pair in pairs}
+        pairs += [(*ends, name) for ends, name in (named or {}).items() if ends not in inside]
+        reading.counts[FEW] += not pairs
+        for first, second, label in pairs:
+            values = _document_row(sentences, starts, (first, second), reading)
+            yield known | values if label is None else known | values | {reading.label: label}
+
+
+def _num_found(value: Any, nested: bool) -> int:
+    if not isinstance(value, list):
+        return 0
+    return sum(len(own) for own in value if isinstance(own, list)) if nested else len(value)
+
+
+def _lists(row: TextRow, name: str, width: int, starts: Sequence[int]) -> list[list[Any]] | None:
+    """The entities or relations of each sentence: first and last words of spans, and a name."""
+    if row.values.get(name) is None:
+        return None
+    size, count = starts[-1], len(starts) - 1
+
+    def holds(one: Any) -> bool:
+        if not isinstance(one, list) or len(one) < width:
+            return False
+        numbers = one[: width - 1]
+        whole = all(type(number) is int and 0 <= number < size for number in numbers)
+        return whole and all(first <= last for first, last in zip(numbers[::2], numbers[1::2]))
+
+    what = f"a list for each of {count} sentences, of lists of {width - 1} numbers below {size} and a name"
+    lists = Form(
+        what,
+        lambda found: (
+            isinstance(found, list)
+            and len(found) == count
+            and all(isinstance(own, list) and all(map(holds, own)) for own in found)
+        ),
+    )
+    check_forms(row.place, row.values, {name: lists})
+    return row.values[name]
+
+
+def _named(place: str, relations: Sequence[Any], reading: Reading) -> dict[tuple[Range, Range], str]:
+    """The first relation of each ordered pair of spans."""
+    found: dict[tuple[Range, Range], str] = {}
+    for number, (first, last, other, end, name, *_) in enumerate(relations):
+        check_forms(f"{place}: relation {number}", {"name": name}, {"name": _RELATION})
+        found.setdefault(((first, last + 1), (other, end + 1)), name)
+    reading.counts[FURTHER] += len(relations) - len(found)
+    return found
+
+
+def _document_row(
+    sentences: Sequence[Sequence[str]], starts: Sequence[int], spans: tuple[Range, Range], reading: Reading
+) -> dict[str, Any]:
+    """The words of the sentences from that of the one span to that of the other."""
+    first, last = min(start for start, _ in spans), max(stop for _, stop in spans)
+    inside = [
+        number for number, (start, stop) in enumerate(pairwise(starts)) if start < last and first < stop
+    ]
+    reading.counts["relations across sentences"] += len(inside) > 1
+    begin = starts[inside[0]]
+    own = [[start - begin, stop - begin] for start, stop in spans]
+    return {
+        "sentence": inside[0],
+        "sentences": [*filter(None, map(sentences.__getitem__, inside))],
+        "spans": own,
+    }
+
+
+_ENTITIES = Layout(
+    "'tokens', 'entities' (or 'tags') and 'relations'",
+    lambda values: _has_words(values) and ("entities" in values or _tags(values) is not None),
+    _pair_rows,
+    paired=True,
+)
+_TACRED = Layout(
+    "'token', 'subj_start', 'subj_end', 'obj_start' and 'obj_end' (TACRED)",
+    lambda values: _has_words(values) and any(name in values for name in _ENDS),
+    _tacred_rows,
+)
+LAYOUTS = (
+    _TACRED,
+    Layout("'token' and 'aspects'", lambda values: _has_words(values) and "aspects" in values, _aspect_rows),
+    Layout(
+        "'tokens', 'aspect_sentiment' and 'from_to'",
+        lambda values: _has_words(values) and "from_to" in values,
+        _term_rows,
+    ),
+    Layout(
+        "'sentences', 'ner' and 'relations' (SciERC)",
+        lambda values: "sentences" in values and ("ner" in values or "relations" in values),
+        _document_rows,
+        paired=True,
+    ),
+    _ENTITIES,
+)
+"""The layouts that are known beside the library's own."""

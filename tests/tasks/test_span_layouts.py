@@ -1,0 +1,74 @@
+"""Training on, and predicting, files of marked spans in the layouts of others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from graphdep.training import train
+from tests.kit.tiny_corpora import tiny_span_rows
+
+
+def tacred(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """A row of ours in TACRED's layout."""
+    (first, stop), (second, end) = row["spans"]
+    return {
+        "id": f"r{number}",
+        "relation": row["label"],
+        "token": row["words"],
+        "subj_start": first,
+        "subj_end": stop - 1,
+        "obj_start": second,
+        "obj_end": end - 1,
+        "stanford_pos": ["NN", "VBZ", "JJ", "NN"],
+        "stanford_head": [str(head) for head in row["head"]],
+        "stanford_deprel": row["deprel"],
+    }
+
+
+def aspects(row: dict[str, Any]) -> dict[str, Any]:
+    """The same with its spans as two aspects."""
+    found = [
+        {"term": ["x"], "from": start, "to": stop, "polarity": row["label"]} for start, stop in row["spans"]
+    ]
+    return {"token": row["words"], "head": row["head"], "deprel": row["deprel"], "aspects": found}
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def test_trained_as_our_own_rows_and_predicted(config_of, run, tmp_path):
+    rows = tiny_span_rows(trees=True)
+    theirs = [tacred(row, number) for number, row in enumerate(rows)]
+    file = str(written(tmp_path / "train.json", theirs))
+    config = config_of("spans", "dt", train=file, test=file, max_epochs=3)
+    result = train(config, tmp_path / "run")
+    own = train(config_of("spans", "dt", max_epochs=3), tmp_path / "own")
+    assert result["metrics"] == own["metrics"]
+    assert "15 of 15 examples have a parse of their own" in result["data"]["notes"][-1]
+
+    for row in theirs:
+        del row["relation"]
+    output = tmp_path / "out.jsonl"
+    new = written(tmp_path / "new.json", theirs)
+    done = run("predict", "--checkpoint", tmp_path / "run", "--input", new, "--output", output, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["rows"] == 15
+    found = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [(row["id"], row["words"], row["spans"]) for row in found] == [
+        (f"r{number}", row["words"], row["spans"]) for number, row in enumerate(rows)
+    ]
+    assert {row["prediction"] for row in found} <= {"cause", "effect", "none"}
+
+
+def test_a_row_an_aspect(config_of, run, tmp_path):
+    file = str(written(tmp_path / "train.jsonl", [aspects(row) for row in tiny_span_rows(trees=True)]))
+    result = train(config_of("spans", "dt", train=file, test=None, max_epochs=1), tmp_path / "run")
+    assert result["data"]["num_spans"]["train"] == 1
+    assert "30 aspects are written otherwise" in result["data"]["notes"][0]
+    done = run("predict", "--checkpoint", tmp_path / "run", "--input", file)
+    assert len(done.stdout.splitlines()) == 30
+    assert "30 aspects are written otherwise than the words that they mark" in " ".join(done.stderr.split())
