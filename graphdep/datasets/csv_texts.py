@@ -30,8 +30,9 @@ from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
 from graphdep.io.files import atomic_path, placed
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
-from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.exchange import read_dicts
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, join_sentences
 from graphdep.sentence.tree import Found
 
@@ -175,28 +176,15 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def _trees(self, cells: Sequence[tuple[TextRow, str]], split: str) -> Iterator[Sentence | None]:
         """The tree of each text: its own, or the parser's; :obj:`None` for one that is left out."""
-        given = [_given(row, column, len(self.text_columns) == 1) for row, column in cells]
         places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
         intake = self.intake()
-        own = iter(intake.sentences([raw for one in given if isinstance(one, Found) for raw in one.raws]))
-        texts = [
-            self.word_limit.text(one, place) for one, place in zip(given, places) if isinstance(one, str)
-        ]
-        parsed = iter(self.trees_of_texts(texts))
-        words = iter(self.trees_of_words([one for one in given if isinstance(one, list)]))
+        inputs = read_cells(cells, len(self.text_columns) == 1, intake)
         self.keep_count(split, intake)
-        self.own_trees[split] = sum(isinstance(one, Found) for one in given)
-        for one, place in zip(given, places):
-            if isinstance(one, Found):
-                read = [next(own) for _ in one.raws]
-                whole = [sentence for sentence in read if sentence is not None]
-                if len(whole) < len(read):
-                    yield None
-                    continue
-                tree = self._enhanced([join_sentences(whole)])[0]
-            else:
-                tree = next(parsed if isinstance(one, str) else words)
-            yield self.word_limit.tree(tree, place)
+        self.own_trees[split] = sum(isinstance(one, Sentence) for one in inputs)
+        limited = (self.word_limit.input(o, place) for o, place in zip(inputs, places) if o is not None)
+        trees = iter(self.trees_of_texts([*limited]))
+        for one, place in zip(inputs, places):
+            yield None if one is None else self.word_limit.tree(next(trees), place)
 
     def options(self) -> dict[str, Any]:
         drawn = None if "val" in self.files else [self.val_fraction, self.seed]
@@ -249,6 +237,27 @@ class CSVTexts(OwnFiles, TextDataset):
             raise ValueError(f"'labels' are for goal='classification' (got {labels and list(labels)})")
         for name, path in self.files.items():
             check_suffix(name, path)
+
+
+def read_cells(cells: Sequence[tuple[TextRow, str]], single: bool, intake: Intake) -> list[Input | None]:
+    """The text, words or tree of each cell; :obj:`None` for one with a tree that is left out.
+
+    Args:
+        cells: Rows and names of columns.
+        single: Whether a row has one text, and may have the keys of its tree beside it.
+        intake: How trees are taken in, all together.
+    """
+    given = [_given(row, column, single) for row, column in cells]
+    own = iter(intake.sentences([raw for one in given if isinstance(one, Found) for raw in one.raws]))
+    inputs: list[Input | None] = []
+    for one in given:
+        if isinstance(one, Found):
+            read = [next(own) for _ in one.raws]
+            whole = [sentence for sentence in read if sentence is not None]
+            inputs.append(join_sentences(whole) if len(whole) == len(read) else None)
+        else:
+            inputs.append(one if isinstance(one, str) else tuple(one))
+    return inputs
 
 
 def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:

@@ -30,6 +30,8 @@ class ParserUnavailableError(RuntimeError):
 Words = tuple[str, ...]
 # A raw text, or a sentence whose words are given.
 Item = str | Words
+# What a user may give in its place: a tree.
+Input = Item | Sentence
 Chunk = list[Item]
 
 # A chunk is what is parsed, and stored in the cache, in one go.
@@ -146,6 +148,15 @@ class WordLimit:
         """As :meth:`text`, of a parse, which may have more words than its text counts."""
         self._check(len(tree) <= self.max_words or self.truncate, place)
         return truncate(tree, self.max_words)
+
+    def input(self, one: Input, place: str) -> Input:
+        """As :meth:`text`, of a text, of words or of a tree."""
+        if isinstance(one, str):
+            return self.text(one, place)
+        if isinstance(one, Sentence):
+            return self.tree(one, place)
+        self._check(len(one) <= self.max_words or self.truncate, place)
+        return one[: self.max_words]
 
     def _end(self, text: str) -> int | None:
         """Where the last word that is read ends; :obj:`None` if there is none after it."""
@@ -630,23 +641,36 @@ class ChainParser(Parser):
         return [Parsed([Sentence.chain(list(words))]) for words in sentences]
 
 
-def parse_joined(parser: Parser, texts: Sequence[str], *, roots: str = "first") -> tuple[list[Sentence], int]:
-    """One tree a text, also where the parser sees several sentences (:func:`join_sentences`).
+def parse_joined(
+    parser: Parser | Callable[[], Parser], inputs: Sequence[Input], *, roots: str = "first"
+) -> tuple[list[Sentence], int]:
+    """One tree an input: of a text also where the parser sees several sentences (:func:`join_sentences`), of
+    words their parse; a tree stays as it is.
 
     A text that the parser finds no word in has a chain for a tree, cut at white space.
 
     Args:
-        parser: The parser.
-        texts: The texts, none of them blank.
+        parser: The parser, or a function that gives it where there is something to parse.
+        inputs: Texts, none of them blank, words, and trees.
         roots: As in :func:`join_sentences`. (default: ``"first"``)
 
     Returns:
         The trees, and how many are chains instead of parses.
     """
+    texts = [one for one in inputs if isinstance(one, str)]
+    words = [one for one in inputs if not isinstance(one, str | Sentence)]
+    if not texts and not words:
+        return [one for one in inputs if isinstance(one, Sentence)], 0
+    parser = parser if isinstance(parser, Parser) else parser()
     before = parser.failures
-    parses = parser.parse(texts)
-    trees = [
+    parses = parser.parse(texts) if texts else []
+    joined = (
         join_sentences(parse, roots=roots) if parse else chain_sentence(text.split(), "no sentence in it")
         for text, parse in zip(texts, parses)
+    )
+    parsed = iter(parser.parse_words(words) if words else [])
+    trees = [
+        one if isinstance(one, Sentence) else next(joined) if isinstance(one, str) else next(parsed)
+        for one in inputs
     ]
     return trees, parser.failures - before + sum(not parse for parse in parses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphdep.io.files import place_error, placed
@@ -258,22 +258,30 @@ def as_sentences(
         ['She sings']
     """
     several = isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | Sentence)
-    if not several or is_parse(parsed):
-        found = [_found(parsed, name)]
-    else:
-        found = [_found(each, f"{name}[{number}]") for number, each in enumerate(parsed)]
+    one = not several or is_parse(parsed)
+    parses = [(name, parsed)] if one else [(f"{name}[{n}]", each) for n, each in enumerate(parsed)]
     own = Intake() if intake is None else intake
-    raws = [raw for each in found if isinstance(each, Found) for raw in each.raws]
-    labels = [label for each in found if isinstance(each, Found) for label in each.labels]
-    taken = iter(own.sentences(raws, multiroot=multiroot, labels=labels))
-    made = [
-        sentence
-        for each in found
-        for sentence in ([each] if isinstance(each, Sentence) else [next(taken) for _ in each.raws])
-    ]
+    made = sentences_of(parses, own, multiroot=multiroot)
     if intake is None:
         own.say()
-    return [sentence for sentence in made if sentence is not None]
+    return [sentence for sentences in made for sentence in sentences]
+
+
+def sentences_of(
+    parses: Iterable[tuple[str, Any]], intake: Intake, *, multiroot: bool = False
+) -> list[list[Sentence]]:
+    """The sentences of each parse, without those that are left out; all parses are taken in together.
+
+    Args:
+        parses: Place, for messages, and value of each.
+        intake, multiroot: As of :func:`as_sentences`.
+    """
+    found = [_found(parsed, place) for place, parsed in parses]
+    raws = [raw for each in found if isinstance(each, Found) for raw in each.raws]
+    labels = [label for each in found if isinstance(each, Found) for label in each.labels]
+    taken = iter(intake.sentences(raws, multiroot=multiroot, labels=labels))
+    made = [[each] if isinstance(each, Sentence) else [next(taken) for _ in each.raws] for each in found]
+    return [[sentence for sentence in sentences if sentence is not None] for sentences in made]
 
 
 def _found(parsed: Any, name: str) -> Sentence | Found:
@@ -281,7 +289,10 @@ def _found(parsed: Any, name: str) -> Sentence | Found:
         return parsed
     for known, read in _READERS:
         if known(parsed):
-            return read(parsed)
+            with placed(name):
+                made = read(parsed)
+            raws = [raw._replace(place=f"{name}, {raw.place}" if raw.place else name) for raw in made.raws]
+            return replace(made, raws=raws)
     text = isinstance(parsed, str | bytes)
     first = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])"
     raise TypeError(f"'{name}' takes {_TAKES} (got {shown(parsed)}){first if text else ''}")

@@ -31,17 +31,15 @@ from graphdep.io.limits import (
     MAX_WORDS,
     check_count,
     check_limit,
-    check_list,
-    check_some,
     check_string,
-    check_text,
 )
-from graphdep.parsing.parser import Parser, WordLimit, parse_joined
+from graphdep.parsing.inputs import distinct, plain
+from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task, save_task
-from graphdep.training.config import TrainConfig, resolve_model
+from graphdep.training.config import OF_TREES, TrainConfig, resolve_model
 from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
 from graphdep.training.run import run_folder, train_model
@@ -71,37 +69,6 @@ def batches_by_size(sizes: Sequence[int], batch_size: int) -> list[list[int]]:
         batches[-1].append(number)
         pairs += own
     return batches
-
-
-def listed(name: str, values: Any, size: int | None = None, what: str = "sentences") -> list[Any]:
-    """A list, array or Series as a list, its numbers as those of Python.
-
-    Raises:
-        TypeError: If it is none.
-        ValueError: If there is not one for each of ``size`` ``what``.
-    """
-    values = values.tolist() if hasattr(values, "tolist") else values
-    check_list(name, values)
-    if size is not None and len(values) != size:
-        raise ValueError(f"{name!r} must have one for each of {size} {what} (got {len(values)})")
-    return [plain(value) for value in values]
-
-
-def listed_words(place: str, sentence: Any) -> list[str] | Sentence:
-    """A parsed sentence as it is, or a list of words as one of Python.
-
-    Raises:
-        TypeError, ValueError: If it is no list of at least one word, nor one tree; the message has the place.
-    """
-    if isinstance(sentence, Sentence):
-        if (roots := sentence.head.count(0)) > 1:
-            raise ValueError(f"{place!r} must be one tree (got {roots} roots)")
-        return sentence
-    words = listed(place, sentence)
-    check_some(place, words, "word")
-    for number, word in enumerate(words):
-        check_text(f"{place}[{number}]", word, "word")
-    return [str(word) for word in words]
 
 
 def check_learnable(name: str, labels: Iterable[Any]) -> None:
@@ -176,10 +143,10 @@ def parser_to_use(
 
 
 def trained_scheme(state: RunState) -> str:
-    """The scheme that the training trees were converted from: a file may have too few trees to tell."""
+    """The scheme that the training trees were converted from: a call may have too few trees to tell."""
     scheme: str = getattr(state.config, "tree_scheme", "auto")
     if scheme == "auto":
-        scheme = (state.data or {}).get("tree_scheme", {}).get("train", "auto")
+        scheme = (getattr(state, "data", None) or {}).get("tree_scheme", {}).get("train", "auto")
     return scheme
 
 
@@ -190,8 +157,8 @@ CHUNK = 4096
 class Predictor:
     """A trained model that is asked: on its device, in evaluation mode, with its parser.
 
-    :attr:`parsed` counts the sentences of the last call that had no tree, :attr:`parser_failures` those of
-    them that have a chain for a tree.
+    :attr:`parsed` counts the inputs of the last call that had no tree, :attr:`parser_failures` those of them
+    that have a chain for a tree.
 
     Args:
         task, state: As :func:`graphdep.training.load_task` gives them.
@@ -245,37 +212,37 @@ class Predictor:
         options: dict[str, Any] = {} if isinstance(named, Parser) else {"progress": self.progress}
         return resolve_parser(named, cache=self._cache, **self.config.parser_options(), **options)
 
-    def parse_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
-        """One tree a text; raises :class:`ValueError` if most of their labels are unknown to the model."""
-        trees, self.parser_failures = parse_joined(self.parser, texts, roots=roots)
-        check_scheme(self.name, self.state, deprel_counts(trees), parsed=True)
-        return trees
-
-    def parse_words(self, sentences: Sequence[Sequence[str] | Sentence]) -> list[Sentence]:
-        """The tree of each sentence: its own, or that of the parser for a list of words.
+    def trees(self, inputs: Sequence[Input], roots: str = "first") -> list[Sentence]:
+        """One tree an input: its own, or that of the parser for a text or words.
 
         Raises:
             ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
         """
-        own = [sentence for sentence in sentences if isinstance(sentence, Sentence)]
+        own = [one for one in inputs if isinstance(one, Sentence)]
         check_scheme(self.name, self.state, deprel_counts(own), parsed=False)
-        words = [sentence for sentence in sentences if not isinstance(sentence, Sentence)]
-        self.parsed, self.parser_failures = len(words), 0
-        trees: list[Sentence] = []
-        if words:
-            before = self.parser.failures
-            trees = self.parser.parse_words(words)
-            self.parser_failures = self.parser.failures - before
-            check_scheme(self.name, self.state, deprel_counts(trees), parsed=True)
-        parsed = iter(trees)
-        return [one if isinstance(one, Sentence) else next(parsed) for one in sentences]
+        self.parsed = len(inputs) - len(own)
+        trees, self.parser_failures = parse_joined(lambda: self.parser, inputs, roots=roots)
+        parsed = (tree for one, tree in zip(inputs, trees) if one is not tree)
+        check_scheme(self.name, self.state, deprel_counts(parsed), parsed=True)
+        return trees
 
-    def intake(self) -> Intake:
-        """What takes in the trees of a file, by the scheme and the policy of the training."""
+    def distinct_trees(
+        self, inputs: Sequence[Input], places: Sequence[str], roots: str = "first"
+    ) -> tuple[list[Sentence], list[int]]:
+        """The trees of the different inputs, with no more words than are read, and the number of that of each
+        input.
+        """
+        different, numbers = distinct([*map(self.limit.input, inputs, places)])
+        first = dict(zip(reversed(numbers), reversed(places)))
+        trees = self.trees(different, roots)
+        return [self.limit.tree(tree, first[number]) for number, tree in enumerate(trees)], numbers
+
+    def intake(self, advice: str = "") -> Intake:
+        """What takes in the trees of one call, by the scheme and the policy of the training."""
         scheme = trained_scheme(self.state)
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
-        return Intake(scheme, policy, self.parser if policy == "parse" else None, advice="")
+        return Intake(scheme, policy, self.parser if policy == "parse" else None, advice)
 
     def data(self, trees: list[Sentence]) -> Data:
         """The trees of one example as the model reads them."""
@@ -506,16 +473,30 @@ class TaskEstimator(HubModel, BaseEstimator):
         self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
         return self
 
-    def _train_on(self, text: str, name: str, **own: Any) -> None:
-        """Trains on a file with that content, whose name begins with ``name``, and takes up the model."""
+    def _intake(self) -> Intake:
+        """What takes in the trees of a fit."""
+        scheme, policy = (
+            plain(self.settings.get(name, usual)) for name, usual in zip(OF_TREES, ("auto", "error"))
+        )
+        if policy == "skip":
+            raise ValueError("'bad_trees' must be error, attach or parse: no input is left out (got 'skip')")
+        parser = resolve_parser(self.parser, cache=self._parses()) if policy == "parse" else None
+        return Intake(scheme, policy, parser, "bad_trees='attach' or 'parse'")
+
+    def _train_on(self, text: str, name: str, intake: Intake, **own: Any) -> None:
+        """Trains on a file with that content, whose name begins with ``name``, and takes up the model; the
+        trees in it have been taken in.
+        """
         with temporary_folder("graphdep-fit") as temporary:
             folder = Path(temporary if self.folder is None else self.folder).absolute()
-            self._train_in(folder, text, name, own)
+            self._train_in(folder, text, name, intake, own)
 
-    def _train_in(self, folder: Path, text: str, name: str, own: Mapping[str, Any]) -> None:
+    def _train_in(self, folder: Path, text: str, name: str, intake: Intake, own: Mapping[str, Any]) -> None:
         # Fits in one folder, such as those of a search, do not write over each other's texts.
         path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
         config = self._config(path, folder, own)
+        if intake.converted:  # what is predicted for may have too few trees to tell
+            config = config.replace(tree_scheme=intake.decided)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
         with resolving(self._parses(), None if self.progress else False):
@@ -530,6 +511,8 @@ class TaskEstimator(HubModel, BaseEstimator):
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}
         self._set(task, dataclasses.replace(state, config=config), self.called)
+        if note := intake.note():
+            result["data"]["notes"] = [*result["data"].get("notes", ()), note]
         self.result_ = result
 
     def _parses(self) -> Path | None:
@@ -626,8 +609,3 @@ def _parses_of_process(pid: int) -> tempfile.TemporaryDirectory[str]:
     with contextlib.suppress(OSError):  # not on Windows
         hold(os.open(folder.name, os.O_RDONLY), folder.name)  # as long as this process lives
     return folder
-
-
-def plain(value: Any) -> Any:
-    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -294,7 +294,14 @@ class Splits:
             "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
             **{
                 key: {split: about[key] for split, about in described.items() if key in about}
-                for key in ("unknown_relations", "cut_words", "num_spans", "marked", "tree_scheme")
+                for key in (
+                    "unknown_relations",
+                    "cut_words",
+                    "num_spans",
+                    "marked",
+                    "own_trees",
+                    "tree_scheme",
+                )
             },
             "relations": described.get("train", {}).get("relations", ""),
             **({"notes": notes} if notes else {}),

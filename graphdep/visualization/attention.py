@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,12 @@ from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
-from graphdep.io.limits import check_choice, check_length, check_texts
+from graphdep.io.limits import check_choice, check_length, check_list, check_text
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.explain import ExplainableModel
 from graphdep.nn.models.baselines.tree_transformer import TreeTransformer
 from graphdep.nn.models.transformer import FrozenEncoder, TextEncoder
-from graphdep.parsing.parser import Parser
+from graphdep.parsing.parser import Input, Parser
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import backbone_of
@@ -80,7 +80,7 @@ def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
 
 
 def attention_of(
-    task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
+    task: LearningTask, state: RunState, texts: str | Sequence[Input], parser: Parser
 ) -> AttentionMap:
     """As :func:`attention_map`, of a model that is loaded."""
     data, trees = example_of(task, state, texts, parser)
@@ -91,14 +91,18 @@ def attention_of(
 
 
 def example_of(
-    task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
+    task: LearningTask, state: RunState, texts: str | Sequence[Input], parser: Parser
 ) -> tuple[Data, list[Sentence]]:
     """The example that a model reads, without edges, and its trees."""
     texts = [texts] if isinstance(texts, str) else texts
-    check_texts("texts", texts, "text")
+    check_list("texts", texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, tuple | Sentence):  # words and trees that an estimator has read
+            check_text(f"texts[{number}]", text, "text")
     config = state.config
-    data, trees = task.example(config, state.vocab, state.relations, [*texts], parser)
-    check_scheme("the model", state, deprel_counts(trees), parsed=True)
+    data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
+    parsed = not all(isinstance(text, Sentence) for text in texts)
+    check_scheme("the model", state, deprel_counts(trees), parsed=parsed)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")

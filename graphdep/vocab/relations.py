@@ -81,8 +81,8 @@ class RelationVocab:
     ======================  ==========================================================================
 
     A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
-    ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. The labels of enhanced
-    graphs and of other schemes are learned from a training split (:meth:`of_arcs`).
+    ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. ``ROOT`` is ``root``.
+    The labels of enhanced graphs and of other schemes are learned from a training split (:meth:`of_arcs`).
 
     Args:
         learned: Further labels, appended after the fixed block. (default: none)
@@ -130,6 +130,8 @@ class RelationVocab:
         self._ids = {label: self._IDS[label] for label in (self._FIXED if self.used is None else self.used)}
         self._ids["dep"] = self._IDS["dep"]  # which any label may be read as
         self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
+        if "root" in self._ids:  # as spaCy, CoreNLP and older schemes write it
+            self._ids.setdefault("ROOT", self._ids["root"])
         self.fallbacks: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -196,7 +198,7 @@ class RelationVocab:
             ValueError: If :obj:`how` is unknown.
         """
         check_choice("relations", how, RELATIONS)
-        counts = Counter(labels)
+        counts = _counted(labels)
         least = _GRAPHS if enhanced else _TREES
         is_ud = cls._ud_share(counts) >= UD_SHARE
         if how == "learned" or (how == "auto" and not is_ud):
@@ -212,7 +214,7 @@ class RelationVocab:
         """Which relations these are, for people, and what share of the training's arcs, which have these
         labels, is in the table of Universal Dependencies.
         """
-        counts = Counter(labels)
+        counts = _counted(labels)
         share = f"{self._ud_share(counts):.0%} of the arcs"
         if self.used is not None:
             known = plural(len(self.used) + len(self.learned), "label")
@@ -237,7 +239,7 @@ class RelationVocab:
             ValueError: If :obj:`min_count` is less than 1.
         """
         check_least("min_count", min_count, 1)
-        counts = Counter(labels)
+        counts = _counted(labels)
         often = [label for label, n in counts.items() if n >= min_count and label not in cls._IDS]
         kept = filter(_is_relation, often)
         return cls(sorted(kept, key=lambda label: (-counts[label], label)))
@@ -317,6 +319,14 @@ class RelationVocab:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
         return load_vocab_file(path, cls.from_state_dict)
+
+
+def _counted(labels: Iterable[str]) -> Counter[str]:
+    """How often each label is there; ``ROOT`` is ``root``."""
+    counts = Counter(labels)
+    if "ROOT" in counts:
+        counts["root"] += counts.pop("ROOT")
+    return counts
 
 
 def _is_relation(label: str) -> bool:

@@ -396,13 +396,20 @@ def test_wrong_settings(kind, row_of, tmp_path):
 
 T, V = TypeError, ValueError
 TWO = Sentence(["a", "b"], [0, 0], ["root"] * 2, multiroot=True)
-CROSSED = Sentence(["a", "b", "c"], [0, 0, 1], ["root"] * 3, multiroot=True)
 ASKED_ERRORS = {
     texts.task: [
         (("a text",), T, "'X' must be a list"),
         (([],), V, "'X' is empty"),
-        (([3],), T, r"'X\[0\]' must be a string \(got int 3\)"),
-        ((["a", None],), T, r"'X\[1\]' must be a string \(got NoneType None\)"),
+        (([3],), T, r"'X\[0\]' must be a text, a list of words, or a parse: .* \(got int 3\)"),
+        ((["a", None],), T, r"'X\[1\]' must be a text, .* \(got NoneType None\)"),
+        ((TREES[0],), T, "'X' must be a list: a single text goes into one"),
+        (([["a", "b c"]],), V, r"'X\[0\]' is a list of two strings with white space"),
+        ((["a", ["b", 3]],), T, r"'X\[1\]\[1\]' must be a string"),
+        ((["a", []],), V, r"'X\[1\]' is empty"),
+        (([[TREES[0], "b"]],), T, r"'X\[0\]\[1\]' takes graphdep.Sentence"),
+        (([TWO],), V, r"'X\[0\]' must be one tree a sentence"),
+        (([{"words": ["a", "b"], "head": [0, 0], "deprel": ["root"] * 2}],), V, r"^X\[0\]: words \[1, 2\]"),
+        ((["a", [TREES[0], {"words": ["a"]}]],), V, r"^X\[1\]\[1\]: no 'head'"),
         ((["a", " "],), V, r"'X\[1\]' is blank: a text has at least one word"),
         ((["a", "\ud800"],), V, r"'X\[1\]' has half a character"),
         (([("a", "b")],), V, r"'X\[0\]' must be a single text, as the model was trained on"),
@@ -413,7 +420,7 @@ ASKED_ERRORS = {
     words.task: [
         (("a b",), T, "'sentences' must be a list"),
         (([],), V, "'sentences' is empty"),
-        ((["a b"],), T, r"'sentences\[0\]' must be a list \(got str 'a b'\)"),
+        ((["a b"],), T, r"'sentences\[0\]' must be a list of words or a parse \(got str 'a b'\)"),
         (([["a"], []],), V, r"'sentences\[1\]' is empty: there must be at least one word"),
         (([["a", 3]],), T, r"'sentences\[0\]\[1\]' must be a string \(got int 3\)"),
         (([["a", " "]],), V, r"'sentences\[0\]\[1\]' is"),
@@ -430,21 +437,14 @@ ASKED_ERRORS = {
     spans.task: [
         (("a text",), T, "'sentences' must be a list"),
         (([],), V, "'sentences' is empty"),
-        (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a list"),
+        (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a text, a list of words, or a parse"),
         (([""],), V, r"'sentences\[0\]' is blank"),
         ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
         (([["a"]],), V, r"'spans\[0\]' must be given where sentences are no texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
-        (([CROSSED], [[(0, 1)]]), V, "must be one tree"),
         (([["a"]], []), V, "'spans' must have one for each of 1 sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
         (([["a"]], [[(0, 2)]]), V, r"'sentences\[0\]': span 1 reaches beyond the 1 words"),
-        (([[["a"], ["b", 3]]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]\[1\]' must be a string"),
-        (
-            ([[["a"], PARSED[0]]], [[(0, 1)]]),
-            V,
-            r"'sentences\[0\]' must be all parsed sentences or all lists",
-        ),
         ((["<e1>a</e1>"],), V, r"'sentences\[0\]' has 1 marked spans, but the model was trained on 2"),
     ],
 }
@@ -507,8 +507,11 @@ def test_settings_are_arguments():
 def test_pairs_by_the_shape_of_the_texts(tmp_path):
     model = texts.new(None, "transformer", folder=tmp_path / "kept").fit(PAIRS, CLASSES)
     expected = model.predict_proba(PAIRS)
-    for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS, columns=["a", "b"]), [list(pair) for pair in PAIRS]):
+    for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS, columns=["a", "b"])):
         np.testing.assert_array_equal(model.predict_proba(pairs), expected)
+    for lists in ([list(pair) for pair in PAIRS], [["so", "it"]]):  # which may be meant as words, and are
+        with pytest.raises(ValueError, match=r"'X\[0\]'"):
+            model.predict_proba(lists)
     (checkpoint,) = (tmp_path / "kept").glob("csv_transformer_seed0_*/best.ckpt")
     assert model.result_["checkpoint"] == str(checkpoint)
     np.testing.assert_array_equal(load(texts, checkpoint).predict_proba(PAIRS), expected)

@@ -36,7 +36,7 @@ from graphdep.datasets.base.rows import (
 from graphdep.io.files import atomic_path, file_digest, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
-from graphdep.parsing.parser import Parser, parse_joined
+from graphdep.parsing.parser import Input, Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
@@ -676,8 +676,8 @@ class TextDataset(ParsedDataset):
         enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.engine)}
         return {"parser": self.parser_fingerprint, **enhanced}
 
-    def trees_of_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
-        """One tree a text (:func:`parse_joined`)."""
+    def trees_of_texts(self, texts: Sequence[Input], roots: str = "first") -> list[Sentence]:
+        """One tree a text, list of words or tree (:func:`parse_joined`)."""
         trees, failures = parse_joined(self._parser, texts, roots=roots)
         self.parser_failures += failures
         return self._enhanced(trees)

@@ -234,7 +234,8 @@ def is_words(words: Any) -> bool:
     return listed and all(isinstance(word, str) and word.strip() for word in words)
 
 
-TREE_COLUMNS = (*TREE, "edges", "upos", "xpos", "pos", "lemma", "feats", "deps", "constituents", "multiroot")
+_MORE = ("edges", "upos", "xpos", "pos", "lemma", "feats", "misc", "deps", "empty", "multiword")
+TREE_COLUMNS = (*TREE, *_MORE, "constituents", "multiroot")
 """Keys of a tree, with those that it may have besides."""
 
 

@@ -64,17 +64,13 @@ def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[l
         The trees, and how many parts have a chain instead of a parse.
     """
     parts = [part for utterance in utterances for part in utterance]
-    texts, failures = parse_joined(parser, [part for part in parts if isinstance(part, str)], roots="all")
-    before = parser.failures
-    words = parser.parse_words([part for part in parts if not isinstance(part, str)])
-    trees = {True: iter(texts), False: iter(words)}
+    trees, failures = parse_joined(parser, parts, roots="all")
+    found = iter(trees)
     joined = [
-        join_sentences([next(trees[isinstance(part, str)]) for part in utterance], roots="all")
-        if utterance
-        else None
+        join_sentences([next(found) for _ in utterance], roots="all") if utterance else None
         for utterance in utterances
     ]
-    return joined, failures + parser.failures - before
+    return joined, failures
 
 
 FORMAT = 5  # of the file, and of the rules that make pools of raw files

@@ -330,8 +330,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.taken = {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of marked spans, with the counts of trees that were changed."""
-        return super().describe() | self.describe_trees()
+        """As of every corpus of marked spans, with the number of examples that have a tree of their own, and
+        the counts of trees that were changed.
+        """
+        own = self.taken[self.split]["own_trees"]
+        return super().describe() | self.describe_trees() | ({"own_trees": own} if own else {})
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
@@ -347,6 +350,7 @@ class OwnSpans(OwnFiles, SpanDataset):
             found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
             said.append(drawn)
         trees = sum(example.tree is not None for example in found)
+        self.taken[split]["own_trees"] = trees
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
         self.said[split] = "; ".join(note for note in (*said, own, intake.note()) if note)
         return found

@@ -19,7 +19,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
-from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share, check_text
+from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
 from graphdep.nn.attention.relations import EdgeTerms, write_out
@@ -40,8 +40,10 @@ from graphdep.nn.pretrained.anatomy import (
     run_model,
 )
 from graphdep.parsing.enhanced import enhance
+from graphdep.parsing.inputs import read_examples
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
+from graphdep.sentence.sentence import Sentence, check_roots
 from graphdep.transforms.edge_set import CLIQUES, TYPES
 from graphdep.transforms.options import require_key
 from graphdep.transforms.presets import PHRASE_PRESETS
@@ -228,21 +230,6 @@ def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> N
 logger = logging.getLogger("graphdep.nn.pretrained")
 
 
-def check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]]:
-    """One or two strings a text."""
-    if isinstance(texts, str) or len(texts) == 0:
-        raise ValueError(f"'texts' must be a list of at least one text (got {texts!r})")
-    parts = []
-    for number, text in enumerate(texts):
-        part = tuple(text) if isinstance(text, (tuple, list)) else (text,)
-        if len(part) not in (1, 2):
-            raise ValueError(f"'texts[{number}]' must be a string or a pair of strings (got {text!r})")
-        for x in part:
-            check_text(f"texts[{number}]", x, "text")
-        parts.append(part)
-    return parts
-
-
 def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
     """One warning for all texts that do not fit."""
     texts, words = int(cut_words.any(dim=1).sum()), int(cut_words.sum())
@@ -397,6 +384,7 @@ class PretrainedEncoder(TextEncoder):
         max_length: Nodes that an example may have.
         tokens: The :class:`~graphdep.vocab.Tokens` of the tokenizer.
         parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
+        own_trees: Whether the tree of each text of the last :meth:`to_data` was given, with both of a pair.
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
@@ -419,6 +407,7 @@ class PretrainedEncoder(TextEncoder):
     """
 
     parser_failures = 0
+    own_trees: Sequence[bool] = ()
     senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
 
     def __init__(
@@ -578,7 +567,7 @@ class PretrainedEncoder(TextEncoder):
 
     def to_data(
         self,
-        texts: Sequence[str | tuple[str, str]],
+        texts: Any,
         parser: str | Parser = "bundled",
         edges: Edges = "transformer",
         *,
@@ -591,12 +580,14 @@ class PretrainedEncoder(TextEncoder):
     ) -> Batch:
         """Texts as a batch, one example a text, on the device of the encoder.
 
-        Each text is parsed and becomes one tree. What does not fit is cut in whole words, with one warning;
+        Each text is parsed and becomes one tree; words and trees that are given are read as they are. What
+        does not fit is cut in whole words, with one warning;
         ``cut_words`` of the batch has the counts, ``[num_texts, 2]``: those of a text, or of both of a pair.
         Texts without a parse have a chain for a tree and are counted in :attr:`parser_failures`.
 
         Args:
-            texts: Strings, or pairs of strings for examples of two segments.
+            texts: Texts, lists of words, or parses, and for examples of two segments pairs of these, all as
+                :class:`~graphdep.SequenceClassifier` takes them.
             parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
             edges: A preset, made with ``implicit=True``, or a transform; of typed edges, once
                 :meth:`add_terms` has given the encoder what reads them. (default: ``"transformer"``)
@@ -613,19 +604,22 @@ class PretrainedEncoder(TextEncoder):
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
 
         Raises:
-            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`roots`,
-                :obj:`arcs`, :obj:`engine` or :obj:`copies` is unknown, :obj:`max_length` is more than the
-                encoder has positions for, or the edges have types and the encoder no terms, or marks.
+            TypeError: If an entry is nothing of the kind; the message has its position.
+            ValueError: If there is no text, an entry is blank or no tree, :obj:`roots`, :obj:`arcs`,
+                :obj:`engine` or :obj:`copies` is unknown, :obj:`max_length` is more than the encoder has
+                positions for, or the edges have types and the encoder no terms, or marks.
         """
         length = self.max_length if max_length is None else max_length
         check_between("max_length", length, 1, self.max_length)
-        parts = check_texts(texts)
+        check_roots(roots)
+        parts = read_examples("texts", texts, roots=roots)
         phrases = isinstance(edges, str) and edges in PHRASE_PRESETS
         trees, self.parser_failures = parse_joined(
-            resolve_parser(parser, arcs=arcs, engine=engine, constituents=phrases),
-            [text for part in parts for text in part],
+            lambda: resolve_parser(parser, arcs=arcs, engine=engine, constituents=phrases),
+            [one for part in parts for one in part],
             roots=roots,
         )
+        self.own_trees = [isinstance(one, Sentence) for part in parts for one in part]
         ordered = iter(trees if arcs == "basic" else enhance(trees, arcs, engine))
         relations = RelationVocab() if relations is None else relations
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}

@@ -14,7 +14,8 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import join_utterances, utterance_data
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis
-from graphdep.io.limits import MAX_WORDS, check_list, check_some, check_texts
+from graphdep.io.limits import MAX_WORDS, check_list
+from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig
@@ -25,15 +26,16 @@ _PROGRESS_FROM = 64
 
 
 class Responder(CheckpointModel):
-    """Responses of a trained model to dialogues in raw text.
+    """Responses of a trained model to dialogues.
 
-    Texts are parsed on the way, each different one once. As in training, the model reads the last turns of a
-    context and the first words of each turn; the checkpoint knows how many. A response depends on its context
-    alone, not on the others that it is asked with, and neither do draws: they come from the seed and the
-    words of the context.
+    Texts are parsed on the way, each different one once; trees of yours are read as they are. As in training,
+    the model reads the last turns of a context and the first words of each turn; the checkpoint knows how
+    many. A response depends on its context alone, not on the others that it is asked with, and neither do
+    draws: they come from the seed and the words of the context.
 
     A text that the parser fails on has a chain for a tree: :attr:`parser_failures` counts those of the last
-    call, and a warning is logged. A word that training has not seen is ``[UNK]``.
+    call, and a warning is logged. :attr:`own_trees` counts the turns whose trees were given. A word that
+    training has not seen is ``[UNK]``.
 
     Args:
         checkpoint: ``best.ckpt`` of a run on dialogues.
@@ -67,6 +69,7 @@ class Responder(CheckpointModel):
     """
 
     family, answers = "dialogue", "responses"
+    own_trees = 0
 
     def __init__(
         self,
@@ -95,15 +98,16 @@ class Responder(CheckpointModel):
         )
         self.decoding = _decode_config(self.config, decoding)
 
-    def respond(self, contexts: Sequence[Sequence[str]]) -> list[list[str]]:
+    def respond(self, contexts: Sequence[Sequence[Any]]) -> list[list[str]]:
         """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first,
-        or in the order of the draws.
+        or in the order of the draws. A turn is what :class:`~graphdep.SequenceClassifier` takes as a single
+        text.
 
         A text is empty where the model says nothing. There are fewer texts only where so many different
         responses do not exist.
 
         Raises:
-            TypeError: If something is no list of lists of strings; the message has its position.
+            TypeError: If something is no list of lists of turns; the message has its position.
             ValueError: If a context has no turn, a turn is blank, has half a character or more than
                 :obj:`max_words` words.
         """
@@ -112,11 +116,9 @@ class Responder(CheckpointModel):
             for hypotheses in self.hypotheses(contexts)
         ]
 
-    def hypotheses(self, contexts: Sequence[Sequence[str]]) -> list[list[Hypothesis]]:
+    def hypotheses(self, contexts: Sequence[Sequence[Any]]) -> list[list[Hypothesis]]:
         """As :meth:`respond`, the ids of words or pieces with their scores."""
-        _check_contexts(contexts)
-        limited = [self._limited(number, context) for number, context in enumerate(contexts)]
-        examples = self._examples([context[-self.config.max_turns :] for context in limited])
+        examples = self._examples(contexts)
         found: list[list[Hypothesis]] = [[] for _ in examples]
         much = len(examples) >= _PROGRESS_FROM
         for numbers, batch in self._predictor.batches(examples, "responding", much=much):
@@ -125,21 +127,24 @@ class Responder(CheckpointModel):
                 found[number] = hypotheses
         return found
 
-    def _limited(self, number: int, context: Sequence[str]) -> list[str]:
-        limit = self._predictor.limit
-        return [limit.text(t, f"'contexts[{number}][{place}]'") for place, t in enumerate(context)]
-
-    def _examples(self, contexts: list[list[str]]) -> list[Data]:
-        texts = list(dict.fromkeys(turn for context in contexts for turn in context))
-        known = self._predictor
-        trees = known.parse_texts(texts, self.config.roots)
-        vocab, relations = known.state.vocab, known.state.relations
+    def _examples(self, contexts: Sequence[Sequence[Any]]) -> list[Data]:
+        check_list("contexts", contexts)
+        given = [entries(f"contexts[{number}]", context, "turn") for number, context in enumerate(contexts)]
+        known, most, roots = self._predictor, self.config.max_turns, self.config.roots
+        intake = known.intake(ADVICE)
+        inputs = iter(read_inputs([one for context in given for one in context], intake, roots=roots))
+        turns = [
+            [(known.limit.input(next(inputs), repr(place)), repr(place)) for place, _ in context]
+            for context in given
+        ]
+        read = [turn for context in turns for turn in context[-most:]]
+        trees, numbers = known.distinct_trees([one for one, _ in read], [place for _, place in read], roots)
+        self.own_trees = int(has_own_tree([one for one, _ in read]).sum())
         self.parser_failures = known.parser_failures
-        utterances = {
-            text: utterance_data(truncate(tree, self.config.max_words), vocab, relations)
-            for text, tree in zip(texts, trees)
-        }
-        return [join_utterances([utterances[turn] for turn in context]) for context in contexts]
+        vocab, relations = known.state.vocab, known.state.relations
+        made = [utterance_data(truncate(tree, self.config.max_words), vocab, relations) for tree in trees]
+        utterances = iter([made[number] for number in numbers])
+        return [join_utterances([next(utterances) for _ in context[-most:]]) for context in turns]
 
     def _text(self, ids: Sequence[int]) -> str:
         return detokenize(self._predictor.state.vocab.words_of(ids), truecase=self.config.lower)
@@ -154,10 +159,3 @@ def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeCo
     # Through the run's settings, since its width of the beam is for "beam" alone; then all of them as given.
     of_run = {name: given[name] for name in given.keys() & config.marks.keys()}
     return dataclasses.replace(type(config)(**{**config.to_dict(), **of_run}).decoding(), **given)
-
-
-def _check_contexts(contexts: Any) -> None:
-    check_list("contexts", contexts)
-    for number, context in enumerate(contexts):
-        check_texts(f"contexts[{number}]", context, "turn")
-        check_some(f"contexts[{number}]", context, "turn")

@@ -14,7 +14,15 @@ from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
-from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_raw, row_words, taken
+from graphdep.datasets.base.rows import (
+    TREE_COLUMNS,
+    TextRow,
+    check_keys,
+    read_text_rows,
+    row_raw,
+    row_words,
+    taken,
+)
 from graphdep.datasets.labels.words import (
     KEYS,
     OUTSIDE,
@@ -26,10 +34,12 @@ from graphdep.datasets.labels.words import (
     sentence_places,
 )
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, check_some, plural, shown
+from graphdep.io.limits import MAX_WORDS, plural, shown
 from graphdep.io.trees import read_conllu
-from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.parsing.inputs import ADVICE, as_value, entries, has_own_tree, listed, read_inputs
+from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.labels.settings import LabelConfig
 from graphdep.training.checkpoint import RunState
@@ -38,8 +48,6 @@ from graphdep.training.estimator import (
     TaskEstimator,
     check_different,
     check_learnable,
-    listed,
-    listed_words,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 
@@ -104,7 +112,7 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
     sentences = [*(request.trees or read_conllu(request.source, max_words=request.limit.max_words))]
     marks = _marks(request, sentences, mark_key, needs_marks(state))
-    answers = model._answers(sentences if own else [sentence.form for sentence in sentences], marks)
+    answers = model._answers(sentences if own else [tuple(one.form) for one in sentences], marks)
     column = Column(config.key, config.absent) if config.has_key else Column(_KEY)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
     words, failures, cut = sum(map(len, sentences)), model.parser_failures, model.cut_words
@@ -194,13 +202,13 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     )
 
 
-def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> list[str] | Sentence:
+def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> Input:
     """The words that are read, or the tree of them."""
     words, most = row.values["words"], limit.max_words
     if len(words) > most and not limit.truncate:
         advice = "allow more, or read the first with truncate"
         raise row.error(f"'words' has more than max_words={most} words: {advice}", str(len(words)))
-    return words[:most] if tree is None else truncate(tree, most)
+    return tuple(words[:most]) if tree is None else truncate(tree, most)
 
 
 def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
@@ -220,9 +228,9 @@ class WordLabeller(TaskEstimator):
     r"""Labels the words of sentences with an encoder whose attention follows their syntax.
 
     :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
-    labels`` does. A sentence is a list of words, which is parsed, or a :class:`graphdep.Sentence`, whose tree
-    is read. Where one word of each sentence is marked, such as the predicate whose arguments the labels are,
-    its number goes into ``marks``.
+    labels`` does. A sentence is a list of words, which is parsed, or a parse, whose tree is read, as
+    :class:`SequenceClassifier` takes them. Where one word of each sentence is marked, such as the predicate
+    whose arguments the labels are, its number goes into ``marks``.
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
@@ -262,6 +270,8 @@ class WordLabeller(TaskEstimator):
         history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
+        own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
+            others are a parser's.
         parser_failures: Sentences of the last prediction that have a chain for a tree.
         cut_words: Words of the last prediction without a label: :obj:`truncate` has cut them, or a pretrained
             encoder had no room for them.
@@ -284,6 +294,7 @@ class WordLabeller(TaskEstimator):
     usual_models = ("dt", "bert-dt")
     scheme: str
     outside: str | None
+    own_trees: np.ndarray
 
     def __init__(
         self,
@@ -312,24 +323,27 @@ class WordLabeller(TaskEstimator):
         """Trains on sentences and the labels of their words.
 
         Args:
-            sentences: Lists of words, or parsed sentences.
+            sentences: Lists of words, or parses.
             labels: For each sentence a list with a text for each word, or :obj:`None`, which is not scored.
             marks: For each sentence the number of its marked word, from 0, or :obj:`None`; :obj:`None` for no
                 mark anywhere. (default: :obj:`None`)
 
         Raises:
             TypeError: If something is no list, word or label; the message has its position.
-            ValueError: If there are not as many labels as words, or marks as sentences, a sentence has more
-                than :obj:`max_words` words, there is one label or one sentence alone, or a setting is wrong.
+            ValueError: If a parse is no tree, there are not as many labels as words, or marks as sentences, a
+                sentence has more than :obj:`max_words` words, there is one label or one sentence alone, or a
+                setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        read = self._read(sentences, marks)
+        intake = self._intake()
+        read = self._read(sentences, marks, intake)
         examples = self._labelled(read, labels)
         found = {label for example in examples for label in example.labels if label is not None}
         check_learnable("labels", found)
         check_different("sentences", (tuple(example.words) for example in examples))
         text = "".join(json.dumps(_row(example)) + "\n" for example in examples)
-        self._train_on(text, "sentences", scheme=self.scheme, outside=self.outside)
+        self.own_trees = np.array([example.tree is not None for example in examples])
+        self._train_on(text, "sentences", intake, scheme=self.scheme, outside=self.outside)
         return self
 
     def predict(self, sentences: Any, marks: Any = None) -> list[list[str | None]]:
@@ -372,24 +386,26 @@ class WordLabeller(TaskEstimator):
         own = {"encoder": config.encoder if config.pretrained else None}
         return {**arguments, **own, "scheme": config.label_scheme, "outside": config.outside_label}
 
-    def _read(self, sentences: Any, marks: Any) -> list[LabelledWords]:
+    def _read(self, sentences: Any, marks: Any, intake: Intake) -> list[LabelledWords]:
         """The sentences without labels, checked, and their marks."""
-        sentences = listed("sentences", sentences)
-        check_some("sentences", sentences, "sentence")
-        sentences = [listed_words(f"sentences[{n}]", sentence) for n, sentence in enumerate(sentences)]
-        marks = [None] * len(sentences) if marks is None else listed("marks", marks, len(sentences))
+        given = entries("sentences", sentences, "sentence")
+        for place, sentence in given:
+            if isinstance(sentence, str):
+                raise TypeError(f"{place!r} must be a list of words or a parse (got {shown(sentence)})")
+        read = read_inputs(given, intake)
+        marks = [None] * len(read) if marks is None else listed("marks", marks, len(read))
         for number, mark in enumerate(marks):
             if mark is not None and type(mark) is not int:
                 raise TypeError(f"'marks[{number}]' must be the number of a word (got {shown(mark)})")
         return [
             LabelledWords(
-                sentence.form if isinstance(sentence, Sentence) else sentence,
-                [None] * len(sentence),
+                one.form if isinstance(one, Sentence) else one,
+                [None] * len(one),
                 mark=mark,
-                tree=sentence if isinstance(sentence, Sentence) else None,
-                place=f"'sentences[{number}]'",
+                tree=one if isinstance(one, Sentence) else None,
+                place=repr(place),
             )
-            for number, (sentence, mark) in enumerate(zip(sentences, marks))
+            for (place, _), one, mark in zip(given, read, marks)
         ]
 
     def _labelled(self, read: Sequence[LabelledWords], labels: Any) -> list[LabelledWords]:
@@ -405,25 +421,23 @@ class WordLabeller(TaskEstimator):
         return examples
 
     def _asked(self, sentences: Any, marks: Any) -> list[WordAnswer]:
-        read = self._read(sentences, marks)
+        read = self._read(sentences, marks, self._ready().intake(ADVICE))
         _check_marks(self._ready().state, read)
         kept = [one.cut(self._limit) for one in read]
-        given = [one.words if one.tree is None else one.tree for one in kept]
+        given: list[Input] = [tuple(one.words) if one.tree is None else one.tree for one in kept]
         answers = self._answers(given, [one.mark for one in kept])
         whole = [answer.padded(len(one)) for answer, one in zip(answers, read)]
         self.cut_words = sum(answer.labels.count(None) for answer in whole)
         return whole
 
-    def _answers(
-        self, sentences: Sequence[Sequence[str] | Sentence], marks: Sequence[int | None]
-    ) -> list[WordAnswer]:
+    def _answers(self, sentences: Sequence[Input], marks: Sequence[int | None]) -> list[WordAnswer]:
         """What the model says of the words of each sentence, as the marked word, from 0, sees them."""
         known = self._ready()
-        trees = known.parse_words(sentences)
+        trees = known.trees(sentences)
         found: list[WordAnswer] = []
         for part in known.chunks(len(trees)):
             found += self._chunk(known, trees[part], marks[part])
-        self.parser_failures = known.parser_failures
+        self.own_trees, self.parser_failures = has_own_tree(sentences), known.parser_failures
         self.cut_words = sum(answer.labels.count(None) for answer in found)
         return found
 
@@ -477,5 +491,5 @@ def _row(example: LabelledWords) -> dict[str, Any]:
     if example.mark is not None:
         row["mark"] = example.mark
     if example.tree is not None:
-        row |= {"head": example.tree.head, "deprel": example.tree.deprel}
+        row |= {name: value for name, value in as_value(example.tree).items() if name in TREE_COLUMNS}
     return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -13,13 +14,15 @@ from torch_geometric.data import Data
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
-from graphdep.io.limits import check_list, check_some, check_texts
+from graphdep.io.limits import check_list
+from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.tasks.selection.model import tokens_of
 from graphdep.training.estimator import CheckpointModel
 from graphdep.vocab.vocab import Tokens
 
 # Pools whose examples are in memory at a time.
 _CHUNK = 64
+_PARTS = (("context", "turn"), ("candidates", "candidate"))
 
 
 class Ranking(NamedTuple):
@@ -35,12 +38,13 @@ class Ranking(NamedTuple):
 
 
 class ResponseSelector(CheckpointModel):
-    """Ranks the candidates for the next response in a dialogue, in raw text.
+    """Ranks the candidates for the next response in a dialogue.
 
-    Texts are parsed on the way, each different one once. What is longer than the model takes is cut as in
-    training: from the left of the context, and a response only where it is too long alone. :attr:`cut_words`
-    counts what was cut in the last call, ``{"context": ..., "candidates": ...}``, a context once for each of
-    its candidates; :attr:`parser_failures` the texts that have a chain for a tree.
+    Texts are parsed on the way, each different one once; trees of yours are read as they are. What is longer
+    than the model takes is cut as in training: from the left of the context, and a response only where it is
+    too long alone. :attr:`cut_words` counts what was cut in the last call, ``{"context": ..., "candidates":
+    ...}``, a context once for each of its candidates; :attr:`parser_failures` the texts that have a chain for
+    a tree, :attr:`own_trees` those whose trees were given.
 
     Equal candidates of a context get equal scores.
 
@@ -74,6 +78,7 @@ class ResponseSelector(CheckpointModel):
     """
 
     family, answers = "selection", "rankings"
+    own_trees = 0
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -89,19 +94,18 @@ class ResponseSelector(CheckpointModel):
         about = f"task={self.config.task!r}, model={self.config.model!r}"
         return f"{type(self).__name__}({self.checkpoint!r}, {about})"
 
-    def rank(self, context: Sequence[str], candidates: Sequence[str]) -> Ranking:
-        """Ranks the candidates for the response to one context, a list of turns.
+    def rank(self, context: Sequence[Any], candidates: Sequence[Any]) -> Ranking:
+        """Ranks the candidates for the response to one context, a list of turns. A turn or candidate is what
+        :class:`~graphdep.SequenceClassifier` takes as a single text.
 
         Raises:
-            TypeError: If something is no list of strings; the message has its position.
+            TypeError: If something is nothing of the kind; the message has its position.
             ValueError: If there is no turn or no candidate, or one is blank, has half a character or more
-                than :obj:`max_words` words.
+                than :obj:`max_words` words, or is no tree.
         """
-        pool = {"context": context, "candidates": candidates}
-        _check_pool(pool, "")
-        return self._rank([self._limited(pool, "")])[0]
+        return self._rank([("", {"context": context, "candidates": candidates})])[0]
 
-    def rank_pools(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
+    def rank_pools(self, pools: Sequence[Mapping[str, Sequence[Any]]]) -> list[Ranking]:
         """As :meth:`rank`, of many pools ``{"context": [...], "candidates": [...]}``.
 
         Raises:
@@ -109,57 +113,52 @@ class ResponseSelector(CheckpointModel):
         """
         check_list("pools", pools)
         for number, pool in enumerate(pools):
-            place = f"pools[{number}]"
             if not isinstance(pool, Mapping) or not {"context", "candidates"} <= pool.keys():
-                raise TypeError(f"{place!r} must have 'context' and 'candidates'")
-            _check_pool(pool, f"{place}.")
-        return self._rank([self._limited(pool, f"pools[{number}].") for number, pool in enumerate(pools)])
+                raise TypeError(f"'pools[{number}]' must have 'context' and 'candidates'")
+        return self._rank([(f"pools[{number}].", pool) for number, pool in enumerate(pools)])
 
-    def _limited(self, pool: Mapping[str, Sequence[str]], place: str) -> dict[str, list[str]]:
-        limit = self._predictor.limit
-        return {
-            name: [limit.text(text, f"'{place}{name}[{n}]'") for n, text in enumerate(pool[name])]
-            for name in ("context", "candidates")
-        }
-
-    def _rank(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
-        texts = list(dict.fromkeys(text for pool in pools for text in self._texts(pool)))
-        known = self._predictor
-        trees, relations = known.parse_texts(texts, "all"), known.state.relations
+    def _rank(self, pools: Sequence[tuple[str, Mapping[str, Sequence[Any]]]]) -> list[Ranking]:
+        known, most = self._predictor, self.config.max_turns or sys.maxsize
+        given = [
+            entries(f"{place}{part}", pool[part], what) for place, pool in pools for part, what in _PARTS
+        ]
+        places = [repr(place) for part in given for place, _ in part]
+        inputs = read_inputs([entry for part in given for entry in part], known.intake(ADVICE), roots="all")
+        inputs = [*map(known.limit.input, inputs, places)]
+        # The numbers of the turns that the model reads, and of the candidates, pool by pool.
+        count = itertools.count()
+        parts = [[next(count) for _ in part] for part in given]
+        read = [part[-most:] if number % 2 == 0 else part for number, part in enumerate(parts)]
+        flat = [number for part in read for number in part]
+        trees, numbers = known.distinct_trees(
+            [inputs[number] for number in flat], [places[number] for number in flat], "all"
+        )
+        self.own_trees = int(has_own_tree([inputs[number] for number in flat]).sum())
         self.parser_failures = known.parser_failures
-        utterances = {
-            text: EncodedUtterance.of(tree, self.tokens, relations) for text, tree in zip(texts, trees)
-        }
+        utterances = [EncodedUtterance.of(tree, self.tokens, known.state.relations) for tree in trees]
+        tree_of = iter(numbers)
+        texts = [[next(tree_of) for _ in part] for part in read]
         self.cut_words = {"context": 0, "candidates": 0}
         rankings: list[Ranking] = []
         for part in known.chunks(len(pools), "ranking", _CHUNK):
-            rankings += self._rank_some(pools[part], utterances)
+            rankings += self._rank_some(texts[0::2][part], texts[1::2][part], utterances)
         return rankings
 
-    def _texts(self, pool: Mapping[str, Sequence[str]]) -> list[str]:
-        return [*self._turns(pool), *pool["candidates"]]
-
-    def _turns(self, pool: Mapping[str, Sequence[str]]) -> list[str]:
-        """The turns that the model reads."""
-        return list(pool["context"])[-(self.config.max_turns or sys.maxsize) :]
-
     def _rank_some(
-        self, pools: Sequence[Mapping[str, Sequence[str]]], utterances: Mapping[str, EncodedUtterance]
+        self,
+        contexts: Sequence[list[int]],
+        candidates: Sequence[list[int]],
+        utterances: Sequence[EncodedUtterance],
     ) -> list[Ranking]:
-        contexts = [[utterances[turn] for turn in self._turns(pool)] for pool in pools]
+        turns = [[utterances[turn] for turn in context] for context in contexts]
         # Equal candidates once: in two batches their scores might differ in the last digit.
-        pairs = [
-            (number, text) for number, pool in enumerate(pools) for text in dict.fromkeys(pool["candidates"])
-        ]
-        examples = [self._example(contexts[number], utterances[text]) for number, text in pairs]
+        pairs = [(number, text) for number, some in enumerate(candidates) for text in dict.fromkeys(some)]
+        examples = [self._example(turns[number], utterances[text]) for number, text in pairs]
         for data in examples:
             for part, cut in zip(self.cut_words, data.cut_words[0].tolist()):
                 self.cut_words[part] += cut
         scores = dict(zip(pairs, self._scores(examples).tolist()))
-        return [
-            _ranking([scores[number, text] for text in pool["candidates"]])
-            for number, pool in enumerate(pools)
-        ]
+        return [_ranking([scores[number, text] for text in some]) for number, some in enumerate(candidates)]
 
     def _example(self, context: list[EncodedUtterance], response: EncodedUtterance) -> Data:
         return selection_data(context, response, self.tokens, max_length=self.config.max_length)
@@ -177,9 +176,3 @@ def _ranking(logits: list[float]) -> Ranking:
     scores = torch.tensor(logits, dtype=torch.double)
     order = scores.argsort(descending=True, stable=True)
     return Ranking(order.tolist(), scores.sigmoid().tolist())
-
-
-def _check_pool(pool: Mapping[str, Any], place: str) -> None:
-    for name, what in (("context", "turn"), ("candidates", "candidate")):
-        check_texts(f"{place}{name}", pool[name], what)
-        check_some(f"{place}{name}", pool[name], what)

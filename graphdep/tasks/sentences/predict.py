@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +22,14 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
-from graphdep.io.limits import (
-    MAX_WORDS,
-    check_name,
-    check_some,
-    check_string,
-    check_text,
-    plural,
-    shown,
-)
+from graphdep.datasets.csv_texts import read_cells
+from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural, shown
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
 from graphdep.parsing.files import LookupParser
-from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.parsing.inputs import ADVICE, as_value, has_own_tree, listed, plain, read_examples
+from graphdep.parsing.parser import Input, Parser, WordLimit
+from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import Sentences
 from graphdep.training.checkpoint import RunState, load_task
@@ -44,8 +39,6 @@ from graphdep.training.estimator import (
     TaskEstimator,
     check_batch_size,
     check_learnable,
-    listed,
-    plain,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
@@ -57,49 +50,22 @@ if TYPE_CHECKING:
     from graphdep.visualization.plots import AttentionMap
 
 
-def check_examples(name: str, examples: Any, num_texts: int | None = None) -> list[tuple[str, ...]]:
-    """Texts or pairs of texts as tuples.
-
-    Args:
-        name: What they are called in messages.
-        examples: A list, array or Series of texts, or a list of pairs, array or data frame of two columns.
-        num_texts: How many texts each must have; :obj:`None` for as many as the first. (default: :obj:`None`)
-
-    Raises:
-        TypeError: If it is no such thing, or an entry is no text; the message has its place.
-        ValueError: If the shape is another one, there is no example, or a text is blank.
+def check_width(examples: Sequence[tuple[Input, ...]], trained: int | None = None) -> int:
+    """How many texts each example has; raises :class:`ValueError` if one has another number than the model
+    was trained on, or without a model than the first.
     """
-    rows = _rows(name, examples)
-    check_some(name, rows, "text")
-    wanted = num_texts or len(rows[0])
-    for number, row in enumerate(rows):
-        if len(row) != wanted:
+    wanted = trained or len(examples[0])
+    for number, example in enumerate(examples):
+        if len(example) != wanted:
             what = {1: "a single text", 2: "a pair of texts"}
-            other = " as the first is" if num_texts is None else ", as the model was trained on"
-            raise ValueError(f"'{name}[{number}]' must be {what[wanted]}{other} (got {what[len(row)]})")
-        for place, text in enumerate(row):
-            check_text(place_in(name, number, place, wanted), text, "text")
-    return rows
+            other = " as the first is" if trained is None else ", as the model was trained on"
+            raise ValueError(f"'X[{number}]' must be {what[wanted]}{other} (got {what[len(example)]})")
+    return wanted
 
 
-def place_in(name: str, number: int, column: int, width: int) -> str:
+def place_in(number: int, column: int, width: int) -> str:
     """What a text of an example is called, of pairs with its place in the pair."""
-    return f"{name}[{number}]" if width == 1 else f"{name}[{number}][{column}]"
-
-
-def _rows(name: str, examples: Any) -> list[tuple[Any, ...]]:
-    """A tuple an example, of one or two entries."""
-    # Data frames have no tolist().
-    values = examples.to_numpy() if hasattr(examples, "to_numpy") else examples
-    shape = getattr(values, "shape", None)
-    if shape is not None and (len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] != 2)):
-        raise ValueError(f"{name!r} must be texts, [n], or pairs of texts, [n, 2] (got shape {tuple(shape)})")
-    values = listed(name, values)
-    rows = [tuple(value) if isinstance(value, (list, tuple)) else (value,) for value in values]
-    for number, row in enumerate(rows):
-        if len(row) not in (1, 2):
-            raise ValueError(f"'{name}[{number}]' must be a text or a pair of texts (got {len(row)} of them)")
-    return rows
+    return repr(f"X[{number}]" if width == 1 else f"X[{number}][{column}]")
 
 
 USUAL_COLUMNS: tuple[list[str], ...] = (
@@ -134,7 +100,9 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         rows = read_text_rows(source, columns)
     else:
         rows = rows_of_lines(source, request.lines, columns)
-    examples = [tuple(row.text(column) for column in columns) for row in rows]
+    cells = [(row, column) for row in rows for column in columns]
+    inputs = iter(read_cells(cells, len(columns) == 1, model._ready().intake()))
+    examples = [tuple(cast(Input, next(inputs)) for _ in columns) for _ in rows]  # none is left out
     outputs = model._outputs(examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}")
     labels = model._classes(request.state)
     if labels is None:
@@ -147,11 +115,13 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         predicted = [PredictedRow(labels[number], row) for number, row in zip(best, named)]
     names = None if labels is None else [str(label) for label in labels]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
+    own = int(model.own_trees.sum())
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
     return FilePrediction(
         text,
         {
             "rows": len(rows),
+            "own_trees": own,
             "parser_failures": model.parser_failures,
             "cut_words": model.cut_words,
             "cut_rows": model._cut_examples,
@@ -159,6 +129,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         },
         [
             *(notes if replaced else []),
+            *([f"{plural(own, 'text')} with a tree of its own"] if own else []),
             f"{plural(len(rows), 'row')}, {plural(model.parser_failures, 'text')} with a chain tree, "
             f"{plural(model.cut_words, 'word')} cut in {plural(model._cut_examples, 'row')}",
         ],
@@ -203,8 +174,22 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     r"""Classifies texts or pairs of texts with a Transformer whose attention follows their syntax.
 
     :meth:`fit` parses the texts and fine-tunes a pretrained encoder on them, or trains one from nothing, as
-    ``graphdep train --task csv`` does. What an example is, a text or a pair, is said by the shape of ``X``: a
-    list, array or Series of :math:`n` texts, or a list of pairs, an array or a data frame of two columns.
+    ``graphdep train --task csv`` does. ``X`` is a list, array or Series of texts or pairs, all of one kind:
+
+    ===========================================  =============================================================
+    a string                                     a text, which is parsed
+    a list of strings                            a sentence whose words are given, and parsed as they are
+    :class:`~graphdep.Sentence`, ``Span`` of     a sentence with its tree, which is read as it is
+    spaCy, ``Sentence`` of stanza, ``TokenList``
+    of conllu, mapping for
+    :meth:`Sentence.from_dict`
+    ``Doc`` of spaCy, ``Document`` of stanza,    a text of several sentences with their trees, one tree in all
+    a list of sentences with trees               (:func:`~graphdep.sentence.join_sentences`)
+    a tuple of two of these                      a pair; so is a row of an array or data frame of two columns
+    ===========================================  =============================================================
+
+    A list is never a pair. One of two strings with white space, which may be meant as a pair, is refused.
+    The scheme of all trees of ``X`` is decided together (:class:`~graphdep.sentence.Intake`).
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder; ``"transformer"`` for one that is
@@ -243,6 +228,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
+        own_trees: Of the texts of the last fit or prediction whether their trees were in ``X``, ``[n]``, or
+            of pairs ``[n, 2]``; all others are a parser's.
         parser_failures: Texts of the last prediction that have a chain for a tree.
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
@@ -264,6 +251,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     usual_models = ("dt", "bert-dam-basic")
     needed = ("train", *own)
     cut_words = parser_failures = _cut_examples = 0
+    own_trees: np.ndarray
 
     def __init__(
         self,
@@ -290,25 +278,27 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         """Trains on texts and their labels: texts, whole or truth values, or numbers that stand for classes.
 
         Raises:
-            TypeError: If something is no text; the message has its position.
-            ValueError: If a text is blank or has more than :obj:`max_words` words, a label has a control
-                character, the shapes of ``X`` and ``y`` are wrong, there are fewer than two classes, or a
-                setting is wrong.
+            TypeError: If something is no text, words or parse; the message has its position.
+            ValueError: If a text is blank or has more than :obj:`max_words` words, a parse is no tree, a
+                label has a control character, the shapes of ``X`` and ``y`` are wrong, there are fewer than
+                two classes, or a setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        limit = self._limit
+        intake = self._intake()
+        given = read_examples("X", X, intake)
+        width, limit = check_width(given), self._limit
         examples = [
-            tuple(
-                limit.text(text, repr(place_in("X", n, column, len(row)))) for column, text in enumerate(row)
-            )
-            for n, row in enumerate(check_examples("X", X))
+            tuple(limit.input(one, place_in(number, column, width)) for column, one in enumerate(row))
+            for number, row in enumerate(given)
         ]
         labels = _check_labels(y, len(examples))
         check_learnable("y", labels.tolist())
-        columns = _COLUMNS[: len(examples[0])]
-        rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
+        columns = _COLUMNS[:width]
+        cells = ([as_value(one) for one in row] for row in examples)
+        rows = ({**dict(zip(columns, row)), "label": y} for row, y in zip(cells, labels.tolist()))
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        self._train_on(text, "texts", text_columns=",".join(columns), label_column="label")
+        self.own_trees = _own_trees(examples)
+        self._train_on(text, "texts", intake, text_columns=",".join(columns), label_column="label")
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -327,8 +317,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`predict`.
         """
-        examples = check_examples("X", X, self._ready().config.num_texts)
-        logits = self._outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
+        examples = self._examples(X)
+        logits = self._outputs(examples, lambda n, c: place_in(n, c, len(examples[0])))
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
     def attention(self, X: Any) -> list[AttentionMap]:
@@ -342,34 +332,31 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         from graphdep.visualization.attention import attention_of
 
         known = self._ready()
-        examples = check_examples("X", X, known.config.num_texts)
+        examples = self._examples(X)
         return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
+
+    def _examples(self, X: Any) -> list[tuple[Input, ...]]:
+        known = self._ready()
+        examples = read_examples("X", X, known.intake(ADVICE))
+        check_width(examples, known.config.num_texts)
+        return examples
 
     @classmethod
     def _classes(cls, state: RunState) -> list[Any] | None:
         task = cast(Sentences, state.config.spec)
         return (state.labels or list(range(task.num_classes))) if task.goal.classifies else None
 
-    def _outputs(self, examples: Sequence[tuple[str, ...]], place: Callable[[int, int], str]) -> Tensor:
+    def _outputs(self, examples: Sequence[tuple[Input, ...]], place: Callable[[int, int], str]) -> Tensor:
         """The model's outputs, ``[num_examples, C]``; ``place`` names a text by its example and its place."""
-        known = self._ready()
-        place_of: dict[str, str] = {}
-        cut: list[tuple[str, ...]] = []
-        for number, example in enumerate(examples):
-            places = [place(number, column) for column in range(len(example))]
-            cut.append(tuple(map(known.limit.text, example, places)))
-            for text, where in zip(cut[-1], places):
-                place_of.setdefault(text, where)
-        texts = list(place_of)
-        trees = known.parse_texts(texts)
-        trees = [known.limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
-        tree_of = dict(zip(texts, known.graphs(trees)))
-        self.parser_failures, self.cut_words, self._cut_examples = known.parser_failures, 0, 0
-        parts = [
-            self._chunk(known, [[tree_of[text] for text in example] for example in cut[part]])
-            for part in known.chunks(len(cut))
-        ]
-        return torch.cat(parts)
+        known, width = self._ready(), len(examples[0])
+        places = [place(number, column) for number in range(len(examples)) for column in range(width)]
+        trees, numbers = known.distinct_trees([one for row in examples for one in row], places)
+        graphs = known.graphs(trees)
+        read = [graphs[number] for number in numbers]
+        made = [read[start : start + width] for start in range(0, len(read), width)]
+        self.own_trees, self.parser_failures = _own_trees(examples), known.parser_failures
+        self.cut_words = self._cut_examples = 0
+        return torch.cat([self._chunk(known, made[part]) for part in known.chunks(len(made))])
 
     @torch.inference_mode()
     def _chunk(self, known: Predictor, examples: list[list[Sentence]]) -> Tensor:
@@ -387,6 +374,11 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, True
         return tags
+
+
+def _own_trees(examples: Sequence[tuple[Input, ...]]) -> np.ndarray:
+    own = np.stack([has_own_tree(example) for example in examples])
+    return own[:, 0] if own.shape[1] == 1 else own
 
 
 def _check_labels(y: Any, count: int) -> np.ndarray:
@@ -418,7 +410,8 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     loses its last words. Nothing is learnt here: :meth:`fit` checks its input. The checkpoint is loaded when
     it is first needed, and is left out of copies and pickles, which load it again.
 
-    No text is refused but one of more than :obj:`max_words` words. An empty one, or one of white space alone,
+    Words and trees of yours are read as they are, as :class:`SequenceClassifier` reads single texts. No text
+    is refused but one of more than :obj:`max_words` words. An empty one, or one of white space alone,
     has no tree and gets the zero vector. A text that the parser fails on, such as a sentence of more words
     than it takes, has a chain for a tree: :attr:`parser_failures` counts those of the last call, and a
     warning is logged. A word that training has not seen, of whatever language, is ``[UNK]``.
@@ -453,6 +446,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     answers = "sentence vectors"
     parser_failures = 0
+    own_trees: np.ndarray
     _loaded: tuple[tuple[Any, ...], Predictor] | None = None
 
     def __init__(
@@ -530,34 +524,33 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _result(self) -> Mapping[str, Any] | None:
         return None if isinstance(self.checkpoint, _InMemory) else super()._result()
 
-    def encode(self, texts: Sequence[str]) -> Tensor:
+    def encode(self, texts: Any) -> Tensor:
         """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.
 
         Args:
-            texts: A list, tuple, NumPy array or pandas Series of strings.
+            texts: A list, tuple, NumPy array or pandas Series of texts, lists of words, or parses.
 
         Shapes:
             - output: :math:`(n, C)`, float32, on the CPU, in the order of the texts
 
         Raises:
-            TypeError: If :obj:`texts` is one string, or an entry is none; the message has its position.
-            ValueError: If a text has more than :obj:`max_words` words, before any is parsed; the checkpoint
-                is none, has diverged, or was trained with a parser that has to be given; or
-                :obj:`batch_size` is no whole number of at least 1.
+            TypeError: If :obj:`texts` is one text, or an entry is none; the message has its position.
+            ValueError: If a parse is no tree; a text has more than :obj:`max_words` words, before any is
+                parsed; the checkpoint is none, has diverged, or was trained with a parser that has to be
+                given; or :obj:`batch_size` is no whole number of at least 1.
         """
-        values, size = _check_texts(texts), plain(self.batch_size)
+        size = plain(self.batch_size)
         check_batch_size(size)
-        limit = WordLimit(self.max_words, self.truncate)
-        values = [limit.text(text, f"'texts[{number}]'") for number, text in enumerate(values)]
-        place_of = {text: f"'texts[{number}]'" for number, text in reversed([*enumerate(values)])}
         with _as_it_was(self.checkpoint):
             known = self._ready()
-            known.batch_size = size
-            vectors = self._vectors(known, {text: place_of[text] for text in values if text.strip()}, limit)
-        found = torch.zeros(len(values), known.task.model.encoder.hidden_channels)
-        for number, text in enumerate(values):
-            if text in vectors:
-                found[number] = vectors[text]
+            values = _check_texts(texts, known.intake(ADVICE))
+            numbers = [n for n, one in enumerate(values) if not isinstance(one, str) or one.strip()]
+            known.batch_size, known.limit = size, WordLimit(self.max_words, self.truncate)
+            found = torch.zeros(len(values), known.task.model.encoder.hidden_channels)
+            places = [f"'texts[{number}]'" for number in numbers]
+            if numbers:
+                found[numbers] = self._vectors(known, [values[number] for number in numbers], places)
+        self.own_trees, self.parser_failures = has_own_tree(values), known.parser_failures if numbers else 0
         return found
 
     @torch.inference_mode()
@@ -568,23 +561,20 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             found |= zip(numbers, encoder.readout(batch, encoder(batch)).float().cpu())
         return [found[number] for number in range(len(made))]
 
-    def _vectors(self, known: Predictor, place_of: Mapping[str, str], limit: WordLimit) -> dict[str, Tensor]:
-        """The vector of each text, none of them blank."""
-        texts = list(place_of)
-        trees = known.parse_texts(texts)
-        self.parser_failures = known.parser_failures
-        trees = [limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
+    def _vectors(self, known: Predictor, inputs: Sequence[Input], places: Sequence[str]) -> Tensor:
+        """The vector of each input, no text of them blank."""
+        trees, numbers = known.distinct_trees(inputs, places)
         found: list[Tensor] = []
         for start in range(0, len(trees), CHUNK):
             found += self._encoded(known, trees[start : start + CHUNK])
-        return dict(zip(texts, known.check_finite(torch.stack(found)))) if found else {}
+        return known.check_finite(torch.stack(found))[numbers]
 
-    def fit(self, X: Sequence[str], y: Any = None) -> SentenceEncoder:
+    def fit(self, X: Any, y: Any = None) -> SentenceEncoder:
         """Checks that ``X`` holds texts; there is nothing to learn."""
         _check_texts(X)
         return self
 
-    def transform(self, X: Sequence[str]) -> np.ndarray:
+    def transform(self, X: Any) -> np.ndarray:
         """:meth:`encode` as a NumPy array."""
         return self.encode(X).numpy()
 
@@ -682,11 +672,10 @@ def _as_it_was(checkpoint: Any) -> Iterator[None]:
         encoder.train(training)
 
 
-def _check_texts(texts: Any) -> list[str]:
-    # NumPy arrays and pandas Series have dimensions, and are no Sequence.
-    if getattr(texts, "ndim", 1) != 1 or not (hasattr(texts, "ndim") or isinstance(texts, Sequence)):
-        raise TypeError(f"'texts' must be a list or one-dimensional array of strings (got {shown(texts)})")
-    values = listed("texts", texts)
-    for number, text in enumerate(values):
-        check_string(f"texts[{number}]", text)
-    return values
+def _check_texts(texts: Any, intake: Intake | None = None) -> list[Input]:
+    if isinstance(texts, Sized) and len(texts) == 0:
+        return []
+    read = read_examples("texts", texts, intake, blank=True)
+    if pairs := [number for number, row in enumerate(read) if len(row) > 1]:
+        raise ValueError(f"'texts[{pairs[0]}]' must be a single text (got a pair)")
+    return [one for (one,) in read]

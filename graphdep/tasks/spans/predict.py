@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,81 +16,78 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import needs_tree, rows_of_lines
+from graphdep.datasets.base.rows import TREE_COLUMNS, needs_tree, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.formats import Read, read_rows
 from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, check_name, check_some, check_text, plural
-from graphdep.parsing.parser import Parser, WordLimit
-from graphdep.sentence.sentence import Sentence, join_sentences, truncate
-from graphdep.sentence.tree import are_side_by_side
+from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
+from graphdep.parsing.inputs import ADVICE, as_value, entries, listed, plain, read_inputs
+from graphdep.parsing.parser import Input, Parser, WordLimit
+from graphdep.sentence.intake import Intake
+from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.training.checkpoint import check_scheme, deprel_counts
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
     check_different,
     check_learnable,
-    listed,
-    listed_words,
-    plain,
 )
 from graphdep.training.family import FilePrediction, FileRequest
 from graphdep.training.floors import PredictedRow, write_rows
 
 
-def span_sentences(sentences: Any, spans: Any = None) -> list[SpanExample]:
+def span_sentences(sentences: Any, spans: Any = None, intake: Intake | None = None) -> list[SpanExample]:
     """Examples without labels.
 
     Args:
-        sentences: Texts, lists of words, lists of sentences in words, or parsed sentences.
+        sentences: Texts, lists of words, lists of sentences in words, or parses.
         spans: For each of them one ``(start, end)`` or two, from 0, the end not included: of characters of a
             text, of words of the others; :obj:`None` for texts that have them marked, ``<e1>Rain</e1> makes
             <e2>mud</e2>.`` (default: :obj:`None`)
+        intake: How parses are taken in. (default: a fresh one)
 
     Raises:
         TypeError: If something is no such thing; the message has its position.
         ValueError: If there is none, a text has no word or no tags, a span is empty, reaches beyond the
             sentence, or there are more or fewer spans than sentences.
     """
-    rows = listed("sentences", sentences)
-    check_some("sentences", rows, "sentence")
-    marks = [None] * len(rows) if spans is None else listed("spans", spans, len(rows))
+    given = entries("sentences", sentences, "sentence")
+    marks = [None] * len(given) if spans is None else listed("spans", spans, len(given))
+    lengths = [_lengths(value) for _, value in given]
+    flat = [
+        (place, [word for words in value for word in words] if sizes else value)
+        for (place, value), sizes in zip(given, lengths)
+    ]
+    rows = zip(given, read_inputs(flat, intake, roots="all"), marks, lengths)
     return [
-        _sentence_example(f"sentences[{n}]", f"spans[{n}]", *pair) for n, pair in enumerate(zip(rows, marks))
+        _sentence_example(place, f"spans[{n}]", one, of, sizes)
+        for n, ((place, _), one, of, sizes) in enumerate(rows)
     ]
 
 
-def _sentence_example(place: str, of_spans: str, sentence: Any, spans: Any) -> SpanExample:
+def _sentence_example(
+    place: str, of_spans: str, sentence: Input, spans: Any, lengths: Sequence[int]
+) -> SpanExample:
     ends = None if spans is None else _ends(of_spans, spans)
     if isinstance(sentence, str):
-        check_text(place, sentence, "text")
         with placed(repr(place)):
             return SpanExample.of_text(*(read_tags(sentence) if ends is None else (sentence, ends)))
     if ends is None:
         message = "must be given where sentences are no texts with <e1>...</e1>"
         raise ValueError(f"{of_spans!r} {message} (got None)")
-    first = sentence[0] if isinstance(sentence, list | tuple) and sentence else None
-    several = isinstance(first, list | tuple | Sentence)
-    found = [
-        _tree_or_words(f"{place}[{number}]" if several else place, one)
-        for number, one in enumerate(sentence if several else [sentence])
-    ]
-    if trees := [one for one in found if isinstance(one, Sentence)]:
-        if len(trees) < len(found):
-            raise ValueError(f"{place!r} must be all parsed sentences or all lists of words")
-        tree = join_sentences(trees, roots="all")
-        return SpanExample(tree.form, ends, tree=tree, place=repr(place))
-    words = [word for one in found for word in cast(list[str], one)]
-    return SpanExample(words, ends, place=repr(place), lengths=[*map(len, found)])
+    tree = sentence if isinstance(sentence, Sentence) else None
+    words = sentence.form if isinstance(sentence, Sentence) else list(sentence)
+    return SpanExample(words, ends, tree=tree, place=repr(place), lengths=lengths)
 
 
-def _tree_or_words(place: str, sentence: Any) -> list[str] | Sentence:
-    """A tree, or several over words that follow one another, or a list of words."""
-    if isinstance(sentence, Sentence) and are_side_by_side(sentence.head):
-        return sentence
-    return listed_words(place, sentence)
+def _lengths(value: Any) -> list[int]:
+    """The number of words of each of several sentences in words; none for anything else."""
+    several = isinstance(value, list | tuple) and bool(value)
+    if several and all(isinstance(s, list | tuple) and s and isinstance(s[0], str) for s in value):
+        return [*map(len, value)]
+    return []
 
 
 def _ends(place: str, spans: Any) -> list[Any]:
@@ -174,9 +171,9 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
     :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
     spans`` does. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``; a text, with spans
-    of characters; a list of words, with spans of words; or a :class:`graphdep.Sentence` with spans of words,
-    whose tree is read, while all else is parsed. A list of such lists or sentences is a text of several
-    sentences. All have one span, or all have two.
+    of characters; a list of words, with spans of words; or a parse with spans of words, whose tree is read,
+    while all else is parsed, as :class:`SequenceClassifier` takes them. A list of lists of words, or of
+    parses, is a text of several sentences. All have one span, or all have two.
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
@@ -214,6 +211,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
+        own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
+            others are a parser's.
         parser_failures: Sentences of the last prediction that have a chain for a tree.
         lost_spans: Examples of the last prediction without a label, since a span is not read:
             :obj:`truncate` has cut it, or a pretrained encoder had no room for it.
@@ -235,6 +234,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     own = ("outside",)
     usual_models = ("dt", "bert-dt")
     outside: str | None
+    own_trees: np.ndarray
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         """Trains on sentences and their labels.
 
         Args:
-            sentences: Texts, lists of words, or parsed sentences.
+            sentences: Texts, lists of words, or parses.
             labels: A text for each.
             spans: For each sentence one ``(start, end)`` or two, from 0, the end not included, of characters
                 of a text or of words; :obj:`None` for texts with tags. (default: :obj:`None`)
@@ -273,13 +273,15 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 :obj:`max_words` words, there are fewer than two labels or sentences, or a setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        examples = self._examples(sentences, spans, len(span_sentences(sentences, spans)[0].spans))
+        intake = self._intake()
+        examples = self._examples(sentences, spans, intake)
         named = _check_labels(labels, len(examples))
         check_learnable("labels", named)
         check_different("sentences", (tuple(example.words) for example in examples))
         rows = (_row(example, label, self._limit) for example, label in zip(examples, named))
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        self._train_on(text, "spans", outside=self.outside)
+        self.own_trees = np.array([example.tree is not None for example in examples])
+        self._train_on(text, "spans", intake, outside=self.outside)
         return self
 
     def predict(self, sentences: Any, spans: Any = None) -> np.ndarray:
@@ -326,7 +328,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return int(self._ready().state.data["num_spans"]["train"])
 
     def _asked(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
-        return self._answers(self._examples(sentences, spans, self._num_spans))[0]
+        intake = self._ready().intake(ADVICE)
+        return self._answers(self._examples(sentences, spans, intake, self._num_spans))[0]
 
     def _answers(self, examples: Sequence[SpanExample]) -> tuple[list[SpanAnswer], list[str]]:
         """What the model says of each example, and what there is to say of their words."""
@@ -346,7 +349,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
             ]
             found += self._chunk(known, made)
         known.parsed, known.parser_failures = parsed.parsed, parsed.failures
-        self.parser_failures = parsed.failures
+        self.own_trees, self.parser_failures = np.array([not one for one in asked]), parsed.failures
         self.lost_spans = sum(answer.label is None for answer in found)
         return found, parsed.notes()
 
@@ -362,15 +365,18 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 found[number] = SpanAnswer(label, share * 0 if lost else share)
         return [found[number] for number in range(len(made))]
 
-    def _examples(self, sentences: Any, spans: Any, num_spans: int) -> list[SpanExample]:
+    def _examples(
+        self, sentences: Any, spans: Any, intake: Intake, num_spans: int | None = None
+    ) -> list[SpanExample]:
         """The sentences with their spans, as many as they must have, and no longer than is read."""
         limit = self._limit
-        examples = span_sentences(sentences, spans)
+        examples = span_sentences(sentences, spans, intake)
+        wanted = len(examples[0].spans) if num_spans is None else num_spans
         for number, example in enumerate(examples):
-            if num_spans != len(example.spans):
-                other = "the model was trained on" if self._predictor else "'sentences[0]' has"
+            if wanted != len(example.spans):
+                other = "'sentences[0]' has" if num_spans is None else "the model was trained on"
                 raise ValueError(
-                    f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {num_spans}"
+                    f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {wanted}"
                 )
             if example.text is not None:
                 limit.check(example.text, f"'sentences[{number}]'")
@@ -407,7 +413,7 @@ def _row(example: SpanExample, label: str, limit: WordLimit) -> dict[str, Any]:
         raise example.error(f"a span is beyond max_words={limit.max_words}")
     if example.tree is not None:
         tree = truncate(example.tree, size)
-        row |= {"head": tree.head, "deprel": tree.deprel}
+        row |= {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
     elif example.text is None:
         row = {"sentences": first_words(example.sentences, size)}
     return {**row, "spans": [list(one) for one in example.spans], "label": label}

@@ -163,6 +163,7 @@ def test_documents(tmp_path):
         (across, [(6, 7), (0, 2)], "Same"),
     ]
     assert [(list(one.words), *own) for one, own in zip(examples, shown(examples))] == expected * 2
+    assert {tuple(map(len, one.sentences)) for one in examples if list(one.words) == across} == {(6, 2)}
     assert notes == [
         "2 clusters are not read",
         "2 further relations of the same entities are left out",

@@ -20,10 +20,12 @@ from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance, text_data
+from graphdep.data.encoded import trees_data
 from graphdep.nn.models import SIA, ClassificationHead, SelectionModel, SentenceModel, SentencePairModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed
+from graphdep.sentence import join_sentences
 from graphdep.transforms import ChainTree, resolve
 from tests.kit.trees import random_sentence
 
@@ -406,6 +408,26 @@ def test_texts_as_data(make):
     assert encoder(data).shape == (30, 12)
 
 
+def test_words_and_trees_of_the_users_own(make):
+    encoder, _ = make(double=False)
+    tree = Sentence(["a", "low", "room"], [3, 3, 0], ["det", "amod", "root"])
+    columns = {"words": tree.form, "head": tree.head, "deprel": tree.deprel}
+    no_parser = "conllu:is-not-there"  # which nothing asks for
+    data = encoder.to_data([tree, (columns, tree), [tree, columns]], no_parser, roots="first")
+    assert encoder.own_trees == [True] * 4
+    two = join_sentences([tree, tree])
+    for made, trees in zip(data.to_data_list(), ([tree], [tree, tree], [two])):
+        expected = trees_data(trees, RelationVocab(), tokens=encoder.tokens)
+        assert all(
+            torch.equal(made[key], value) for key, value in expected.to_dict().items() if key != "num_nodes"
+        )
+    several = encoder.to_data([[tree, tree]], no_parser)
+    assert several.depth.tolist() == [-1, 2, *[2] * 3, *[1] * 4, 2, *[2] * 3, *[1] * 4, -1]
+    words = encoder.to_data([tree.form, (tree, "a"), "a low room"], "chain")
+    assert encoder.own_trees == [False, True, False, False]
+    assert torch.equal(words[0].input_ids, words[2].input_ids)
+
+
 class Graphs(Halves):
     """Chains with an enhanced graph: a second governor, with a label that no fixed block has."""
 
@@ -508,13 +530,14 @@ def test_cut_words_are_told(make, caplog):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([], r"'texts' must be a list of at least one text \(got \[\]\)"),
-        ("a room", r"'texts' must be a list of at least one text \(got 'a room'\)"),
+        ([], r"'texts' is empty: there must be at least one text"),
+        ("a room", r"'texts' must be a list \(got str 'a room'\)"),
         (["a", " \n"], r"'texts\[1\]' is blank: a text has at least one word"),
-        (["a", ("a", "")], r"'texts\[1\]' is blank"),
-        (["a", 3], r"'texts\[1\]' must be a string \(got int 3\)"),
-        ([("a", "b", "c")], r"'texts\[0\]' must be a string or a pair of strings"),
-        ([("a", None)], r"'texts\[0\]' must be a string"),
+        (["a", ("a", "")], r"'texts\[1\]\[1\]' is blank"),
+        (["a", 3], r"'texts\[1\]' must be a text, .* \(got int 3\)"),
+        ([("a", "b", "c")], r"'texts\[0\]' must be a text or a pair of texts"),
+        ([("a", None)], r"'texts\[0\]\[1\]' must be a text, "),
+        ([["a b", "c"]], r"'texts\[0\]' is a list of two strings with white space"),
     ],
 )
 def test_wrong_texts(make, texts, message):
