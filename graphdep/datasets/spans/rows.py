@@ -309,7 +309,7 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
         check_keys(
             row,
             [*_WORDS, text_column, "spans", *([label_column] if label_column else []), *TREE_COLUMNS],
-            ["label"],
+            ["label", "sentence"],
         )
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)

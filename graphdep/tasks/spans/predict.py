@@ -56,29 +56,20 @@ def span_sentences(sentences: Any, spans: Any = None, intake: Intake | None = No
     """
     given = entries("sentences", sentences, "sentence")
     marks = [None] * len(given) if spans is None else listed("spans", spans, len(given))
-    lengths = [[len(words) for words in value] if _in_sentences(value) else [] for _, value in given]
+    lengths = [_lengths(value) for _, value in given]
     flat = [
         (place, [word for words in value for word in words] if sizes else value)
         for (place, value), sizes in zip(given, lengths)
     ]
-    rows = zip(flat, read_inputs(flat, intake, roots="all"), lengths, marks)
+    rows = zip(given, read_inputs(flat, intake, roots="all"), marks, lengths)
     return [
-        _sentence_example(place, f"spans[{number}]", one, sizes, of)
-        for number, ((place, _), one, sizes, of) in enumerate(rows)
+        _sentence_example(place, f"spans[{n}]", one, of, sizes)
+        for n, ((place, _), one, of, sizes) in enumerate(rows)
     ]
 
 
-def _in_sentences(value: Any) -> bool:
-    """Whether a value is a list of sentences in words."""
-    return (
-        isinstance(value, list | tuple)
-        and bool(value)
-        and all(isinstance(words, list | tuple) and words and isinstance(words[0], str) for words in value)
-    )
-
-
 def _sentence_example(
-    place: str, of_spans: str, sentence: Input, lengths: list[int], spans: Any
+    place: str, of_spans: str, sentence: Input, spans: Any, lengths: Sequence[int]
 ) -> SpanExample:
     ends = None if spans is None else _ends(of_spans, spans)
     if isinstance(sentence, str):
@@ -90,10 +81,17 @@ def _sentence_example(
     if not isinstance(sentence, Sentence):
         return SpanExample(list(sentence), ends, place=repr(place), lengths=lengths)
     if not are_side_by_side(sentence.head):
-        raise ValueError(
-            f"{place!r} must be one tree, or trees side by side (got {sentence.head.count(0)} roots)"
-        )
+        roots = sentence.head.count(0)
+        raise ValueError(f"{place!r} must be one tree, or trees side by side (got {roots} roots)")
     return SpanExample(sentence.form, ends, tree=sentence, place=repr(place))
+
+
+def _lengths(value: Any) -> list[int]:
+    """The number of words of each of several sentences in words; none for anything else."""
+    several = isinstance(value, list | tuple) and bool(value)
+    if several and all(isinstance(s, list | tuple) and s and isinstance(s[0], str) for s in value):
+        return [*map(len, value)]
+    return []
 
 
 def _ends(place: str, spans: Any) -> list[Any]:
@@ -178,8 +176,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
     spans`` does. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``; a text, with spans
     of characters; a list of words, with spans of words; or a parse with spans of words, whose tree is read,
-    while all else is parsed, as :class:`SequenceClassifier` takes them. A list of lists of words or of parses
-    is a text of several sentences. All have one span, or all have two.
+    while all else is parsed, as :class:`SequenceClassifier` takes them. A list of lists of words, or of
+    parses, is a text of several sentences. All have one span, or all have two.
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
@@ -354,9 +352,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 for one, graph in zip(parsed.marked[part], graphs[part])
             ]
             found += self._chunk(known, made)
-        self.own_trees = np.array([not one for one in asked], dtype=bool)
         known.parsed, known.parser_failures = parsed.parsed, parsed.failures
-        self.parser_failures = parsed.failures
+        self.own_trees, self.parser_failures = np.array([not one for one in asked]), parsed.failures
         self.lost_spans = sum(answer.label is None for answer in found)
         return found, parsed.notes()
 
