@@ -113,7 +113,7 @@ def test_enhanced_graphs_are_in_column_deps(run, tmp_path, engine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--enhanced", "ud"], "'level' must be one of enhanced, enhanced++ (got 'ud')"),
+        (["--enhanced", "ud"], "'level' must be one of enhanced, enhanced++, own (got 'ud')"),
         (["--enhanced", "enhanced", "--engine", "ud"], "'engine' must be one of rules, pybart (got 'ud')"),
     ],
 )

@@ -29,7 +29,7 @@ ADDRESS = re.compile(
     r"repository\.upenn\.edu/handle/[\d.]+/\d+)"
 )
 # It is a control, and no paper's.
-OWN_PRESETS = {"transformer-utterance"}
+OWN_PRESETS = {"transformer-utterance", "own-arcs"}
 
 
 def docstrings() -> list[tuple[str, str]]:

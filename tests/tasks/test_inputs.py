@@ -12,6 +12,7 @@ from stanza.utils.conll import CoNLL
 
 from graphdep import Sentence, SequenceClassifier, SpanClassifier, WordLabeller
 from graphdep.datasets import CSVTexts
+from graphdep.datasets.spans.texts import ParsedSpans, parse_examples
 from graphdep.parsing.inputs import as_value, read_examples, read_inputs
 from graphdep.parsing.parser import ChainParser, WordLimit
 from graphdep.sentence import Intake, join_sentences
@@ -105,7 +106,7 @@ ESTIMATORS = ("pairs", "words", "spans", "vectors", "responses", "rankings")
 @pytest.mark.parametrize("name", ESTIMATORS)
 @forms
 def test_the_same_trees_reach_every_model(fitted, new, monkeypatch, name, form):
-    roots = "all" if name in ("responses", "rankings") else "first"
+    roots = "all" if name in ("responses", "rankings", "spans") else "first"
     seen: list[list[Sentence]] = []
     trees = Predictor.trees
 
@@ -113,7 +114,13 @@ def test_the_same_trees_reach_every_model(fitted, new, monkeypatch, name, form):
         seen.append(trees(self, *args, **options))
         return seen[-1]
 
+    def of_spans(*args: Any) -> ParsedSpans:
+        parsed = parse_examples(*args)
+        seen.append([marked.tree for marked in parsed.marked])
+        return parsed
+
     monkeypatch.setattr(Predictor, "trees", kept)
+    monkeypatch.setattr("graphdep.tasks.spans.predict.parse_examples", of_spans)
     monkeypatch.setattr(ChainParser, "fingerprint", "own")
     expected = [ONE, join_sentences([ONE, TWO], roots=roots), Sentence.chain(OWN)]
     ask, given = asked(name, fitted, new, [*FORMS[form](), list(OWN)])

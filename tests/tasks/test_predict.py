@@ -271,7 +271,7 @@ def test_columns_are_labelled(run, config_of, role_rows, tmp_path, text, scheme)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
     other = tmp_path / "other.conll"
-    other.write_text("Ann\nsees\nBob\n" if roles else _ROLES_2009.format("Ann", "sees", "Bob"))
+    other.write_text("Ann O\nsees O\nBob O\n" if roles else _ROLES_2009.format("Ann", "sees", "Bob"))
     said = "the file marks no words" if roles else "are for models that have learned from marks"
     assert said in flat(run("predict", *options, other).stderr)
 
