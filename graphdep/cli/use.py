@@ -147,7 +147,7 @@ def predict(
     if source is None:
         lines = _pairs(texts, getattr(state.config, "num_texts", 1))
     named = Path("TEXT" if source is None else source)
-    if trees is not None and trees.format in ("columns", "text") and task.reads_columns:
+    if trees is not None and trees.format in ("columns", "unknown") and task.reads_columns:
         trees = None
     reads, said = model_parser(parser, tree_scheme, bad_trees), []
     own = None
