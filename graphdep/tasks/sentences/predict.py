@@ -176,17 +176,13 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     :meth:`fit` parses the texts and fine-tunes a pretrained encoder on them, or trains one from nothing, as
     ``graphdep train --task csv`` does. ``X`` is a list, array or Series of texts or pairs, all of one kind:
 
-    ===========================================  =============================================================
-    a string                                     a text, which is parsed
-    a list of strings                            a sentence whose words are given, and parsed as they are
-    :class:`~graphdep.Sentence`, ``Span`` of     a sentence with its tree, which is read as it is
-    spaCy, ``Sentence`` of stanza, ``TokenList``
-    of conllu, mapping for
-    :meth:`Sentence.from_dict`
-    ``Doc`` of spaCy, ``Document`` of stanza,    a text of several sentences with their trees, one tree in all
-    a list of sentences with trees               (:func:`~graphdep.sentence.join_sentences`)
-    a tuple of two of these                      a pair; so is a row of an array or data frame of two columns
-    ===========================================  =============================================================
+    - a string: a text, which is parsed;
+    - a list of strings: a sentence whose words are given, and parsed as they are;
+    - :class:`~graphdep.Sentence`, ``Span`` of spaCy, ``Sentence`` of stanza, ``TokenList`` of conllu, or a
+      mapping for :meth:`Sentence.from_dict`: a sentence with its tree, which is read as it is;
+    - ``Doc`` of spaCy, ``Document`` of stanza, or a list of sentences with trees: a text of several
+      sentences, one tree in all (:func:`~graphdep.sentence.join_sentences`);
+    - a tuple of two of these: a pair; so is a row of an array or data frame of two columns.
 
     A list is never a pair. One of two strings with white space, which may be meant as a pair, is refused.
     The scheme of all trees of ``X`` is decided together (:class:`~graphdep.sentence.Intake`).
