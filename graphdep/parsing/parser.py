@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from unicodedata import name
 
 from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
+from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
 
@@ -641,11 +642,16 @@ class ChainParser(Parser):
         return [Parsed([Sentence.chain(list(words))]) for words in sentences]
 
 
+def _words_of(one: Input) -> Words:
+    assert not isinstance(one, str)
+    return tuple(one.form) if isinstance(one, Sentence) else one
+
+
 def parse_joined(
     parser: Parser | Callable[[], Parser], inputs: Sequence[Input], *, roots: str = "first"
 ) -> tuple[list[Sentence], int]:
     """One tree an input: of a text also where the parser sees several sentences (:func:`join_sentences`), of
-    words their parse; a tree stays as it is.
+    words their parse; a tree stays as it is, but that of a sentence that has its arcs alone.
 
     A text that the parser finds no word in has a chain for a tree, cut at white space.
 
@@ -658,9 +664,11 @@ def parse_joined(
         The trees, and how many are chains instead of parses.
     """
     texts = [one for one in inputs if isinstance(one, str)]
-    words = [one for one in inputs if not isinstance(one, str | Sentence)]
+    own = [one if isinstance(one, Sentence) else None for one in inputs]
+    asked = [not isinstance(one, str) and needs_tree(tree) for one, tree in zip(inputs, own)]
+    words = [_words_of(one) for one, is_asked in zip(inputs, asked) if is_asked]
     if not texts and not words:
-        return [one for one in inputs if isinstance(one, Sentence)], 0
+        return [tree for tree in own if tree is not None], 0
     parser = parser if isinstance(parser, Parser) else parser()
     before = parser.failures
     parses = parser.parse(texts) if texts else []
@@ -670,7 +678,7 @@ def parse_joined(
     )
     parsed = iter(parser.parse_words(words) if words else [])
     trees = [
-        one if isinstance(one, Sentence) else next(joined) if isinstance(one, str) else next(parsed)
-        for one in inputs
+        with_tree(tree, next(parsed)) if is_asked else next(joined) if tree is None else tree
+        for tree, is_asked in zip(own, asked)
     ]
     return trees, parser.failures - before + sum(not parse for parse in parses)

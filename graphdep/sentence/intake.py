@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -216,6 +217,20 @@ def attached(head: Sequence[int]) -> list[int]:
         for visited in path:
             safe[visited] = True
     return mended
+
+
+ARCS_ALONE = "# arcs_alone = yes"
+"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
+
+
+def needs_tree(sentence: Sentence | None) -> bool:
+    """Whether a sentence is still to be parsed."""
+    return sentence is None or ARCS_ALONE in sentence.comments
+
+
+def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
+    """The parse of a sentence, with its own arcs."""
+    return parsed if own is None else dataclasses.replace(parsed, deps=own.deps)
 
 
 _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Found]], ...] = (

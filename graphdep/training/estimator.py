@@ -36,7 +36,7 @@ from graphdep.io.limits import (
 from graphdep.parsing.inputs import distinct, plain
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
-from graphdep.sentence.intake import Intake
+from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task, save_task
 from graphdep.training.config import OF_TREES, TrainConfig, resolve_model
@@ -218,7 +218,7 @@ class Predictor:
         Raises:
             ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
         """
-        own = [one for one in inputs if isinstance(one, Sentence)]
+        own = [one for one in inputs if isinstance(one, Sentence) and not needs_tree(one)]
         check_scheme(self.name, self.state, deprel_counts(own), parsed=False)
         self.parsed = len(inputs) - len(own)
         trees, self.parser_failures = parse_joined(lambda: self.parser, inputs, roots=roots)

@@ -297,3 +297,12 @@ def test_wrong_trees(tmp_path, row, message):
     path = write_own(tmp_path / "own.jsonl", [OWN[0], row])
     with pytest.raises(ValueError, match=message):
         CSVTexts(tmp_path, train=path, val=path, text_columns="text", label_column="label", parser="chain")
+
+
+def test_texts_with_a_graph_alone_are_parsed(tmp_path):
+    rows = [{"text": "She sings", "edges": [[1, 2, "agent"]]}, {**OWN[4], "edges": [[2, 1, "sings"]]}] * 3
+    path = write_own(tmp_path / "own.jsonl", rows)
+    options = {"text_columns": "text", "label_column": "label", "parser": "chain", "arcs": "own"}
+    first, second, *_ = CSVTexts(tmp_path / "root", train=path, val=path, **options)
+    assert [governors(data) for data in (first, second)] == [[0, 1], [2, 0]]
+    assert [data.arc_index.tolist() for data in (first, second)] == [[[1], [2]], [[2], [1]]]

@@ -30,14 +30,13 @@ from graphdep.datasets.base.rows import (
     Label,
     check_seed,
     drawn_part,
-    needs_tree,
-    with_tree,
 )
 from graphdep.io.files import atomic_path, file_digest, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
+from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import vocab_from_state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import inspect
 import math
@@ -26,7 +25,7 @@ from graphdep.datasets.base.raw import (
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.sentence.exchange import read_dicts
-from graphdep.sentence.intake import Intake
+from graphdep.sentence.intake import ARCS_ALONE, Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Raw
 
@@ -243,20 +242,6 @@ def is_words(words: Any) -> bool:
 _MORE = ("edges", "upos", "xpos", "pos", "lemma", "feats", "misc", "deps", "empty", "multiword")
 TREE_COLUMNS = (*TREE, *_MORE, "constituents", "multiroot")
 """Keys of a tree, with those that it may have besides."""
-
-
-ARCS_ALONE = "# arcs_alone = yes"
-"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
-
-
-def needs_tree(sentence: Sentence | None) -> bool:
-    """Whether a sentence is still to be parsed."""
-    return sentence is None or ARCS_ALONE in sentence.comments
-
-
-def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
-    """The parse of a sentence, with its own arcs."""
-    return parsed if own is None else dataclasses.replace(parsed, deps=own.deps)
 
 
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from graphdep.datasets.base.rows import needs_tree, with_tree
 from graphdep.datasets.spans.rows import Range, SpanExample, marks_of
 from graphdep.io.limits import plural
 from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence, join_sentences, split_words, truncate
 
 

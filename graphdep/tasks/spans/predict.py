@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import TREE_COLUMNS, needs_tree, rows_of_lines
+from graphdep.datasets.base.rows import TREE_COLUMNS, rows_of_lines
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.formats import Read, read_rows
 from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
@@ -25,7 +25,7 @@ from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
 from graphdep.parsing.inputs import ADVICE, as_value, entries, listed, plain, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
-from graphdep.sentence.intake import Intake
+from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import are_side_by_side
 from graphdep.training.checkpoint import check_scheme, deprel_counts
