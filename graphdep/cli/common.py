@@ -358,7 +358,10 @@ _OF_TREES = (".conllu", ".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb",
 
 
 def _recognised(lines: Iterable[str], name: str) -> Texts:
-    kind, rest = recognised((number, line.rstrip("\r\n")) for number, line in enumerate(lines, start=1))
+    kind, rest = recognised(
+        (number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n"))
+        for number, line in enumerate(lines, start=1)
+    )
     if kind == "text":
         return Texts(_texts((line for _, line in rest), name), None)
     return Texts(iter(()), None, kind, rest)

@@ -143,6 +143,14 @@ def predict(
     from graphdep.training.family import FileRequest
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
+    given = {"tree_scheme": tree_scheme} if tree_scheme != "auto" else {}
+    given |= {"bad_trees": bad_trees} if bad_trees != "error" else {}
+    if whole and given:
+        if bad_trees == "skip":
+            raise ValueError("--bad-trees skip is for files of trees: each row has a prediction")
+        if not hasattr(state.config, "bad_trees"):
+            raise ValueError(f"--{next(iter(given)).replace('_', '-')} is for tasks on files of your own")
+        state = dataclasses.replace(state, config=state.config.replace(**given))
     limit = WordLimit(max_words, truncate)
     if source is None:
         lines = _pairs(texts, getattr(state.config, "num_texts", 1))

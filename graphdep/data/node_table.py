@@ -30,7 +30,7 @@ ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in ev
 
 
 COPIES = ("word", "node")
-_ARCS = ("basic", "enhanced")
+_ARCS = ("basic", "enhanced", "own")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class EncodedUtterance:
             none = np.zeros((3, 0), dtype=np.int64) if phrases else None
             utterance = cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
             return dataclasses.replace(utterance, phrases=none)
-        enhanced = arcs == "enhanced" and sentence.deps is not None
+        enhanced = arcs != "basic" and sentence.deps is not None
         copied = _copied(sentence) if enhanced and copies == "word" else {}
         empty = [row for row in sentence.empty if row[0] not in copied] if enhanced else []
         pieces = tokens.encode([*sentence.form, *(row[1] for row in empty)])
@@ -330,8 +330,8 @@ def to_data(
             it does not know, so that they count as ``dep``)
         root: Put a ROOT node before the words of each utterance; without it a root word is its own
             governor. (default: :obj:`True`)
-        arcs: ``"basic"`` takes :obj:`arc_index` from HEAD, ``"enhanced"`` from DEPS, where a sentence has it.
-            (default: ``"basic"``)
+        arcs: ``"basic"`` takes :obj:`arc_index` from HEAD, ``"enhanced"`` and ``"own"`` from DEPS, where a
+            sentence has it. (default: ``"basic"``)
         positions: Count :obj:`position` within the ``"utterance"`` or through the whole ``"example"``.
             (default: ``"utterance"``)
         segment: Segment of each utterance, e.g. ``[0, 1]`` for a pair. (default: all 0)
@@ -372,7 +372,7 @@ def to_data(
     if segment is not None:
         check_length("segment", segment, len(sentences), "sentences")
     counted = relations if relations is not None else RelationVocab()
-    table = _NodeTable(counted, vocab, root, arcs == "enhanced")
+    table = _NodeTable(counted, vocab, root, arcs != "basic")
     for sentence, part in zip(sentences, segment or [0] * len(sentences)):
         table.add(sentence, part)
     if positions == "example":

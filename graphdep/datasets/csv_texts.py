@@ -15,8 +15,8 @@ from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, Pars
 from graphdep.datasets.base.raw import OwnFiles, row_error
 from graphdep.datasets.base.rows import (
     OBJECTS,
-    TREE,
     TREE_COLUMNS,
+    TREE_KEYS,
     Label,
     TextRow,
     check_suffix,
@@ -267,7 +267,7 @@ def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
     value = row.values[column]
     if row.path.suffix.lower() not in OBJECTS:
         return row.text(column)
-    if single and any(row.values.get(name) is not None for name in (*TREE, "edges")):
+    if single and any(row.values.get(name) is not None for name in TREE_KEYS):
         words: Any = next(row.values[key] for key in ("words", "tokens", column) if key in row.values)
         raw = row_raw(row, words.split() if isinstance(words, str) else words)
         return Found([raw] if raw else [], True)

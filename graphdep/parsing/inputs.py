@@ -13,7 +13,7 @@ from graphdep.parsing.parser import Input
 from graphdep.sentence.intake import Intake, is_parse, sentences_of
 from graphdep.sentence.sentence import Sentence, join_sentences
 
-ADVICE = "a Sentence that is made with bad_trees='attach'"
+ADVICE = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
 _TAKES = (
     "a text, a list of words, or a parse: graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of "
     "stanza, TokenList of conllu, a mapping for Sentence.from_dict, or a list of these"

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 # The names that libraries have for each column, CoNLL-U's own first.
 _NAMES = (
     ("id",),
-    ("form", "text"),
+    ("form", "text", "word", "token"),
     ("lemma",),
     ("upos", "upostag", "pos"),
     ("xpos", "xpostag", "tag"),
     ("feats", "morph"),
     ("head",),
-    ("deprel", "dep"),
+    ("deprel", "dep", "rel"),
     ("deps",),
     ("misc",),
 )
@@ -38,6 +38,9 @@ def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ())
     lines = [*comments]
     for number, word in enumerate(words, start=1):
         values = [next((word[name] for name in names if name in word), None) for names in _NAMES]
+        for name, place in (("form", 1), ("deprel", 7)):
+            if word.get("head") is not None and values[place] is None:
+                raise ValueError(f"word {number}: no {name!r} among the keys {sorted(map(str, word))}")
         values[0] = _id(values[0] if values[0] is not None else number)
         lines.append("\t".join(_text(value) for value in values))
     return lines
@@ -83,6 +86,8 @@ def read_token_lists(parsed: Any) -> Found:
     raws: list[Raw] = []
     for number, tokens in enumerate(found):
         _check_kind(is_token_list(tokens), _CONLLU_TAKES, tokens)
+        if not len(tokens):
+            raise ValueError(f"sentence {number}: a TokenList without a word")
         comments = (f"# {key}" + ("" if value is None else f" = {value}") for key, value in _metadata(tokens))
         lines = enumerate(word_lines(tokens, comments), start=1)
         raws += read_blocks(lines, f"sentence {number}")
@@ -114,7 +119,7 @@ def _metadata(tokens: Any) -> Iterable[tuple[str, str | None]]:
 
 
 # The names that each column may have; the first is the argument of Sentence. TACRED's begin with stanford_.
-_COLUMNS = {
+COLUMN_NAMES = {
     "form": ("form", "words", "tokens", "token", "word"),
     "head": ("head", "heads", "stanford_head"),
     "deprel": ("deprel", "deprels", "stanford_deprel"),
@@ -155,7 +160,7 @@ def _of_mapping(parsed: Mapping[str, Any], place: str) -> Found:
             return _read_spacy_json(parsed, place)
         if is_corenlp(parsed):
             return Found([read_sentence(parsed, place)], True)
-    if isinstance(parsed.get("sentences"), list) and not parsed.keys() & {*_COLUMNS["head"]}:
+    if isinstance(parsed.get("sentences"), list) and not parsed.keys() & {*COLUMN_NAMES["head"]}:
         return dataclasses.replace(read_dicts(parsed["sentences"], place), single=False)
     with placed(place):
         return Found([Raw(_columns(parsed), place)], True)
@@ -181,13 +186,14 @@ def is_words(value: object) -> bool:
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: next((sentence[key] for key in keys if sentence.get(key) is not None), None)
-        for name, keys in _COLUMNS.items()
+        for name, keys in COLUMN_NAMES.items()
     }
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
-    tags = sentence.get("pos")  # of either set
-    if isinstance(tags, list) and all(isinstance(tag, str | None) for tag in tags):
+    tags: Any = sentence.get("pos")  # of either set
+    tags = tags.tolist() if hasattr(tags, "tolist") else tags
+    if isinstance(tags, list | tuple) and all(isinstance(tag, str | None) for tag in tags):
         name = "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
         found[name] = tags if found[name] is None else found[name]
     columns: dict[str, Any] = {n: _texts(n, values) for n, values in found.items() if n != "head"}
@@ -256,7 +262,8 @@ def _arcs(edges: Any, words: int) -> list[list[tuple[str, str]]]:
     for number, edge in enumerate(_rows("edges", edges)):
         try:
             source, target, label = edge
-            right = 0 <= source <= words and 1 <= target <= words and isinstance(label, str) and label
+            right = type(source) is type(target) is int and isinstance(label, str) and label != ""
+            right = right and 0 <= source <= words and 1 <= target <= words
         except (TypeError, ValueError):
             right = False
         if not right:

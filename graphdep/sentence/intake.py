@@ -28,6 +28,8 @@ from graphdep.sentence.tree import Fault, Found, Raw, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
+ARCS_ALONE = "# arcs_alone = yes"
+"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
 _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 
@@ -60,6 +62,7 @@ class Intake:
         trees: Sentences that have been taken in.
         bad: How many were no tree, by the reason.
         converted: How many were converted, by the scheme that they were of.
+        graphs: How many have arcs beside their tree, those of CoNLL-U aside.
         decided: The scheme of the last trees, ``"as-is"`` where they are not converted.
 
     Raises:
@@ -78,11 +81,12 @@ class Intake:
     scheme: str = "auto"
     bad_trees: str = "error"
     parser: Any = None
-    advice: str = "bad_trees='attach', 'parse' or 'skip' (--bad-trees)"
+    advice: str = "bad_trees='attach', 'parse' or 'skip' (--bad-trees) takes them"
     trees: int = field(default=0, init=False)
     bad: Counter[str] = field(default_factory=Counter, init=False)
     converted: Counter[str] = field(default_factory=Counter, init=False)
     decided: str = field(default="auto", init=False)
+    graphs: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         check_choice("scheme", self.scheme, SCHEMES)
@@ -100,14 +104,21 @@ class Intake:
             multiroot: Whether several roots are right. (default: :obj:`False`)
             labels: Labels that tell the scheme besides those of the sentences. (default: none)
         """
-        scheme = self.decided = self.decide([*labels, *(d for raw in raws for d in raw.columns["deprel"])])
-        taken = self._trees(raws, multiroot)
+        faults = self._faults(raws, multiroot)
+        # A tree that is parsed or left out, or is still to be parsed, is of no scheme of the user's.
+        given = self.bad_trees in ("error", "attach")
+        own = [given or number not in faults for number in range(len(raws))]
+        own = [mine and ARCS_ALONE not in raw.columns.get("comments", ()) for mine, raw in zip(own, raws)]
+        found = (label for raw, mine in zip(raws, own) if mine for label in raw.columns["deprel"])
+        scheme = self.decided = self.decide([*labels, *(label for label in found if label != "_")])
+        taken = self._trees(raws, multiroot, faults)
         self.trees += len(raws)
+        self.graphs += sum(not raw.lines and bool(raw.columns.get("deps")) for raw in raws)
         if scheme not in _CONVERTERS:
             return taken
         convert = _CONVERTERS[scheme]
-        self.converted[scheme] += sum(sentence is not None for sentence in taken)
-        return [sentence and convert(sentence) for sentence in taken]
+        self.converted[scheme] += sum(own)
+        return [convert(tree) if tree is not None and mine else tree for tree, mine in zip(taken, own)]
 
     def decide(self, labels: Iterable[str]) -> str:
         """The scheme that trees with these labels are converted from; ``"as-is"`` for none."""
@@ -142,14 +153,19 @@ class Intake:
         """The counts as plain values."""
         return {"trees": self.trees, "bad_trees": dict(self.bad), "converted": dict(self.converted)}
 
-    def _trees(self, raws: Sequence[Raw], multiroot: bool) -> list[Sentence | None]:
-        faults = {}
+    def _faults(self, raws: Sequence[Raw], multiroot: bool) -> dict[int, Fault]:
+        faults: dict[int, Fault] = {}
         for number, raw in enumerate(raws):
             roots = multiroot or bool(raw.columns.get("multiroot"))
             if fault := tree_fault(raw.columns["head"], multiroot=roots):
                 faults[number] = fault
         if faults:
             self._refuse_or_count(raws, faults)
+        return faults
+
+    def _trees(
+        self, raws: Sequence[Raw], multiroot: bool, faults: Mapping[int, Fault]
+    ) -> list[Sentence | None]:
         words = [list(raws[number].columns["form"]) for number in faults]
         parsed = iter(self.parser.parse_words(words) if faults and self.bad_trees == "parse" else [])
         taken: list[Sentence | None] = []
@@ -178,7 +194,7 @@ class Intake:
         message, raw = fault.message, raws[number]
         if len(faults) > 1:
             message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
-        message += f"; {self.advice} takes them" if self.advice else ""
+        message += f"; {self.advice}" if self.advice else ""
         if raw.lines:
             value = str(raw.columns["head"][fault.word - 1])
             raise ConlluError(message, raw.place, raw.lines[fault.word - 1], value)
@@ -217,10 +233,6 @@ def attached(head: Sequence[int]) -> list[int]:
         for visited in path:
             safe[visited] = True
     return mended
-
-
-ARCS_ALONE = "# arcs_alone = yes"
-"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
 
 
 def needs_tree(sentence: Sentence | None) -> bool:
@@ -275,7 +287,8 @@ def as_sentences(
     several = isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | Sentence)
     one = not several or is_parse(parsed)
     parses = [(name, parsed)] if one else [(f"{name}[{n}]", each) for n, each in enumerate(parsed)]
-    own = Intake() if intake is None else intake
+    advice = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
+    own = Intake(advice=advice) if intake is None else intake
     made = sentences_of(parses, own, multiroot=multiroot)
     if intake is None:
         own.say()

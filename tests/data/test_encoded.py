@@ -266,7 +266,7 @@ def test_unknown_copies(tokens):
 
 
 def test_unknown_arcs(tokens):
-    with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced \(got 'deps'\)"):
+    with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced, own \(got 'deps'\)"):
         EncodedUtterance.of(Sentence.chain(["a"]), tokens, RELATIONS, arcs="deps")
 
 

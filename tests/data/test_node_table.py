@@ -142,7 +142,7 @@ def test_batch_gives_the_examples_back(sentences, data, root, arcs):
     ("change", "message"),
     [
         ({"sentences": []}, "'sentences' is empty"),
-        ({"arcs": "deps"}, "'arcs' must be one of basic, enhanced .*'deps'"),
+        ({"arcs": "deps"}, "'arcs' must be one of basic, enhanced, own .*'deps'"),
         ({"positions": "word"}, "'positions' must be one of utterance, example"),
         ({"segment": [0]}, "'segment' has 1 entries for 2 sentences"),
     ],

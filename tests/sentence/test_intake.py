@@ -198,3 +198,20 @@ def test_columns_stay_with_a_tree_that_is_mended():
     made = Sentence.from_dict(given, bad_trees="attach")
     assert (made.upos, made.comments, made.deprel) == (["X", "Y"], ["# text = a b"], ["root", "x"])
     assert to_data(dataclasses.replace(made)).num_nodes == 3
+
+
+def test_a_parser_s_trees_are_of_no_scheme_of_the_user_s():
+    """They neither decide it nor are converted; labels that are missing decide nothing."""
+    bad = as_dict(["a", "b"], [0, 0], ["_", "_"])
+    intake = Intake(bad_trees="parse", parser=ChainParser())
+    clear, parsed = as_sentences([as_dict(*CLEAR), bad], intake=intake)
+    assert (clear.head, parsed.head, parsed.deprel) == ([0, 3, 1], [0, 1], ["root", "dep"])
+    assert intake.counts() == {"trees": 2, "bad_trees": {"several roots": 1}, "converted": {"clear": 1}}
+
+
+@pytest.mark.parametrize(
+    "word", [{"x": "a", "deprel": "root"}, {"text": None, "deprel": "root"}, {"word": "a"}]
+)
+def test_a_word_without_form_or_label_is_refused(word):
+    with pytest.raises(ValueError, match="word 1: no '(form|deprel)' among the keys"):
+        Sentence.from_dict([{**word, "head": 0}])

@@ -412,6 +412,7 @@ class OwnFiles(RawFiles):
     files: dict[str, Path]
     """The files by split; without one for validation, a part of that for training is drawn."""
     split: str
+    arcs: str
     _parser: Any
 
     def take_files(
@@ -444,7 +445,11 @@ class OwnFiles(RawFiles):
 
     def keep_count(self, split: str, intake: Intake) -> None:
         """Keeps what was counted, for :meth:`describe`."""
-        self.taken[split] = {**intake.counts(), "tree_scheme": intake.decided, "note": intake.note()}
+        notes = [intake.note()] if intake.note() else []
+        if intake.graphs and self.arcs == "basic":
+            trees = plural(intake.graphs, "tree")
+            notes.append(f"'edges' of {trees} are not read (--set arcs=own reads them)")
+        self.taken[split] = {**intake.counts(), "tree_scheme": intake.decided, "note": "; ".join(notes)}
 
     @property
     def converted_from(self) -> str | None:

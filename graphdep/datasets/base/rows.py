@@ -24,7 +24,7 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
-from graphdep.sentence.exchange import read_dicts
+from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
 from graphdep.sentence.intake import ARCS_ALONE, Intake
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Raw
@@ -244,13 +244,21 @@ TREE_COLUMNS = (*TREE, *_MORE, "constituents", "multiroot")
 """Keys of a tree, with those that it may have besides."""
 
 
+HEAD_NAMES, DEPREL_NAMES = COLUMN_NAMES["head"], COLUMN_NAMES["deprel"]
+TREE_KEYS = (*HEAD_NAMES, *DEPREL_NAMES, "edges")
+"""Keys of which one says that a row has a tree or arcs of its own."""
+
+
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``; a chain with them where
     there are ``edges`` alone, and :obj:`None` where there are none of these.
     """
-    if all(row.values.get(name) is None for name in (*TREE, "edges")):
+    if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
     columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
+    for name, names in zip(TREE, (HEAD_NAMES, DEPREL_NAMES)):
+        found = next((row.values[key] for key in names if row.values.get(key) is not None), None)
+        columns |= {} if found is None else {name: found}
     if not columns.keys() & {*TREE}:
         chain = Sentence.chain(words)
         columns |= {"head": chain.head, "deprel": chain.deprel, "comments": [ARCS_ALONE]}

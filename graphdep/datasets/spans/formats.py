@@ -223,7 +223,7 @@ def _has_words(values: Mapping[str, Any]) -> bool:
 
 
 # A file of so many rows without a subject or object of one word counts otherwise.
-_ENOUGH = 20
+_ENOUGH = 200
 
 
 def ends_behind(rows: Sequence[TextRow]) -> bool:

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -26,7 +25,6 @@ from graphdep.datasets.csv_texts import read_cells
 from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural, shown
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
-from graphdep.parsing.files import LookupParser
 from graphdep.parsing.inputs import ADVICE, as_value, has_own_tree, listed, plain, read_examples
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake
@@ -92,8 +90,6 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     """
     if request.kind == ".conllu":
         raise ValueError("'output' must end in .csv, .tsv or .jsonl: a row a text is written (got '.conllu')")
-    if request.trees is not None:
-        request = replace(request, parser=LookupParser(request.trees, request.source))
     source, model = request.source, SequenceClassifier._of_request(task, request)
     columns = _columns(request)
     if request.lines is None:
@@ -101,7 +97,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     else:
         rows = rows_of_lines(source, request.lines, columns)
     cells = [(row, column) for row in rows for column in columns]
-    inputs = iter(read_cells(cells, len(columns) == 1, model._ready().intake()))
+    read: Sequence[Input | None] = read_cells(cells, len(columns) == 1, model._ready().intake())
+    inputs = iter(read if request.trees is None else request.trees)  # a tree a row
     examples = [tuple(cast(Input, next(inputs)) for _ in columns) for _ in rows]  # none is left out
     outputs = model._outputs(examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}")
     labels = model._classes(request.state)

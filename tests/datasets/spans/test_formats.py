@@ -243,8 +243,8 @@ def test_refusals(tmp_path, message):
     [
         ([TACRED], False),
         ([{**TACRED, "subj_end": 2, "obj_end": 5}], False),  # too few to tell
-        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 20, True),
-        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 20 + [TACRED], False),
+        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 200, True),
+        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 200 + [TACRED], False),
         ([{**TACRED, "subj_end": 2, "obj_start": 4, "obj_end": 6}], True),
     ],
 )

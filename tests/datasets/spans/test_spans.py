@@ -455,6 +455,8 @@ def test_rows_with_a_graph_of_their_own(tmp_path):
     path.write_text("".join(json.dumps({**split, "label": label}) + "\n" for label in "ab"), encoding="utf-8")
     data = OwnSpans(tmp_path / "root", **options)[0]
     assert (data.governor_index.tolist(), data.arc_index.tolist()) == ([0, 0, 0, 2], [[1], [3]])
+    unread = OwnSpans(tmp_path / "root", **{**options, "arcs": "basic"}).describe()["note"]
+    assert "'edges' of 10 trees are not read (--set arcs=own reads them)" in unread
     path.write_text(json.dumps({**rows[0], "edges": [[1, 4, "knows"]]}) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"own.jsonl:1: no tree: 'edges\[0\]' must be"):
         OwnSpans(tmp_path / "root", **options)
