@@ -352,5 +352,5 @@ class OwnSpans(OwnFiles, SpanDataset):
         trees = sum(example.tree is not None for example in found)
         self.taken[split]["own_trees"] = trees
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
-        self.said[split] = "; ".join(note for note in (*said, own, intake.note()) if note)
+        self.said[split] = "; ".join(note for note in (*said, own, self.taken[split]["note"]) if note)
         return found
