@@ -13,7 +13,7 @@ from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import RelationVectors, pick_rows
 
 Scores = Callable[[Tensor, Tensor, AttentionLayout], Tensor]
-"""A term of the scores of pairs, ``[num_pairs, heads]``, by queries and keys ``[num_nodes, heads, d]`` and the
+"""A term of scores, ``[num_pairs, heads]``, by queries and keys ``[num_nodes, heads, d]`` and the
 pairs, written out."""
 
 

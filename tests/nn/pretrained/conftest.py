@@ -47,7 +47,7 @@ OPTIONS = {
         "type_vocab_size": 0,
     },
 }
-OPTIONS |= {family: T5 for family in ("t5", "mt5", "umt5")}
+OPTIONS |= dict.fromkeys(("t5", "mt5", "umt5"), T5)
 
 
 def _make_model(family: str, **options):
