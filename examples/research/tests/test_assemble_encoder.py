@@ -66,7 +66,7 @@ def test_weights_of_four_bits(tmp_path):
     model = AutoModel.from_pretrained(tmp_path / "e5")
     state = model.state_dict()
     for name, x in weights.items():
-        close = 0.3 if name in quantised else 0.0
+        close = 0.5 if name in quantised else 0.0
         torch.testing.assert_close(state[script.name_of(name)].numpy(), x, rtol=0, atol=close)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "e5")
     assert tokenizer("\uff41  ab").input_ids == [0, 4, 4, 5, 2]  # a wide letter is the letter
