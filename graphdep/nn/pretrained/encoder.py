@@ -429,6 +429,7 @@ class PretrainedEncoder(TextEncoder):
     own_trees: Sequence[bool] = ()
     checkpoints = False
     senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
+    given_vectors: Callable[[Tensor], Tensor] | None = None  # instead of word vectors, for an explainer
 
     def __init__(
         self,
@@ -755,6 +756,9 @@ class PretrainedEncoder(TextEncoder):
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
         nodes = node_inputs(self.model, self.relations, self.marks, data, related)
+        if self.given_vectors is not None:
+            vectors = nodes if nodes.is_floating_point() else self.model.get_input_embeddings()(nodes)
+            nodes = self.given_vectors(vectors)
         if related.numel() and self.anatomy.scores_distances:
             graph.placeless = data.position < 0
         with without_places(self.model, data, related, self.anatomy.scores_distances):
