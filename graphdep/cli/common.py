@@ -345,16 +345,24 @@ def stream_texts(text: str) -> Texts:
 
 def tree_file(path: str) -> Texts | None:
     """The lines of a file of trees; :obj:`None` for one of texts."""
-    name, suffix = recognise(_lines(Path(path))), Path(path).suffix.lower()
+    suffix = Path(path).suffix.lower()
+    if suffix in _BINARY:
+        return Texts(iter(()), None, _BINARY[suffix])
+    name = recognise(_lines(Path(path)))
     if name == "text" and suffix not in _OF_TREES:
         return None
     if name == "text":  # CoNLL-U's error says more
-        name = "conllu" if suffix == ".conllu" else "unknown"
+        name = _OF_TREES[suffix]
     return Texts(iter(()), None, name, _numbered(path))
 
 
-# What nobody calls a file of texts.
-_OF_TREES = (".conllu", ".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb", ".mrg", ".spacy", ".parquet")
+# What nobody calls a file of texts, and how it is read, or why not.
+_OF_TREES = {
+    ".conllu": "conllu",
+    **dict.fromkeys((".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb", ".mrg"), "unknown"),
+    **dict.fromkeys((".csv", ".tsv"), "table"),
+}
+_BINARY = {".parquet": "table", ".spacy": "docs"}
 
 
 def _recognised(lines: Iterable[str], name: str) -> Texts:

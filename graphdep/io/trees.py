@@ -25,7 +25,7 @@ def read_conllu(
     bad_trees: str = "error",
     parser: Any = None,
 ) -> list[Sentence]:
-    """Reads a CoNLL-U file.
+    """Reads a CoNLL-U file, or one of CoNLL-U Plus, of which further columns go to MISC.
 
     Multiword ranges, empty nodes, comments and enhanced DEPS are kept, so that :func:`write_conllu` gives
     the file back. A column that holds nothing but ``_`` becomes :obj:`None`.
@@ -53,8 +53,9 @@ def take_conllu(
 ) -> list[Sentence | None]:
     """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out."""
     with open(path, "rb") as file:
-        lines = decoded_lines(file, str(path), ConlluError)
-        return take_lines("conllu", lines, str(path), intake, multiroot=multiroot, max_words=max_words)
+        name, lines = recognised(decoded_lines(file, str(path), ConlluError))
+        name = name if name == "conllu-plus" else "conllu"
+        return take_lines(name, lines, str(path), intake, multiroot=multiroot, max_words=max_words)
 
 
 def read_trees(

@@ -90,6 +90,8 @@ def test_stdin_is_told_as_a_file_is(run, monkeypatch):
     assert [(one.form, one.head, one.deprel) for one in made.sentences] == TREES
 
 
+LISTS = '["Ann", "sees", "Bob", "."]\n["It", "rains", "."]\n'
+ROWS = '{"tokens": ["Ann", "sees", "Bob", "."]}\n{"words": ["It", "rains", "."], "deprel": null}\n'
 BRACKETS = "(ROOT (S (NP (PRP She)) (VP (VBZ sings))))\n"
 TWO_ROOTS = CONLLU.replace("2\tnsubj", "0\tnsubj")
 REFUSED = {
@@ -105,6 +107,8 @@ REFUSED = {
     "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "'scheme' must be one of auto, as-is"),
     "columns": ("a.txt", "1\ta\t_\t_\t_\t_\t_\n", [], "a.txt:1: a treebank of 7 columns, .*own-parse.md"),
     "CoNLL-2003": ("a.conll", "She PRP O\n", [], "a.conll:1: no tree in any format .*own-parse.md"),
+    "four columns": ("a.txt", "1\ta\t0\troot\n2\tb\t1\tdep\n", [], "a.txt:1: a treebank of 4 columns"),
+    "words and tags": ("a.txt", "-DOCSTART- O\n\nShe O\n", [], "a.txt:1: words in columns without trees"),
     "damaged": ("a.conllu", "1\tShe\n", [], "a.conllu:1: 2 tab-separated columns instead of 10"),
     "other JSON": ("a.txt", '{"text": "She sings."}\n', [], "a.txt: no 'form' among the keys .*own-parse.md"),
     "other XML": (
@@ -113,7 +117,12 @@ REFUSED = {
         [],
         "a.txt:1: XML without sentences .*own-parse.md",
     ),
-    "withheld": ("a.txt", "1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 9, [], "9 of 9 words are '_': .* withheld"),
+    "withheld": (
+        "a.txt",
+        "1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 9,
+        [],
+        "9 of 9 words are _ or .WORD.: .* withheld",
+    ),
 }
 
 
@@ -126,6 +135,17 @@ def test_refused(run, checkpoint, tmp_path, case):
         done = run(*command, *options)
         assert done.exit_code == 2, command
         assert re.search(message, done.stderr.replace("\n", " ")), (command, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a.csv", "a.csv:1: a table, whose rows"), ("a.spacy", "a.spacy:1: a DocBin of spaCy")],
+)
+def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
+    (tmp_path / name).write_text("text,label\nShe sings.,1\n")
+    model = ("explore", "--checkpoint", checkpoint, "--input", name)
+    for command in (("parse", name), ("draw", name), model):
+        assert message in run(*command).stderr.replace("\n", " ")
 
 
 def test_what_becomes_of_bad_trees_is_told(run, tmp_path):
@@ -152,7 +172,7 @@ def test_the_scheme_of_the_labels(run, tmp_path):
     assert "converted from CLEAR" in converted.stderr
 
 
-@pytest.mark.parametrize("text", [WORDS, CONLLU, "Ann sees Bob .\nIt rains .\n"])
+@pytest.mark.parametrize("text", [WORDS, CONLLU, "Ann sees Bob .\nIt rains .\n", LISTS, ROWS])
 def test_words_are_parsed_as_they_are(run, tmp_path, text):
     (tmp_path / "words.txt").write_text(text, encoding="utf-8")
     done = run("parse", "words.txt", "--words", "--parser", "chain", "--output", "trees.conllu")

@@ -49,6 +49,14 @@ def test_each_form_gives_the_same_sentences(tmp_path, name):
         ([], "text"),
         (["1 She _ _ _ _ 2 nsubj _ _"], "columns"),
         (["#begin document (bc/cctv)"], "columns"),
+        (["#begin document nw/wsj"], "columns"),
+        (["#begin documentation", "and a text"], "text"),
+        (["1\tShe\tPRP\t2", "2\tsings\tVBZ\t0"], "columns"),
+        (["1\tYes\tUH", "", "1\tNo\tUH"], "columns"),
+        (["1\tShe sings.\tgood", "2\tIt rains.\tbad"], "text"),
+        (["-DOCSTART- -X- O O", "", "She PRP O O"], "columns"),
+        (["U.N. NNP B-ORG", "official NN O", "", "Ann NNP B-PER"], "columns"),
+        (["They had two B-52", "She sings a song"], "text"),
         (["1\tShe\tshe\tPRP\t2\tnsubj\t_\t_\t_\t_\t_\t_\t_\t_"], "columns"),
         (["# text = del", "", "1-2\tdel" + "\t_" * 8], "conllu"),
         (
@@ -57,9 +65,22 @@ def test_each_form_gives_the_same_sentences(tmp_path, name):
         ),
         (["# global.columns = ID FORM PARSEME:MWE", "1\ta\t*"], "conllu-plus"),
         (["(3 (2 It) (4 works))"], "ptb"),
+        (["(s (np (det the) (n dog)) (vp (v barks)))"], "ptb"),
+        (["(ROOT (S (NP (PRP I)) (VP see it)))"], "ptb"),  # damaged
+        (["(ROOT (UH Yes))"], "ptb"),
+        (["(see (figure 3))"], "text"),
+        (["(CNN (US)) She sings."], "text"),
+        (["(CNN (NATO troops) moved"], "text"),
+        (["(A (B c) (D e)) and a text"], "text"),
         (["(", "(S", "(NP (PRP I)) (VP (VBP see))))"], "ptb"),
         (["{", ' "sentences": ['], "json"),
         (["[[", '{"id": 1, "text": "a"}'], "json"),
+        (['["She", "sings"]'], "json"),
+        (['[["She"], ["It", "rains"]]'], "json"),
+        (['["Rain"] (a song)'], "text"),
+        (['{"She": he said}'], "text"),
+        (["<root>", "  <document>"], "xml"),
+        (["<root> is a word"], "text"),
         (['<?xml version="1.0"?>'], "xml"),
     ],
 )
@@ -85,11 +106,12 @@ BAD = {
     "no line": ("", ":1: no tree in any format"),
     "other columns": (
         "\n1\ta\t_\t_\t_\t_\t_\n",
-        ":2: a treebank of 7 columns, and CoNLL-U has 10 .*own-parse",
+        ":2: a treebank of 7 columns, and CoNLL-U has 10 .*global.columns.*own-parse",
     ),
+    "words and tags": ("-DOCSTART- O\n\nShe O\n", ":1: words in columns without trees: --task labels"),
     "spaces": ("1 She _ _ _ _ 2 nsubj _ _\n", ":1: a treebank of columns that no tabs separate"),
     "no heads": (WORDS, r":2: HEAD must be a word id or 0; graphdep parse --words"),
-    "withheld": ("1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 20, r"20 of 20 words are '_': .* withheld"),
+    "withheld": ("1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 20, r"20 of 20 words are _ or .WORD.: .* withheld"),
     "brackets": ("(ROOT (S (NP (PRP I)) (VP (VBP see))))", "brackets have no governors: a parser gives them"),
     "open bracket": ("(ROOT (S (NP (PRP I)) (VP (VBP see)))", ":1: "),
     "plus: a column is missing": (
@@ -176,6 +198,11 @@ def test_words_of_a_file_are_parsed_and_the_rest_stays(tmp_path):
     with pytest.raises(ValueError, match="words are parsed, and none is given"):
         read_trees(tmp_path / "words", words=True)
     assert read_trees(tmp_path / "words", bad_trees="parse", parser=ChainParser()) == [sentence]
+    (tmp_path / "rows").write_text(
+        '{"words": ["a", "b"], "head": [2, 0], "deprel": ["x", "root"]}\n["a", "b"]\n'
+    )
+    made = read_trees(tmp_path / "rows", bad_trees="parse", parser=ChainParser())
+    assert [each.head for each in made] == [[2, 0], [0, 1]]
 
 
 def test_brackets_get_governors_from_a_parser(tmp_path):
