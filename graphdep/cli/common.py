@@ -35,7 +35,7 @@ from graphdep.io.files import (
 from graphdep.io.formats import recognise, recognised
 from graphdep.io.limits import MAX_WORDS, check_texts, plural
 from graphdep.sentence.conllu import ConlluError
-from graphdep.sentence.exchange import PAGE
+from graphdep.sentence.tree import PAGE
 
 if TYPE_CHECKING:
     from graphdep.parsing.parser import Parser, WordLimit

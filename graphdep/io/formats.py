@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
-from xml.etree import ElementTree
 
-from graphdep.io.files import LineError, json_value, place_error
+from graphdep.io.files import json_value, place_error
 from graphdep.sentence.conllu import COLUMNS, ConlluError, read_blocks
-from graphdep.sentence.exchange import COLUMN_NAMES, PAGE, read_dicts
+from graphdep.sentence.corenlp import read_xml
+from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
 from graphdep.sentence.ptb import PtbError, begins_tree, read_brackets
-from graphdep.sentence.tree import Found, Raw
+from graphdep.sentence.tree import PAGE, Found, Raw
 
 FORMATS = ("conllu", "conllu-plus", "ptb", "json", "xml")
 Lines = Iterable[tuple[int, str]]
@@ -279,61 +279,9 @@ def _of_values(values: Iterable[tuple[str, Any]]) -> Found:
     return Found([raw for each in found for raw in each.raws], False, labels)
 
 
-_GRAPHS = {
-    "basic-dependencies": "basicDependencies",
-    "enhanced-dependencies": "enhancedDependencies",
-    "enhanced-plus-plus-dependencies": "enhancedPlusPlusDependencies",
-}
-
-
-def _read_xml(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
-    """CoreNLP's XML, as its JSON is."""
+def _read_corenlp_xml(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
     text = "\n".join(line for _, line in lines)
-    if re.search(r"<!(DOCTYPE|ENTITY)", text):
-        raise ValueError(f"{path}: XML with a DOCTYPE or entities, which CoreNLP writes none of")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise LineError(f"no XML: {error}", path, error.position[0]) from None
-    sentences = root.findall("document/sentences/sentence")
-    if not sentences:
-        raise LineError(f"XML without sentences of CoreNLP: {PAGE} lists what is read", path, 1)
-    places = ((f"{path}: sentence {number}", each) for number, each in enumerate(sentences, start=1))
-    return _of_values((place, _xml_sentence(each, place)) for place, each in places)
+    return _of_values(read_xml(text, path))
 
 
-_XML = {
-    "word": "word",
-    "lemma": "lemma",
-    "pos": "POS",
-    "characterOffsetBegin": "CharacterOffsetBegin",
-    "characterOffsetEnd": "CharacterOffsetEnd",
-}
-
-
-def _xml_sentence(sentence: ElementTree.Element, place: str) -> Mapping[str, Any]:
-    tokens = [
-        {name: token.findtext(tag) for name, tag in _XML.items() if token.find(tag) is not None}
-        for token in sentence.iterfind("tokens/token")
-    ]
-    graphs = {
-        _GRAPHS[graph.get("type", "")]: [_xml_edge(dep, place) for dep in graph.iterfind("dep")]
-        for graph in sentence.iterfind("dependencies")
-        if graph.get("type") in _GRAPHS
-    }
-    parse = sentence.findtext("parse")
-    return {"tokens": tokens, **graphs, **({} if parse is None else {"parse": parse})}
-
-
-def _xml_edge(dep: ElementTree.Element, place: str) -> dict[str, Any]:
-    edge: dict[str, Any] = {"dep": dep.get("type", "")}
-    for name in ("governor", "dependent"):
-        end = dep.find(name)
-        number, copy = ("", "0") if end is None else (end.get("idx", ""), end.get("copy", "0"))
-        if not (number + copy).isdecimal() or not number:
-            raise place_error(place, f"a {name} must have the number of a word as its idx", number)
-        edge |= {name: int(number), f"{name}Copy": int(copy)}
-    return edge
-
-
-_READERS = {"ptb": _read_ptb, "json": _read_json, "xml": _read_xml}
+_READERS = {"ptb": _read_ptb, "json": _read_json, "xml": _read_corenlp_xml}

@@ -12,7 +12,7 @@ from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_length, shown
 from graphdep.sentence.conllu import read_blocks
 from graphdep.sentence.corenlp import is_corenlp, read_sentence
-from graphdep.sentence.tree import Found, Raw, is_from, parse_deps
+from graphdep.sentence.tree import PAGE, Found, Raw, is_from, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -130,8 +130,6 @@ COLUMN_NAMES = {
     "misc": ("misc",),
 }
 _UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
-PAGE = "docs/how-to/own-parse.md"
-"""Lists what is read."""
 _DICT_TAKES = (
     "from_dict takes a mapping with 'form' (or 'words', 'tokens', 'token', 'word'), 'head' and 'deprel', a "
     "list of words that are mappings with 'id', 'text', 'head' and 'deprel', what CoreNLP and spaCy write as "
@@ -293,9 +291,7 @@ def read_spacy(parsed: Any) -> Found:
         _check_tree(parsed)
     sentences = [[token for token in span if not token.is_space] for span in spans]
     raws = [
-        Raw({**word_columns(tokens, text=True), **tree_columns(tokens, one_root=True)})
-        for tokens in sentences
-        if tokens
+        Raw({**word_columns(tokens, text=True), **tree_columns(tokens)}) for tokens in sentences if tokens
     ]
     labels = {token.dep_ for token in doc}
     if doc.lang_ == "en" and not labels.isdisjoint(_NO_UD):
@@ -350,13 +346,16 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
         space = " " if text[end : end + 1] == " " else ""
         tags = [str(token.get(name) or "") for name in ("lemma", "pos", "tag", "morph", "dep")]
         doc.append(_Token(doc, number, text[starts[number] : end], space, governor, *tags))
-    raws = []
+    raws, left = [], {token.i for token in doc if not token.is_space}
     for number, sent in enumerate(parsed.get("sents") or [{"start": 0, "end": len(text)}]):
         first = _start(f"sents[{number}]", sent, text)
-        inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and not t.is_space]
-        columns = {**word_columns(inside, text=True), **tree_columns(inside, one_root=True)}
+        inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and t.i in left]
+        left -= {token.i for token in inside}
+        columns = {**word_columns(inside, text=True), **tree_columns(inside)}
         if inside:
             raws.append(Raw(columns, f"{place}: sentence {number}" if place else f"sentence {number}"))
+    if left:
+        raise ValueError(f"'tokens[{min(left)}]' is in none of 'sents' (got {doc[min(left)].text!r})")
     return Found(raws, False, frozenset(token.dep_ for token in doc))
 
 
@@ -389,9 +388,9 @@ def word_columns(tokens: list[Any], *, text: bool) -> dict[str, Any]:
     return columns
 
 
-def tree_columns(tokens: list[Any], *, one_root: bool) -> dict[str, Any]:
+def tree_columns(tokens: list[Any]) -> dict[str, Any]:
     """Governors and relations; ``ROOT`` is ``root``."""
-    head = token_heads(tokens, one_root)
+    head = token_heads(tokens)
     labels = [
         "root" if governor == 0 else token.dep_ if token.dep_ not in ("", "ROOT") else "dep"
         for governor, token in zip(head, tokens)
@@ -399,16 +398,18 @@ def tree_columns(tokens: list[Any], *, one_root: bool) -> dict[str, Any]:
     return {"head": head, "deprel": labels}
 
 
-def token_heads(tokens: list[Any], one_root: bool) -> list[int]:
-    """The governor of each of some tokens of a sentence, from 1, 0 for a root; what is left out hands its
-    dependents to its governor, and with ``one_root`` further roots depend on the first one.
+def token_heads(tokens: list[Any]) -> list[int]:
+    """The governor of each of some tokens of a sentence, from 1, 0 for a root. White space that is left out
+    hands its dependents to its governor; if it was the root, to the first one of them.
     """
     number = {token.i: i for i, token in enumerate(tokens, start=1)}
-    head = [number.get(_governor(token, number).i, 0) for token in tokens]
+    tops = [_governor(token, number) for token in tokens]
+    head = [number.get(top.i, 0) for top in tops]
     head = [0 if governor == i else governor for i, governor in enumerate(head, start=1)]
-    # Where white space was the root, its dependents have lost their governor.
-    for other in [i for i, governor in enumerate(head) if governor == 0][1:] if one_root else []:
-        head[other] = head.index(0) + 1
+    lost = [i for i, top in enumerate(tops) if top.is_space and top.i not in number]
+    roots = [i for i, governor in enumerate(head) if governor == 0 and i not in lost] or lost[:1]
+    for other in lost:
+        head[other] = 0 if other in roots else roots[0] + 1
     return head
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
+PAGE = "docs/how-to/own-parse.md"
+"""Lists the parses that are read."""
 # A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
 Row = tuple[str, ...]
 RANGE_ID = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")

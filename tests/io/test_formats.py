@@ -95,6 +95,8 @@ GOOD = json.dumps({"words": ["a"], "head": [0], "deprel": ["root"]})
 CORENLP = {"tokens": [{"word": "a"}], "basicDependencies": [{"dep": "ROOT", "governor": 0, "dependent": 1}]}
 SPACY = {"text": "a b", "tokens": [{"id": 0, "start": 0, "end": 1, "head": 0, "dep": "ROOT"}]}
 
+TWO = {"id": 1, "start": 2, "end": 3, "head": 1, "dep": "ROOT"}
+
 
 def xml(body):
     tokens = "<tokens><token><word>a</word></token></tokens>"
@@ -139,6 +141,14 @@ BAD = {
         json.dumps({**CORENLP, "basicDependencies": [{"dep": "x", "governor": 0, "dependent": 2}]}),
         r"'basicDependencies\[0\]' must have governor",
     ),
+    "CoreNLP: no word": (
+        json.dumps({**CORENLP, "tokens": [{"word": None}]}),
+        r"'tokens\[0\]' must have a text as its word and the index 1",
+    ),
+    "CoreNLP: another order": (
+        json.dumps({**CORENLP, "tokens": [{"word": "a", "index": 2}]}),
+        r"'tokens\[0\]' must have a text as its word and the index 1",
+    ),
     "CoreNLP: not parsed": (
         json.dumps({"sentences": [{"tokens": [{"word": "a"}]}]}),
         "sentence 0: no 'basicDep",
@@ -155,6 +165,14 @@ BAD = {
     "spaCy: no such governor": (
         json.dumps({**SPACY, "tokens": [{**SPACY["tokens"][0], "head": 1}]}),
         r"'tokens\[0\]': 'head' is no number of a token",
+    ),
+    "spaCy: a token in no sentence": (
+        json.dumps({**SPACY, "tokens": [*SPACY["tokens"], TWO], "sents": [{"start": 0, "end": 1}]}),
+        r"'tokens\[1\]' is in none of 'sents' .got 'b'",
+    ),
+    "spaCy: two roots": (
+        json.dumps({**SPACY, "tokens": [*SPACY["tokens"], TWO]}),
+        "more than one root",
     ),
     "half of XML": (f"{xml('')}\n", ":1: no XML"),
     "other XML": (
@@ -254,6 +272,16 @@ def test_bad_trees_of_each_reader(tmp_path):
     parser = ConlluParser(tmp_path / "rows", bad_trees="attach")
     assert parser.parse(["a b"])[0][0].head == [0, 1]
     assert parser.fingerprint != ConlluParser(tmp_path / "rows", bad_trees="skip").fingerprint
+
+
+def test_roots_of_spacy():
+    blank = {"id": 1, "start": 1, "end": 2, "head": 1, "dep": "ROOT"}
+    tokens = [{**SPACY["tokens"][0], "head": 1}, blank, {**TWO, "id": 2, "head": 1}]
+    [lost_root] = as_sentences({**SPACY, "text": "a\nb", "tokens": tokens})
+    assert (lost_root.form, lost_root.head) == (["a", "b"], [0, 1])
+    intake = Intake(bad_trees="attach")
+    [two_roots] = as_sentences({**SPACY, "tokens": [*SPACY["tokens"], TWO]}, intake=intake)
+    assert (two_roots.head, intake.bad) == ([0, 1], {"several roots": 1})
 
 
 def test_the_words_of_every_reader_must_be_there(tmp_path):
