@@ -34,7 +34,6 @@ from graphdep.io.files import (
 )
 from graphdep.io.formats import recognise, recognised
 from graphdep.io.limits import MAX_WORDS, check_texts, plural
-from graphdep.sentence.conllu import ConlluError
 from graphdep.sentence.tree import PAGE
 
 if TYPE_CHECKING:
@@ -353,7 +352,9 @@ def tree_file(path: str) -> Texts | None:
         return None
     if name == "text":  # CoNLL-U's error says more
         name = _OF_TREES[suffix]
-    return Texts(iter(()), None, name, _numbered(path))
+    from graphdep.io.trees import tree_lines
+
+    return Texts(iter(()), None, name, tree_lines(path))
 
 
 # What nobody calls a file of texts, and how it is read, or why not.
@@ -373,11 +374,6 @@ def _recognised(lines: Iterable[str], name: str) -> Texts:
     if kind == "text":
         return Texts(_texts((line for _, line in rest), name), None)
     return Texts(iter(()), None, kind, rest)
-
-
-def _numbered(path: str) -> Iterator[tuple[int, str]]:
-    with open(path, "rb") as file:
-        yield from decoded_lines(file, path, ConlluError)
 
 
 class OwnTrees(NamedTuple):

@@ -187,9 +187,12 @@ def predict(
 
 def _trees(source: str | None) -> Texts | None:
     """What a file of trees holds; tables are read row by row, with what trees they have."""
-    tables = (".csv", ".tsv", ".jsonl", ".parquet", ".spacy")
+    tables = (".csv", ".jsonl", ".parquet", ".spacy")
     if source is None or not Path(source).is_file() or Path(source).suffix.lower() in tables:
         return None
+    if Path(source).suffix.lower() == ".tsv":
+        trees = tree_file(source)
+        return trees if trees is not None and trees.format in ("conllu", "conllu-plus") else None
     if Path(source).suffix.lower() == ".json":
         with open(source, encoding="utf-8", errors="replace") as file:
             start = file.read(100_000)

@@ -67,11 +67,14 @@ def test_each_form_by_each_command(run, checkpoint, tmp_path, name):
     assert by_trees.stdout == by_texts.stdout
 
 
-def test_the_trees_decide(run, checkpoint, tmp_path):
-    write_conllu(ANN, tmp_path / "trees.txt")
+@pytest.mark.parametrize("name", ["trees.txt", "trees.tsv"])
+def test_the_trees_decide(run, checkpoint, tmp_path, name):
+    write_conllu(ANN, tmp_path / name)
     (tmp_path / "texts.txt").write_text("Ann sees Bob .\nIt rains .\n")
     model = ("predict", "--checkpoint", checkpoint, "--parser", "chain", "--input")
-    assert run(*model, "trees.txt").stdout != run(*model, "texts.txt").stdout
+    done = run(*model, name)
+    assert f"{name}: 2 sentences, with their own trees" in done.stderr
+    assert done.stdout != run(*model, "texts.txt").stdout
 
 
 def test_explore_shows_the_tree_of_the_file(run, checkpoint, tmp_path):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from graphdep import Sentence
-from graphdep.io import format_conllu, read_conllu, read_trees
+from graphdep.io import format_conllu, parse_conllu, read_conllu, read_trees
 from graphdep.io.formats import recognise
 from graphdep.parsing import ConlluParser
 from graphdep.parsing.parser import ChainParser
@@ -221,6 +221,14 @@ def test_words_of_a_file_are_parsed_and_the_rest_stays(tmp_path):
     )
     made = read_trees(tmp_path / "rows", bad_trees="parse", parser=ChainParser())
     assert [each.head for each in made] == [[2, 0], [0, 1]]
+
+
+def test_ends_of_lines(tmp_path):
+    text = FORMS["CoNLL-U"][1]
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "trees").write_bytes(text.replace("\n", end).encode())
+        assert read_trees(tmp_path / "trees") == read_conllu(tmp_path / "trees") == ANN
+        assert parse_conllu(text.replace("\n", end)) == ANN
 
 
 def test_brackets_get_governors_from_a_parser(tmp_path):

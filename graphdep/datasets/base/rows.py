@@ -192,7 +192,7 @@ def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
     """The value of each line, or those of a list."""
-    lines = read_lines(path, control=" ")
+    lines = read_lines(path, control=True)
     first = next(lines)
     if first[1].lstrip().startswith("["):
         content = "\n".join(text for _, text in chain([first], lines))
@@ -204,8 +204,8 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
 
 # A control character in a published text is no reason to refuse the file.
 _STYLE: dict[str, dict[str, Any]] = {
-    ".csv": {"separator": ",", "quoted": True, "control": " "},
-    ".tsv": {"control": " "},
+    ".csv": {"separator": ",", "quoted": True, "control": True},
+    ".tsv": {"control": True},
 }
 
 

@@ -38,7 +38,7 @@ from graphdep.datasets.labels.words import Column, LabelledWords, marked_word
 from graphdep.io.files import place_error
 from graphdep.io.formats import check_words_there, recognise
 from graphdep.io.limits import plural
-from graphdep.io.trees import take_conllu
+from graphdep.io.trees import take_conllu, tree_lines
 from graphdep.sentence.exchange import read_spacy, word_columns
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
@@ -78,7 +78,7 @@ def _first_kind(path: Path) -> str:
 def _is_conllu(path: Path) -> bool:
     if path.suffix.lower() == ".conllu":
         return True
-    return recognise(text for _, text in read_lines(path, control=" ")) in ("conllu", "conllu-plus")
+    return recognise(text for _, text in tree_lines(path)) in ("conllu", "conllu-plus")
 
 
 def check_given(files: Iterable[Path], given: Mapping[str, object]) -> None:
@@ -315,7 +315,7 @@ def read_own_sentences(
         found = read_doc_bin(path, None if spans else column, intake)
         return OwnSentences(kind, found, keyed=not spans)
     if kind == CONLLU:
-        trees = take_conllu(path, intake, max_words=None)
+        trees = take_conllu(path, intake, max_words=None, control=True)
         places = zip(sentence_places(path), trees, strict=True)
         found = [_of_tree(place, tree, column, mark) for place, tree in places if tree is not None]
         return OwnSentences(kind, found, keyed=True)
@@ -438,7 +438,7 @@ def row_mark(row: TextRow, words: list[str]) -> int | None:
 
 def sentence_places(path: Path) -> list[str]:
     """``FILE:LINE`` of the first line of each sentence of a CoNLL-U file that is no comment."""
-    blocks = groupby(read_lines(path, control=" "), key=lambda row: row[1].strip(" ") == "")
+    blocks = groupby(tree_lines(path), key=lambda row: row[1].strip(" ") == "")
     rows = ([line for line, text in own if not text.startswith("#")] for blank, own in blocks if not blank)
     return [f"{path}:{lines[0]}" for lines in rows if lines]
 

@@ -92,6 +92,14 @@ def test_trees_have_the_same_examples_whatever_the_suffix(tmp_path):
     assert other.examples[0].labels == ["PRON", "VERB"]
 
 
+def test_control_characters_of_trees_are_blanks(tmp_path, caplog):
+    [example, _] = read(tmp_path / "x.conllu", TREES.replace("sings", "s\x07ing\x85s", 1) + TREES).examples
+    assert example.words[1] == example.tree.form[1] == "s ing s"
+    line = TREES[: TREES.index("sings")].count("\n") + 1
+    what = f"2 control characters read as a blank, the first on line {line}"
+    assert f"{tmp_path / 'x.conllu'}: {what}" in caplog.messages
+
+
 def test_numbers_of_words_are_no_words(tmp_path):
     rows = "1\tShe\tPRON\t2\tnsubj\n2\tsings\tVERB\t0\troot\n"
     with pytest.raises(ValueError, match="x.conll:1: the first column counts words, .*global.columns"):
