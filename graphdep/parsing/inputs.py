@@ -10,14 +10,10 @@ import numpy as np
 
 from graphdep.io.limits import check_list, check_some, check_text, shown
 from graphdep.parsing.parser import Input
-from graphdep.sentence.intake import Intake, is_parse, sentences_of
+from graphdep.sentence.intake import PARSES, Intake, is_parse, sentences_of
 from graphdep.sentence.sentence import Sentence, join_sentences
 
 ADVICE = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
-_TAKES = (
-    "a text, a list of words, or a parse: graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of "
-    "stanza, TokenList of conllu, a mapping for Sentence.from_dict, or a list of these"
-)
 
 
 def plain(value: Any) -> Any:
@@ -98,7 +94,9 @@ def read_inputs(
                 check_text(place, value, "text")
             made.append(value)
         else:
-            raise TypeError(f"{place!r} must be {_TAKES} (got {shown(value)})")
+            raise TypeError(
+                f"{place!r} must be a text, a list of words, or a parse: {PARSES} (got {shown(value)})"
+            )
     found = iter(sentences_of(parses, intake, multiroot=roots == "all"))
     inputs: list[Input] = []
     for (place, _), one in zip(given, made):

@@ -24,7 +24,7 @@ from graphdep.sentence.exchange import (
     read_token_lists,
 )
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import Fault, Found, Raw, tree_fault
+from graphdep.sentence.tree import PAGE, Fault, Found, Raw, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
@@ -251,10 +251,11 @@ _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Found]], ...] = (
     (is_token_list, read_token_lists),
     (lambda parsed: isinstance(parsed, Mapping) or is_words(parsed), read_dicts),
 )
-_TAKES = (
+PARSES = (
     "graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of stanza, TokenList of conllu, a mapping "
-    "or a list of words for Sentence.from_dict, or a list of these"
+    f"or a list of words for Sentence.from_dict, or a list of these ({PAGE})"
 )
+"""The parses that are taken, for messages."""
 
 
 def is_parse(value: object) -> bool:
@@ -323,4 +324,4 @@ def _found(parsed: Any, name: str) -> Sentence | Found:
             return replace(made, raws=raws)
     text = isinstance(parsed, str | bytes)
     first = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])"
-    raise TypeError(f"'{name}' takes {_TAKES} (got {shown(parsed)}){first if text else ''}")
+    raise TypeError(f"'{name}' takes {PARSES} (got {shown(parsed)}){first if text else ''}")

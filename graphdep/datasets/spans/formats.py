@@ -139,9 +139,7 @@ def _layout(row: TextRow) -> Layout | None:
             return layout
     known = "; ".join(["'words', 'sentences' or 'text', and 'spans'", *(layout.keys for layout in LAYOUTS)])
     there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
-    raise row.error(
-        f"no layout that is known: the keys are {there}; known are {known} (docs/how-to/own-parse.md)"
-    )
+    raise row.error(f"no layout that is known: the keys are {there}; known are {known} (datasets/README.md)")
 
 
 def _row(
