@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,6 @@ Lines = Iterable[tuple[int, str]]
 _ID = re.compile(r"[0-9]{1,9}([-.][0-9]{1,9})?")
 _PLUS = re.compile(r"#\s*global\.columns\s*=(.*)")
 _DOCUMENT = re.compile(r"#\s*begin document\s*(\(|$|\s\S+\s*$)")
-_TAG = re.compile(r"O|[BIESLMU]-\S+")
 _TEXT = r'"(?:[^"\\]|\\.)*"\s*'
 # How JSON of sentences or lists of words begins, and XML.
 _STARTS = {
@@ -85,22 +84,47 @@ def _of_columns(line: str, plus: bool) -> str:
 
 
 def _of_rows(rows: Sequence[str]) -> str:
-    """Whether lines are words in columns: numbered ones with tabs, or words with tags of spans behind them;
-    empty where more of them tell.
-    """
-    cells = [row.rstrip("\r\n").split("\t") for row in rows]
-    numbers = [int(row[0]) if row[0].isdecimal() and len(row[0]) < 10 else 0 for row in cells]
-    counted = all(number in (1, before + 1) for before, number in zip([0, *numbers], numbers))
-    if counted and _fit(cells, 3) and not any(len(cell.split()) != 1 for row in cells for cell in row):
-        return "columns" if len(rows) > 1 else ""
-    cells = [row.split() for row in rows]
-    if _fit(cells, 2) and all(_TAG.fullmatch(row[-1]) for row in cells):
-        return "columns" if len(rows) > 2 else ""
-    return "text"
+    """Whether lines are words in columns; empty where more of them tell."""
+    tabs = [row.rstrip("\r\n").split("\t") for row in rows]
+    cells = {
+        True: tabs if all(cell.split() for row in tabs for cell in row) else [[]],
+        False: [*map(str.split, rows)],
+    }
+    undecided = False
+    for by_tabs, width, enough, are_columns in _ROWS:
+        found = cells[by_tabs]
+        fit = len(found[0]) >= width and len({*map(len, found)}) == 1
+        if fit and not any(len(cell.split()) > 1 for row in found for cell in row) and are_columns(found):
+            if len(rows) >= enough:
+                return "columns"
+            undecided = True
+    return "" if undecided else "text"
 
 
-def _fit(cells: Sequence[Sequence[str]], least: int) -> bool:
-    return len(cells[0]) >= least and len({*map(len, cells)}) == 1
+def _counted(cells: Sequence[Sequence[str]]) -> bool:
+    """Whether the first cells count from 1, of each sentence anew."""
+    numbers = [int(row[0]) if _NUMBER.fullmatch(row[0]) else 0 for row in cells]
+    return all(number in (1, before + 1) for before, number in zip([0, *numbers], numbers))
+
+
+def _has(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
+    """Whether a column behind the first has such cells alone, of which one contains ``some``."""
+    match = re.compile(pattern).fullmatch
+    return lambda cells: any(all(map(match, own)) and some in "".join(own) for own in [*zip(*cells)][1:])
+
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_has_number = _has(_NUMBER.pattern)
+_has_tag = _has(r"O|[BIESLMU]-\S+")
+_has_bracket = _has(r"(\([^\s()*]+)*\*\)*", "(")
+# Whether tabs separate cells, the least number of columns, of rows, and what these have.
+_ROWS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
+    (True, 3, 2, _counted),
+    (False, 4, 3, lambda cells: _counted(cells) and _has_number(cells)),
+    (False, 2, 3, _has_tag),
+    (False, 3, 3, _has_bracket),
+    (True, 2, 5, _has(r"[^\sa-z0-9]+")),
+)
 
 
 def recognised(lines: Lines) -> tuple[str, Iterator[tuple[int, str]]]:
