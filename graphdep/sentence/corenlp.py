@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -49,7 +50,11 @@ def read_sentence(answer: Mapping[str, Any], place: str = "") -> Raw:
     basic = next((answer[name] for name in _BASIC if name in answer), None)
     if basic is None:
         raise ValueError(f"no {_BASIC[0]!r} among the keys {sorted(map(str, answer))}: add depparse")
-    columns["head"], columns["deprel"] = basic_tree(columns["form"], _checked(basic, _BASIC[0], size))
+    arcs = _checked(basic, _BASIC[0], size)
+    twice = [word for word, count in Counter(arc["dependent"] for arc in arcs).items() if count > 1]
+    if twice:
+        raise ValueError(f"{_BASIC[0]!r} has several governors of word {twice[0]}")
+    columns["head"], columns["deprel"] = basic_tree(columns["form"], arcs)
     found = ((name, _checked(answer[name], name, size)) for name in _GRAPHS if answer.get(name))
     if edges := next((edges for _, edges in found if not merged_copies(edges)), None):
         columns |= graph_columns(columns, json_edges(edges))

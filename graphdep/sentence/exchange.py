@@ -347,9 +347,11 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
         tags = [str(token.get(name) or "") for name in ("lemma", "pos", "tag", "morph", "dep")]
         doc.append(_Token(doc, number, text[starts[number] : end], space, governor, *tags))
     raws, left = [], {token.i for token in doc if not token.is_space}
-    for number, sent in enumerate(parsed.get("sents") or [{"start": 0, "end": len(text)}]):
+    for number, sent in enumerate(_rows("sents", parsed.get("sents")) or [{"start": 0, "end": len(text)}]):
         first = _start(f"sents[{number}]", sent, text)
-        inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and t.i in left]
+        inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and not t.is_space]
+        if not left.issuperset(token.i for token in inside):
+            raise ValueError(f"'sents[{number}]' has tokens of another one (got {shown(sent)})")
         left -= {token.i for token in inside}
         columns = {**word_columns(inside, text=True), **tree_columns(inside)}
         if inside:
@@ -361,7 +363,7 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
 
 def _start(name: str, span: Mapping[str, Any], text: str) -> int:
     """Where a token or sentence begins, if its offsets are within the text."""
-    start, end = span.get("start"), span.get("end")
+    start, end = (span.get(name) if isinstance(span, Mapping) else None for name in ("start", "end"))
     if type(start) is int and type(end) is int and 0 <= start < end <= len(text):
         return start
     raise ValueError(f"{name!r} is no part of the text of {len(text)} characters (got {shown(span)})")

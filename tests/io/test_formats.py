@@ -171,6 +171,18 @@ BAD = {
         json.dumps({**SPACY, "tokens": [{**SPACY["tokens"][0], "head": 1}]}),
         r"'tokens\[0\]': 'head' is no number of a token",
     ),
+    "CoreNLP: two governors": (
+        json.dumps({**CORENLP, "basicDependencies": CORENLP["basicDependencies"] * 2}),
+        "'basicDependencies' has several governors of word 1",
+    ),
+    "spaCy: no such sentence": (
+        json.dumps({**SPACY, "sents": [0]}),
+        r"'sents\[0\]' is no part of the text",
+    ),
+    "spaCy: sentences that overlap": (
+        json.dumps({**SPACY, "sents": [{"start": 0, "end": 1}] * 2}),
+        r"'sents\[1\]' has tokens of another one",
+    ),
     "spaCy: a token in no sentence": (
         json.dumps({**SPACY, "tokens": [*SPACY["tokens"], TWO], "sents": [{"start": 0, "end": 1}]}),
         r"'tokens\[1\]' is in none of 'sents' .got 'b'",
