@@ -81,8 +81,8 @@ def parse(
         bool,
         typer.Option(
             "--words",
-            help="Parse words as they are: those of a file of trees, as CoNLL-U without heads, or of lines, "
-            "with spaces between them.",
+            help="Parse words as they are: those of a file of trees, as CoNLL-U without heads, of JSON "
+            "lists, or of lines, with spaces between them.",
         ),
     ] = False,
     bad_trees: o.BadTrees = "error",

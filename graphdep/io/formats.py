@@ -270,9 +270,11 @@ def _with_heads(value: Any, place: str, headless: bool) -> Any:
     """JSON whose words have a governor each, -1 where there is none."""
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         if not headless:
-            raise place_error(
-                place, f"words without a tree: graphdep parse --words parses them ({PAGE})", value
-            )
+            message = f"words without a tree: graphdep parse --words parses them ({PAGE})"
+            raise place_error(place, message, value)
+        if any(len(word.split()) != 1 for word in value):
+            message = "a word of a list is blank or has white space: texts are a line each of a .txt file"
+            raise place_error(place, message, value)
         value = {"form": value}
     elif isinstance(value, list):
         return [_with_heads(each, place, headless) for each in value]

@@ -226,10 +226,11 @@ def _rows(name: str, values: Any) -> list[Any]:
 def _texts(name: str, values: Any) -> list[str] | None:
     if values is None:
         return None
-    texts = ["_" if value is None or value == "" else value for value in _rows(name, values)]
+    rows = _rows(name, values)
+    texts = ["_" if value is None or value == "" else value for value in rows]
     for word, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise ValueError(f"word {word}: {name!r} must be text (got {shown(text)})")
+        if not isinstance(text, str) or (name == "form" and not rows[word - 1]):
+            raise ValueError(f"word {word}: {name!r} must be text (got {shown(rows[word - 1])})")
     return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
 
 

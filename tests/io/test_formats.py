@@ -138,6 +138,10 @@ BAD = {
         '{"words": ["a"], "head": [0, 1], "deprel": ["root"]}',
         "'head' has 2 entries for 1",
     ),
+    "an empty word": (
+        '{"words": ["", "a"], "head": [0, 1], "deprel": ["x", "y"]}',
+        "word 1: 'form' must be",
+    ),
     "several roots": (
         f'{GOOD}\n{{"words": ["a", "b"], "head": [0, 0], "deprel": ["x", "y"]}}\n',
         ":2: .*more than one root",
@@ -246,6 +250,13 @@ def test_ends_of_lines(tmp_path):
         (tmp_path / "trees").write_bytes(text.replace("\n", end).encode())
         assert read_trees(tmp_path / "trees") == read_conllu(tmp_path / "trees") == ANN
         assert parse_conllu(text.replace("\n", end)) == ANN
+
+
+@pytest.mark.parametrize("words", [["It rains.", "She sings."], ["a", ""], [[["a b"]]]])
+def test_lists_of_texts_are_no_words(tmp_path, words):
+    (tmp_path / "rows").write_text(f'["a"]\n{json.dumps(words)}\n')
+    with pytest.raises(ValueError, match="rows:2: a word of a list is blank or has white space: texts are"):
+        read_trees(tmp_path / "rows", words=True, parser=ChainParser())
 
 
 def test_brackets_get_governors_from_a_parser(tmp_path):
