@@ -196,7 +196,8 @@ def _trees(source: str | None) -> Texts | None:
     if Path(source).suffix.lower() == ".json":
         with open(source, encoding="utf-8", errors="replace") as file:
             start = file.read(100_000)
-        if any(f'"{key}"' in start for key in _OF_SPANS):
+        words_alone = '"words"' in start and '"head' not in start
+        if words_alone or any(f'"{key}"' in start for key in _OF_SPANS):
             return None
     return tree_file(source)
 

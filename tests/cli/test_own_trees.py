@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from graphdep.cli.common import own_trees, stream_texts
+from graphdep.cli.use import _trees
 from graphdep.io import parse_conllu, read_conllu, write_conllu
 from graphdep.training import TrainConfig, train
 from tests.kit.forms import ANN, FORMS
@@ -149,6 +150,13 @@ def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
     model = ("explore", "--checkpoint", checkpoint, "--input", name)
     for command in (("parse", name), ("draw", name), model):
         assert message in run(*command).stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("more", "kind"), [("", None), (', "head": [0], "deprel": ["root"]', "json")])
+def test_words_of_json_without_trees_are_rows(tmp_path, more, kind):
+    (tmp_path / "a.json").write_text(f'[{{"words": ["a"]{more}}}]')
+    trees = _trees(str(tmp_path / "a.json"))
+    assert (trees and trees.format) == kind
 
 
 def test_what_becomes_of_bad_trees_is_told(run, tmp_path):
