@@ -146,7 +146,7 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
         columns: The columns that every row must have, among others.
     """
     check_suffix("path", path)
-    rows = list(_rows(path, columns))
+    rows = list(iter_text_rows(path, columns))
     expect(rows, path, 1, "no row below the header")
     return rows
 
@@ -154,7 +154,7 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
 def column_names(path: Path) -> list[str]:
     """The names of a file's columns: of a table its header, of objects the keys of the first one."""
     if path.suffix.lower() in OBJECTS:
-        return [*next(iter(_rows(path, ()))).values]
+        return [*next(iter_text_rows(path, ())).values]
     _, names = next(read_cells(path, **_STYLE[path.suffix.lower()]))
     return names
 
@@ -172,10 +172,11 @@ def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) ->
 
 def check_columns(path: Path, columns: Sequence[str]) -> TextRow | None:
     """Raises what :func:`read_text_rows` does, as far as the first row tells it, and returns that row."""
-    return next(_rows(path, columns), None)
+    return next(iter_text_rows(path, columns), None)
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+def iter_text_rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    """As :func:`read_text_rows`, row by row; a file may have none."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return (TextRow(path, number, row) for number, row in read_parquet(path, columns))

@@ -129,7 +129,9 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     source, model = request.source, SpanClassifier._of_request(task, request)
     column = request.text_columns or getattr(request.state.config, "text_columns", None) or "text"
     if request.lines is None:
-        rows, said, _ = read_rows(source, column)
+        # A file to predict may be too short to tell the ends of its spans.
+        decided = (request.state.data or {}).get("span_end", {}).get("train")
+        rows, said, _ = read_rows(source, column, span_end=decided)
     else:
         rows, said, _ = Read(rows_of_lines(source, request.lines, [column]))
     most = None if request.limit.truncate else request.limit.max_words
