@@ -386,7 +386,8 @@ def sentence_pairs(place: str, sentence: Any, reading: Reading) -> tuple[list[st
 def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[list[SpanExample], str]:
     """The pairs with a relation and so many times as many without, which are drawn; and a line on it."""
     without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
-    most = int(min((len(pairs) - len(without)) * share, len(without)))
+    related = len(pairs) - len(without)
+    most = int(min(related * share, len(without))) if related else 0
     drawn = set(Draw(random.Random(seed)).shuffled(without)[:most])
     kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
     told = f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {seed}"
