@@ -129,9 +129,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     source, model = request.source, SpanClassifier._of_request(task, request)
     column = request.text_columns or getattr(request.state.config, "text_columns", None) or "text"
     if request.lines is None:
-        # A file to predict may be too short to tell the ends of its spans.
-        decided = (request.state.data or {}).get("span_end", {}).get("train")
-        rows, said, _ = read_rows(source, column, span_end=decided)
+        rows, said, _ = read_rows(source, column, span_end=_span_end(request.state))
     else:
         rows, said, _ = Read(rows_of_lines(source, request.lines, [column]))
     most = None if request.limit.truncate else request.limit.max_words
@@ -159,6 +157,28 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
     )
+
+
+def one_row(path: Path, state: Any, intake: Intake) -> SpanExample:
+    """The example of a file that has one.
+
+    Raises:
+        ValueError: If there are others, or as of :func:`read_rows`.
+    """
+    column = getattr(state.config, "text_columns", None) or "text"
+    examples = span_rows(read_rows(path, column, span_end=_span_end(state)).rows, column, intake=intake)
+    if len(examples) != 1:
+        raise ValueError(
+            f"{path}: {plural(len(examples), 'example')}, and one is shown: leave one row, such as a line of "
+            "what `graphdep predict` writes as .jsonl"
+        )
+    return examples[0]
+
+
+def _span_end(state: Any) -> str | None:
+    """What the ends of TACRED's spans were in training: a file to predict may be too short to tell."""
+    decided: str | None = (state.data or {}).get("span_end", {}).get("train")
+    return decided
 
 
 def _predicted(answer: SpanAnswer, names: list[str]) -> PredictedRow:
