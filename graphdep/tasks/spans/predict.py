@@ -23,7 +23,7 @@ from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
-from graphdep.parsing.inputs import ADVICE, as_value, entries, listed, plain, read_inputs
+from graphdep.parsing.inputs import ADVICE, as_value, entries, listed, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
@@ -97,7 +97,7 @@ def _lengths(value: Any) -> list[int]:
 def _ends(place: str, spans: Any) -> list[Any]:
     """Spans as pairs of numbers of Python, whatever arrays they were in; checked where they are used."""
     return [
-        [plain(end) for end in span] if isinstance(span, (list, tuple)) else span
+        listed(place, span) if isinstance(span, (list, tuple)) or hasattr(span, "tolist") else span
         for span in listed(place, spans)
     ]
 
