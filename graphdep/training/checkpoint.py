@@ -344,6 +344,12 @@ def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState)
     _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path)
 
 
+def trained_setting(state: RunState, name: str) -> str:
+    """A setting; in place of ``"auto"`` the value that the files of the training have decided."""
+    value: str = getattr(state.config, name, "auto")
+    return (state.data or {}).get(name, {}).get("train", "auto") if value == "auto" else value
+
+
 def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
     with atomic_path(path) as temporary, open(temporary, "wb") as file:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from graphdep.training import train
+from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import tiny_span_rows
 
 
@@ -83,3 +84,12 @@ def test_a_row_an_aspect(config_of, run, tmp_path):
     done = run("predict", "--checkpoint", tmp_path / "run", "--input", file)
     assert len(done.stdout.splitlines()) == 30
     assert "30 aspects are written otherwise than the words that they mark" in " ".join(done.stderr.split())
+
+
+def test_ends_of_spans_are_evaluated_as_they_were_trained(config_of, tmp_path):
+    rows = {end: [tacred(row, 0, end) for row in tiny_span_rows(trees=True)] for end in ("last", "behind")}
+    files = {end: str(written(tmp_path / f"{end}.json", of)) for end, of in rows.items()}
+    train(config_of("spans", "dt", train=files["behind"], test=None, max_epochs=1), tmp_path / "run")
+    settings = {"train": files["last"], "test": files["last"]}
+    with pytest.raises(ValueError, match=r"last.json:1: span 1 is empty.*\(span_end=behind\)"):
+        evaluate_own(tmp_path / "run" / "best.ckpt", settings=settings)

@@ -346,7 +346,7 @@ class OwnSpans(OwnFiles, SpanDataset):
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
         intake = self.intake()
-        rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end)
+        rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end or "auto")
         found = span_rows(rows, self.text_column, self.label_column, intake=intake)
         self.keep_count(split, intake)
         said = [*notes]

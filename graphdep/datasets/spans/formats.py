@@ -104,17 +104,15 @@ class Layout(NamedTuple):
     paired: bool = False
 
 
-def read_rows(
-    path: Path, text_column: str, label_column: str | None = None, span_end: str | None = None
-) -> Read:
+def read_rows(path: Path, text_column: str, label_column: str | None = None, span_end: str = "auto") -> Read:
     """The rows of a file, in whichever known layout it is; its first object says which.
 
     Args:
         path: The file.
         text_column: Name of the texts.
         label_column: Name of the labels; :obj:`None` if there need not be any. (default: :obj:`None`)
-        span_end: As of :class:`Reading`; :obj:`None` for what :func:`span_end_of` says of the file.
-            (default: :obj:`None`)
+        span_end: As of :class:`Reading`; ``"auto"`` for what :func:`span_end_of` says of the file.
+            (default: ``"auto"``)
 
     Raises:
         ValueError: If a row is damaged, with file and line, or the layout is unknown; the message has the
@@ -130,7 +128,8 @@ def read_rows(
             check_there(path, row.line, row.values, columns)
         return Read(objects)
     by_word = layout is _ENTITIES and names_words((row.place, row.values) for row in objects)
-    reading = Reading(label_column or "label", by_word, span_end or span_end_of([path]) or "last")
+    ends = (span_end_of([path]) or "last") if span_end == "auto" else span_end
+    reading = Reading(label_column or "label", by_word, ends)
     rows = [
         row._replace(values={name: value for name, value in values.items() if name != text_column})
         for row in objects
@@ -141,8 +140,8 @@ def read_rows(
             raise row.error("an example without a label")
     if not rows:
         raise place_error(str(path), f"no example: {'; '.join(reading.notes())}")
-    ends = [f"'subj_end' and 'obj_end' are {_ENDS_ARE[reading.span_end]}"] if layout is _TACRED else []
-    return Read(rows, [*ends, *reading.notes()], layout.paired)
+    said = [f"'subj_end' and 'obj_end' are {_ENDS_ARE[ends]}"] if layout is _TACRED else []
+    return Read(rows, [*said, *reading.notes()], layout.paired)
 
 
 def _columns(path: Path, text_column: str, label_column: str | None) -> list[str]:

@@ -28,7 +28,7 @@ from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import are_side_by_side
-from graphdep.training.checkpoint import check_scheme, deprel_counts
+from graphdep.training.checkpoint import check_scheme, deprel_counts, trained_setting
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
@@ -129,7 +129,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     source, model = request.source, SpanClassifier._of_request(task, request)
     column = request.text_columns or getattr(request.state.config, "text_columns", None) or "text"
     if request.lines is None:
-        rows, said, _ = read_rows(source, column, span_end=_span_end(request.state))
+        rows, said, _ = _rows(source, column, request.state)
     else:
         rows, said, _ = Read(rows_of_lines(source, request.lines, [column]))
     most = None if request.limit.truncate else request.limit.max_words
@@ -159,6 +159,11 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     )
 
 
+def _rows(path: Path, column: str, state: Any) -> Read:
+    """As :func:`read_rows`, with what the training has decided: a file to predict may be too short to."""
+    return read_rows(path, column, span_end=trained_setting(state, "span_end"))
+
+
 def one_row(path: Path, state: Any, intake: Intake) -> SpanExample:
     """The example of a file that has one.
 
@@ -166,19 +171,13 @@ def one_row(path: Path, state: Any, intake: Intake) -> SpanExample:
         ValueError: If there are others, or as of :func:`read_rows`.
     """
     column = getattr(state.config, "text_columns", None) or "text"
-    examples = span_rows(read_rows(path, column, span_end=_span_end(state)).rows, column, intake=intake)
+    examples = span_rows(_rows(path, column, state).rows, column, intake=intake)
     if len(examples) != 1:
         raise ValueError(
             f"{path}: {plural(len(examples), 'example')}, and one is shown: leave one row, such as a line of "
             "what `graphdep predict` writes as .jsonl"
         )
     return examples[0]
-
-
-def _span_end(state: Any) -> str | None:
-    """What the ends of TACRED's spans were in training: a file to predict may be too short to tell."""
-    decided: str | None = (state.data or {}).get("span_end", {}).get("train")
-    return decided
 
 
 def _predicted(answer: SpanAnswer, names: list[str]) -> PredictedRow:

@@ -72,7 +72,7 @@ def lines(*objects: object) -> str:
     return "".join(json.dumps(one) + "\n" for one in objects)
 
 
-def read(path: Path, span_end: str | None = None):
+def read(path: Path, span_end: str = "auto"):
     """The examples of a file, and what there is to say of it."""
     found = read_rows(path, "text", "label", span_end)
     return span_rows(found.rows, "text", "label", intake=Intake()), list(found.notes)
