@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +23,7 @@ from graphdep.sentence.exchange import (
     read_token_lists,
 )
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import Fault, Found, Raw, tree_fault
+from graphdep.sentence.tree import FROM_ZERO, Fault, Found, Raw, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
@@ -113,12 +112,15 @@ class Intake:
         scheme = self.decided = self.decide([*labels, *(label for label in found if label != "_")])
         taken = self._trees(raws, multiroot, faults)
         self.trees += len(raws)
-        self.graphs += sum(not raw.lines and bool(raw.columns.get("deps")) for raw in raws)
+        self.graphs += sum(map(_has_graph, raws))
         if scheme not in _CONVERTERS:
             return taken
         convert = _CONVERTERS[scheme]
         self.converted[scheme] += sum(own)
-        return [convert(tree) if tree is not None and mine else tree for tree, mine in zip(taken, own)]
+        return [
+            _with_arcs(convert(tree), raw) if tree is not None and mine else tree
+            for tree, mine, raw in zip(taken, own, raws)
+        ]
 
     def decide(self, labels: Iterable[str]) -> str:
         """The scheme that trees with these labels are converted from; ``"as-is"`` for none."""
@@ -194,11 +196,23 @@ class Intake:
         message, raw = fault.message, raws[number]
         if len(faults) > 1:
             message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
-        message += f"; {self.advice}" if self.advice else ""
+        # Attached they would be another tree than the user's.
+        message += f"; {self.advice}" if self.advice and fault.kind != FROM_ZERO else ""
         if raw.lines:
             value = str(raw.columns["head"][fault.word - 1])
             raise ConlluError(message, raw.place, raw.lines[fault.word - 1], value)
         raise place_error(raw.place, message)
+
+
+def _has_graph(raw: Raw) -> bool:
+    """Whether a sentence has arcs beside its tree; those of CoNLL-U may be a copy of the tree."""
+    return not raw.lines and bool(raw.columns.get("deps"))
+
+
+def _with_arcs(tree: Sentence, raw: Raw) -> Sentence:
+    """A converted tree with the user's own arcs, which are of no scheme."""
+    own = {name: raw.columns[name] for name in ("deps", "empty") if name in raw.columns}
+    return replace(tree, **own) if _has_graph(raw) else tree
 
 
 def _reasons(counts: Counter[str]) -> str:
@@ -242,7 +256,7 @@ def needs_tree(sentence: Sentence | None) -> bool:
 
 def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
     """The parse of a sentence, with its own arcs."""
-    return parsed if own is None else dataclasses.replace(parsed, deps=own.deps)
+    return parsed if own is None else replace(parsed, deps=own.deps)
 
 
 _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Found]], ...] = (
