@@ -138,8 +138,8 @@ def predict(
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
     from graphdep.parsing.resolver import resolve_parser
-    from graphdep.training.checkpoint import load_task
-    from graphdep.training.estimator import parser_to_use, trained_scheme
+    from graphdep.training.checkpoint import load_task, trained_scheme
+    from graphdep.training.estimator import parser_to_use
     from graphdep.training.family import FileRequest
 
     task, state = load_task(checkpoint, edges and import_edges(edges))

@@ -23,7 +23,7 @@ from graphdep.sentence.exchange import (
     read_token_lists,
 )
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import FROM_ZERO, Fault, Found, Raw, tree_fault
+from graphdep.sentence.tree import FROM_ZERO, Fault, Found, Raw, WordParser, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
@@ -53,7 +53,7 @@ class Intake:
             whose governor is outside of the sentence depend on the first root, with their labels.
             ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out.
             (default: ``"error"``)
-        parser: A :class:`~graphdep.parsing.Parser`, for ``bad_trees="parse"``. (default: :obj:`None`)
+        parser: For ``bad_trees="parse"``. (default: :obj:`None`)
         advice: How another treatment of bad trees is asked for, for the message; empty for no such advice.
             (default: in Python and on the command line)
 
@@ -62,7 +62,8 @@ class Intake:
         bad: How many were no tree, by the reason.
         converted: How many were converted, by the scheme that they were of.
         graphs: How many have arcs beside their tree, those of CoNLL-U aside.
-        decided: The scheme of the last trees, ``"as-is"`` where they are not converted.
+        decided: The scheme of the last trees, ``"as-is"`` where they are not converted, as a sentence is not;
+            ``"auto"`` before there are any.
 
     Raises:
         ValueError: If an option is unknown, or ``"parse"`` has nothing that parses.
@@ -79,7 +80,7 @@ class Intake:
 
     scheme: str = "auto"
     bad_trees: str = "error"
-    parser: Any = None
+    parser: WordParser | None = None
     advice: str = "bad_trees='attach', 'parse' or 'skip' (--bad-trees) takes them"
     trees: int = field(default=0, init=False)
     bad: Counter[str] = field(default_factory=Counter, init=False)
@@ -109,7 +110,9 @@ class Intake:
         own = [given or number not in faults for number in range(len(raws))]
         own = [mine and ARCS_ALONE not in raw.columns.get("comments", ()) for mine, raw in zip(own, raws)]
         found = (label for raw, mine in zip(raws, own) if mine for label in raw.columns["deprel"])
-        scheme = self.decided = self.decide([*labels, *(label for label in found if label != "_")])
+        known = {*labels, *(label for label in found if label != "_")}
+        scheme = self.decide(known)
+        self.decided = scheme if known else self.decided
         taken = self._trees(raws, multiroot, faults)
         self.trees += len(raws)
         self.graphs += sum(map(_has_graph, raws))
@@ -169,7 +172,8 @@ class Intake:
         self, raws: Sequence[Raw], multiroot: bool, faults: Mapping[int, Fault]
     ) -> list[Sentence | None]:
         words = [list(raws[number].columns["form"]) for number in faults]
-        parsed = iter(self.parser.parse_words(words) if faults and self.bad_trees == "parse" else [])
+        parses = self.parser if faults and self.bad_trees == "parse" else None
+        parsed = iter([] if parses is None else parses.parse_words(words))
         taken: list[Sentence | None] = []
         for number, raw in enumerate(raws):
             if number in faults and self.bad_trees == "skip":
@@ -322,6 +326,8 @@ def sentences_of(
     raws = [raw for each in found if isinstance(each, Found) for raw in each.raws]
     labels = [label for each in found if isinstance(each, Found) for label in each.labels]
     taken = iter(intake.sentences(raws, multiroot=multiroot, labels=labels))
+    if intake.decided == "auto" and any(isinstance(each, Sentence) for each in found):
+        intake.decided = "as-is"
     made = [[each] if isinstance(each, Sentence) else [next(taken) for _ in each.raws] for each in found]
     return [[sentence for sentence in sentences if sentence is not None] for sentences in made]
 

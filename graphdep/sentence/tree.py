@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -235,6 +235,13 @@ class Raw(NamedTuple):
     columns: dict[str, Any]
     place: str = ""
     lines: Sequence[int] = ()
+
+
+class WordParser(Protocol):
+    """As much of :class:`~graphdep.parsing.Parser` as gives trees to sentences whose words are given."""
+
+    def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        """A tree for each list of words."""
 
 
 @dataclass(frozen=True)

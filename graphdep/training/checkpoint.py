@@ -339,6 +339,14 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
     )
 
 
+def trained_scheme(state: RunState) -> str:
+    """The scheme of the training trees, by which those of a prediction are taken in, however few they are."""
+    scheme: str = getattr(state.config, "tree_scheme", "auto")
+    if scheme == "auto":
+        scheme = (getattr(state, "data", None) or {}).get("tree_scheme", {}).get("train", "auto")
+    return scheme
+
+
 def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
     """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
     _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path)

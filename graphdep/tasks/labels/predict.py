@@ -17,21 +17,21 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
 from graphdep.datasets.base.rows import (
-    TREE_COLUMNS,
     TextRow,
     check_keys,
     read_text_rows,
     row_raw,
     row_words,
     taken,
+    tree_values,
 )
 from graphdep.datasets.labels.bio import OUTSIDE, recoded
 from graphdep.datasets.labels.own import KEYS, read_own_sentences, row_mark, sentence_places, with_labels
 from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, marked_word
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, plural, shown
+from graphdep.io.limits import MAX_WORDS, listed, plural, shown
 from graphdep.io.trees import read_conllu
-from graphdep.parsing.inputs import ADVICE, as_value, entries, has_own_tree, listed, read_inputs
+from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.intake import Intake
@@ -549,5 +549,5 @@ def _row(example: LabelledWords) -> dict[str, Any]:
     if example.mark is not None:
         row["mark"] = example.mark
     if example.tree is not None:
-        row |= {name: value for name, value in as_value(example.tree).items() if name in TREE_COLUMNS}
+        row |= tree_values(example.tree)
     return row
