@@ -75,8 +75,8 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl; written whole or "
-            "not at all. [default: stdout]",
+            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl, of columns of "
+            "words also .jsonl; written whole or not at all. [default: stdout]",
         ),
     ] = None,
     text_columns: Annotated[
@@ -170,10 +170,10 @@ def predict(
             max_words=None if truncate else max_words,
         )
         lines, said = [" ".join(sentence.text.split()) for sentence in own], [note]
-    request = FileRequest(named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines)
-    if lines is not None and (output is not None or own is not None):
-        suffix = "" if output is None else output.suffix.lower()
-        request = dataclasses.replace(request, output=suffix, trees=own)
+    suffix = "" if output is None else output.suffix.lower()
+    request = FileRequest(
+        named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines, suffix, own
+    )
     predicted = task.predict_file(request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:

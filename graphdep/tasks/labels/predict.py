@@ -128,7 +128,8 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
 def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     """A file of columns with the labels that a model gives the words: in the last column of words and labels,
     behind words alone, or in the columns of roles, one for each predicate that the file marks; all else stays
-    as it is. Trees of the file are read; a sentence without one is parsed.
+    as it is. With ``.jsonl`` as output a row an example, as :func:`predict_json_lines` writes it. Trees of
+    the file are read, and a sentence without one is parsed.
 
     Raises:
         ValueError: If a row is wrong, the model needs marks and the file has none, or the model knows none,
@@ -164,8 +165,13 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     words, cut = sum(map(len, examples)), model.cut_words
     parsed, failures = model._ready().parsed, model.parser_failures
     counts = {"parsed": parsed, "parser_failures": failures, "cut_words": cut}
+    labels = [answer.labels for answer in answers]
+    rows = (_row(example) | {_LABELS: own} for example, own in zip(examples, labels))
+    objects = request.output == ".jsonl"
     return FilePrediction(
-        with_labels(request.source, found, [answer.labels for answer in answers], outside),
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        if objects
+        else with_labels(request.source, found, labels, outside),
         {"sentences": len(examples), "words": words, **counts},
         [
             *found.notes,
