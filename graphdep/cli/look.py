@@ -455,11 +455,13 @@ def explore(
     say_loading()
     from graphdep.parsing.files import LookupParser
     from graphdep.parsing.resolver import resolve_parser
+    from graphdep.training.checkpoint import load_task, trained_scheme
     from graphdep.visualization.attention import explore as explored
 
     reads = model_parser(parser, tree_scheme, bad_trees)
     if given is not None and given.format != "text":
-        own = own_trees(given, str(input), tree_scheme, bad_trees, lambda: resolve_parser(reads or "bundled"))
+        scheme = trained_scheme(load_task(places[0])[1]) if tree_scheme == "auto" else tree_scheme
+        own = own_trees(given, str(input), scheme, bad_trees, lambda: resolve_parser(reads or "bundled"))
         plain_console(stderr=True).print(own.note, soft_wrap=True)
         texts, reads = [sentence.text for sentence in own.sentences], LookupParser(own.sentences, input)
     else:

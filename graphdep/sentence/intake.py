@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from graphdep.io.files import place_error, placed
@@ -33,7 +34,6 @@ _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 
 logger = logging.getLogger("graphdep.sentence")
-_said: set[str] = set()
 
 
 @dataclass
@@ -148,11 +148,11 @@ class Intake:
         return "; ".join(parts)
 
     def say(self) -> None:
-        """Logs what was changed; a conversion, which may be that of one of many, the first time alone."""
-        note = self.note()
-        if note and (self.bad or not _said.issuperset(self.converted)):
-            logger.warning("%s", note)
-        _said.update(self.converted)
+        """Logs what was changed; a conversion alone is logged once, since trees may come one by one."""
+        if self.bad:
+            logger.warning("%s", self.note())
+        for scheme in () if self.bad else self.converted:
+            _say_converted(scheme)
 
     def counts(self) -> dict[str, Any]:
         """The counts as plain values."""
@@ -217,6 +217,11 @@ def _with_arcs(tree: Sentence, raw: Raw) -> Sentence:
     """A converted tree with the user's own arcs, which are of no scheme."""
     own = {name: raw.columns[name] for name in ("deps", "empty") if name in raw.columns}
     return replace(tree, **own) if _has_graph(raw) else tree
+
+
+@cache
+def _say_converted(scheme: str) -> None:
+    logger.warning("trees are converted from %s to version 2 of Universal Dependencies", _NAMES[scheme])
 
 
 def _reasons(counts: Counter[str]) -> str:
