@@ -459,8 +459,7 @@ def explore(
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.sentence.intake import Intake
     from graphdep.tasks.spans.predict import one_row
-    from graphdep.training.checkpoint import load_task
-    from graphdep.training.estimator import trained_scheme
+    from graphdep.training.checkpoint import load_task, trained_setting
     from graphdep.visualization.attention import explore as explored
 
     reads = model_parser(parser, tree_scheme, bad_trees)
@@ -472,7 +471,7 @@ def explore(
     texts: list[Any] = text or []
     if given is not None:
         task, state = load_task(places[0])
-        scheme = trained_scheme(state) if tree_scheme == "auto" else tree_scheme
+        scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
         if task.reads_spans and Path(str(input)).suffix.lower() in SUFFIXES:
             parses = make() if bad_trees == "parse" else None
             intake = Intake(scheme, bad_trees, parses, "--bad-trees attach or parse takes it")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from graphdep.io.files import atomic_path, decoded_lines, placed
 from graphdep.io.formats import read_format, recognised
@@ -13,7 +12,7 @@ from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import Raw
+from graphdep.sentence.tree import Raw, WordParser
 
 
 def read_conllu(
@@ -23,7 +22,7 @@ def read_conllu(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
 ) -> list[Sentence]:
     """Reads a CoNLL-U file.
 
@@ -64,7 +63,7 @@ def read_trees(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
     words: bool = False,
 ) -> list[Sentence]:
     """Reads a file of trees in whatever format, which its content tells and not its name.
@@ -149,7 +148,7 @@ def parse_conllu(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
 ) -> list[Sentence]:
     """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
     lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), start=1)

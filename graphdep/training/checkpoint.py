@@ -345,9 +345,13 @@ def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState)
 
 
 def trained_setting(state: RunState, name: str) -> str:
-    """A setting; in place of ``"auto"`` the value that the files of the training have decided."""
+    """A setting; in place of ``"auto"`` the value that the files of the training have decided, by which those
+    of a prediction are read, however short they are.
+    """
     value: str = getattr(state.config, name, "auto")
-    return (state.data or {}).get(name, {}).get("train", "auto") if value == "auto" else value
+    if value == "auto":
+        value = (getattr(state, "data", None) or {}).get(name, {}).get("train", "auto")
+    return value
 
 
 def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:

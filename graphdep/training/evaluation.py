@@ -251,8 +251,9 @@ def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: 
     needed = tuple(dict.fromkeys((*config.task_family.floor_reads, split)))
     pretrained = backbone_of(task.model) if config.pretrained else None
     labels = state.labels if task.known_labels(config) else None
-    if getattr(config, "span_end", None) == "auto":
-        config = config.replace(span_end=trained_setting(state, "span_end"))
+    for name in ("tree_scheme", "span_end"):
+        if getattr(config, name, None) == "auto":
+            config = config.replace(**{name: trained_setting(state, name)})
     return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
 
 

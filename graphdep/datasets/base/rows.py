@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import math
@@ -24,6 +25,7 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
+from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
 from graphdep.sentence.intake import ARCS_ALONE, Intake
 from graphdep.sentence.sentence import Sentence
@@ -268,6 +270,19 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     with placed(row.place, "no tree: "):
         [raw] = read_dicts({"form": words, **columns}).raws
     return raw._replace(place=row.place)
+
+
+def as_value(one: Input) -> Any:
+    """An input as JSON holds it, for :func:`~graphdep.parsing.inputs.read_inputs`."""
+    if not isinstance(one, Sentence):
+        return one if isinstance(one, str) else list(one)
+    columns = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    return {name: value for name, value in columns.items() if value not in (None, [], False)}
+
+
+def tree_values(tree: Sentence) -> dict[str, Any]:
+    """The keys of a tree in a row, for :func:`row_raw`."""
+    return {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
 
 
 def taken(

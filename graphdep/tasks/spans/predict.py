@@ -16,14 +16,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import TREE_COLUMNS, rows_of_lines
+from graphdep.datasets.base.rows import rows_of_lines, tree_values
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.formats import Read, read_rows
 from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
-from graphdep.parsing.inputs import ADVICE, as_value, entries, listed, read_inputs
+from graphdep.io.limits import MAX_WORDS, check_name, check_text, listed, plural
+from graphdep.parsing.inputs import ADVICE, entries, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
@@ -437,8 +437,7 @@ def _row(example: SpanExample, label: str, limit: WordLimit) -> dict[str, Any]:
     if any(stop > size for _, stop in example.spans):
         raise example.error(f"a span is beyond max_words={limit.max_words}")
     if example.tree is not None:
-        tree = truncate(example.tree, size)
-        row |= {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
+        row |= tree_values(truncate(example.tree, size))
     elif example.text is None:
         row = {"sentences": first_words(example.sentences, size)}
     return {**row, "spans": [list(one) for one in example.spans], "label": label}
