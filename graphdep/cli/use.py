@@ -75,8 +75,8 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl; written whole or "
-            "not at all. [default: stdout]",
+            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl, of columns of "
+            "words also .jsonl; written whole or not at all. [default: stdout]",
         ),
     ] = None,
     text_columns: Annotated[
@@ -138,8 +138,8 @@ def predict(
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
     from graphdep.parsing.resolver import resolve_parser
-    from graphdep.training.checkpoint import load_task
-    from graphdep.training.estimator import parser_to_use, trained_scheme
+    from graphdep.training.checkpoint import load_task, trained_setting
+    from graphdep.training.estimator import parser_to_use
     from graphdep.training.family import FileRequest
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
@@ -160,7 +160,7 @@ def predict(
     reads, said = model_parser(parser, tree_scheme, bad_trees), []
     own = None
     if trees is not None:
-        scheme = trained_scheme(state) if tree_scheme == "auto" else tree_scheme
+        scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
         own, note = own_trees(
             trees,
             str(source),
@@ -170,10 +170,10 @@ def predict(
             max_words=None if truncate else max_words,
         )
         lines, said = [" ".join(sentence.text.split()) for sentence in own], [note]
-    request = FileRequest(named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines)
-    if lines is not None and (output is not None or own is not None):
-        suffix = "" if output is None else output.suffix.lower()
-        request = dataclasses.replace(request, output=suffix, trees=own)
+    suffix = "" if output is None else output.suffix.lower()
+    request = FileRequest(
+        named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines, suffix, own
+    )
     predicted = task.predict_file(request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:

@@ -6,7 +6,6 @@ import dataclasses
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from graphdep.io.files import LineError, atomic_path, decoded_lines, placed, without_control
 from graphdep.io.formats import read_format, recognised
@@ -14,7 +13,7 @@ from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import Raw
+from graphdep.sentence.tree import Raw, WordParser
 
 
 def read_conllu(
@@ -24,7 +23,7 @@ def read_conllu(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
 ) -> list[Sentence]:
     """Reads a CoNLL-U file, or one of CoNLL-U Plus, of which further columns go to MISC.
 
@@ -82,7 +81,7 @@ def read_trees(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
     words: bool = False,
 ) -> list[Sentence]:
     """Reads a file of trees in whatever format, which its content tells and not its name.
@@ -166,7 +165,7 @@ def parse_conllu(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
 ) -> list[Sentence]:
     """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
     lines = enumerate(re.split(r"\r\n|\n|\r", text), start=1)

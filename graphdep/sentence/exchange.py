@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_length, shown
@@ -23,7 +23,7 @@ _NAMES = (
     ("id",),
     ("form", "text", "word", "token"),
     ("lemma",),
-    ("upos", "upostag", "pos"),
+    ("upos", "upostag"),
     ("xpos", "xpostag", "tag"),
     ("feats", "morph"),
     ("head",),
@@ -35,9 +35,11 @@ _NAMES = (
 
 def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ()) -> list[str]:
     """The lines of a sentence; words without an ``id`` are counted."""
-    lines = [*comments]
+    lines, words = [*comments], [*words]
+    pos = _tag_set(word.get("pos") for word in words)
+    columns = [(*names, "pos") if pos in names else names for names in _NAMES]
     for number, word in enumerate(words, start=1):
-        values = [next((word[name] for name in names if name in word), None) for names in _NAMES]
+        values = [next((word[name] for name in names if name in word), None) for names in columns]
         for name, place in (("form", 1), ("deprel", 7)):
             if word.get("head") is not None and values[place] is None:
                 raise ValueError(f"word {number}: no {name!r} among the keys {sorted(map(str, word))}")
@@ -57,6 +59,11 @@ def without_lost_arcs(lines: Iterable[str]) -> list[str]:
             arcs = [(head, label) for head, label in parse_deps(row[8]) if "." not in head or head in known]
             row[8] = "|".join(f"{head}:{label}" for head, label in arcs or [(row[6], row[7])])
     return ["\t".join(row) for row in rows]
+
+
+def _tag_set(tags: Iterable[Any]) -> str:
+    """The column of tags that are called ``pos``, which may be of either set."""
+    return "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
 
 
 def _id(value: Any) -> str:
@@ -174,11 +181,14 @@ def is_words(value: object) -> bool:
     return (
         isinstance(value, list | tuple)
         and bool(value)
-        and all(
-            isinstance(word, Mapping) and isinstance(word.get("head"), int | str | None) for word in value
-        )
+        and all(isinstance(word, Mapping) and _is_one(word.get("head")) for word in value)
         and any("head" in word for word in value)
     )
+
+
+def _is_one(head: Any) -> bool:
+    """Whether it is the governor of one word, right or wrong, and not of all of a sentence."""
+    return isinstance(head, str | float | None) or _whole(head) is not None
 
 
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,30 +199,29 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
-    tags: Any = sentence.get("pos")  # of either set
+    tags: Any = sentence.get("pos")
     tags = tags.tolist() if hasattr(tags, "tolist") else tags
     if isinstance(tags, list | tuple) and all(isinstance(tag, str | None) for tag in tags):
-        name = "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
+        name = _tag_set(tags)
         found[name] = tags if found[name] is None else found[name]
     columns: dict[str, Any] = {n: _texts(n, values) for n, values in found.items() if n != "head"}
     columns["head"] = [
-        _whole(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
+        _governor_of(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
     ]
     for name in found:
         if columns[name] is not None:
             check_length(name, columns[name], len(columns["form"]), "words")
     if sentence.get("edges") is not None:
         columns["deps"] = _arcs(sentence["edges"], len(columns["form"]))
-    elif sentence.get("deps"):
-        columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
+    elif deps := _rows("deps", sentence.get("deps")):
+        columns["deps"] = [_deps(word, value) for word, value in enumerate(deps, start=1)]
     if sentence.get("constituents") is not None:
-        columns["constituents"] = [
-            tuple(each) if isinstance(each, list) else each for each in sentence["constituents"]
-        ]
+        columns["constituents"] = _tuples("constituents", sentence["constituents"])
     columns["comments"] = _comments(sentence)
     for name in ("multiword", "empty"):
-        columns[name] = [tuple(row) for row in _rows(name, sentence.get(name))]
-    columns["multiroot"] = bool(sentence.get("multiroot")) and columns["head"].count(0) > 1
+        columns[name] = _tuples(name, sentence.get(name))
+    several = check_choice("multiroot", sentence.get("multiroot"), (True, False, None))
+    columns["multiroot"] = bool(several) and columns["head"].count(0) > 1
     return columns
 
 
@@ -221,6 +230,14 @@ def _rows(name: str, values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable | None):
         raise ValueError(f"{name!r} must be a list (got {shown(values)})")
     return [] if values is None else [*values]
+
+
+def _tuples(name: str, values: Any) -> list[tuple[Any, ...]]:
+    rows = _rows(name, values)
+    for number, row in enumerate(rows):
+        if not isinstance(row, list | tuple):
+            raise ValueError(f"'{name}[{number}]' must be a list (got {shown(row)})")
+    return [tuple(row) for row in rows]
 
 
 def _texts(name: str, values: Any) -> list[str] | None:
@@ -234,12 +251,20 @@ def _texts(name: str, values: Any) -> list[str] | None:
     return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
 
 
-def _whole(word: int, value: Any) -> int:
+def _governor_of(word: int, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):  # NumPy's numbers are ones, too
+    if (number := _whole(value)) is None:
         raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
-    return index(value)
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, which may be NumPy's, as Python's; :obj:`None` for anything else."""
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except TypeError:  # NumPy's arrays have an __index__, too
+        return None
 
 
 def _deps(word: int, value: Any) -> list[tuple[str, str]]:
@@ -259,13 +284,12 @@ def _arcs(edges: Any, words: int) -> list[list[tuple[str, str]]]:
     """``[source, target, label]`` by word, from 1; 0 is the root, which may be a source."""
     deps: list[list[tuple[str, str]]] = [[] for _ in range(words)]
     for number, edge in enumerate(_rows("edges", edges)):
-        try:
-            source, target, label = edge
-            right = type(source) is type(target) is int and isinstance(label, str) and label != ""
-            right = right and 0 <= source <= words and 1 <= target <= words
-        except (TypeError, ValueError):
-            right = False
-        if not right:
+        edge = edge.tolist() if hasattr(edge, "tolist") else edge
+        three = isinstance(edge, list | tuple) and len(edge) == 3
+        source, target, label = (_whole(edge[0]), _whole(edge[1]), edge[2]) if three else (None, None, "")
+        named = isinstance(label, str) and label != ""
+        known = source in range(words + 1) and target in range(1, words + 1)
+        if source is None or target is None or not (named and known):
             raise ValueError(
                 f"'edges[{number}]' must be [source, target, label], with words from 1 to {words} and 0 for "
                 f"the root as source (got {shown(edge)})"

@@ -15,7 +15,7 @@ from graphdep.cli.use import _trees
 from graphdep.io import parse_conllu, read_conllu, write_conllu
 from graphdep.training import TrainConfig, train
 from tests.kit.forms import ANN, FORMS
-from tests.kit.tiny_corpora import write_tiny_sst
+from tests.kit.tiny_corpora import tiny_span_rows, write_tiny_sst
 
 CONLLU = FORMS["CoNLL-U"][1]
 WORDS = re.sub(r"\t\d\t\S+\t_\t_$", "\t_" * 4, CONLLU, flags=re.M)
@@ -85,6 +85,28 @@ def test_explore_shows_the_tree_of_the_file(run, checkpoint, tmp_path):
     page = page_of(tmp_path / "page.html")
     assert [node["text"] for node in page["nodes"]] == ["[ROOT]", "Ann", "sees", "Bob", "."]
     assert {(governor, dependent) for governor, dependent, _ in arcs(page)} >= {(2, 1), (2, 3), (2, 4)}
+
+
+def test_explore_shows_the_row_of_a_file_of_spans(run, checkpoint, tmp_path):
+    first, second, *_ = rows = tiny_span_rows(trees=True)
+    (tmp_path / "train.json").write_text(json.dumps(rows))
+    config = TrainConfig.of("dt", task="spans", train=str(tmp_path / "train.json"), max_epochs=1, **SIZES)
+    spans = train(config, tmp_path / "run")["checkpoint"]
+    ends = dict(zip(("subj_start", "subj_end", "obj_start", "obj_end"), (0, 0, 2, 3)))
+    theirs = {"token": first["words"], "head": first["head"], "deprel": first["deprel"], **ends}
+
+    def explored(*given, more=()):
+        (tmp_path / "x.json").write_text(json.dumps(given))
+        models = [part for model in (spans, *more) for part in ("--checkpoint", model)]
+        done = run("explore", *models, "--input", "x.json", "--parser", "chain")
+        return page_of(tmp_path / "page.html") if done.exit_code == 0 else " ".join(done.stderr.split())
+
+    ours = explored(first)
+    assert {(governor, dependent) for governor, dependent, _ in arcs(ours)} >= {(2, 1), (2, 4), (4, 3)}
+    assert explored(theirs)["sides"][0]["answers"] == ours["sides"][0]["answers"]
+    assert "2 examples, and one is shown: leave one row" in explored(first, second)
+    assert "'texts[0]' has marked spans, which 'sst' does not read" in explored(first, more=(checkpoint,))
+    assert "1 marked span, but the model was trained on 2" in explored({**first, "spans": [[0, 1]]})
 
 
 def test_stdin_is_told_as_a_file_is(run, monkeypatch):

@@ -661,7 +661,8 @@ def test_tags_characters_and_words_say_the_same(fitted):
     model, expected = fitted(spans), spans.shares(fitted(spans))
     plain = [" ".join(one) for one in SENTENCES]
     ends = [[(0, len(a)), (text.index(b + " ."), len(text) - 2)] for text, (a, b) in zip(plain, COUPLES)]
-    for asked in ((TAGGED, None), (plain, ends), (np.array(SENTENCES), np.array(SPANS))):
+    arrays = [[np.array(span) for span in one] for one in SPANS]
+    for asked in ((TAGGED, None), (plain, ends), (np.array(SENTENCES), np.array(SPANS)), (SENTENCES, arrays)):
         np.testing.assert_allclose(model.predict_proba(*asked), expected, atol=1e-6)
     trained = spans.new(**LONG).fit(TAGGED, RELATIONS)
     np.testing.assert_allclose(trained.predict_proba(TAGGED), expected, atol=1e-6)

@@ -445,16 +445,17 @@ class OwnFiles(RawFiles):
         self.taken[split] = {**intake.counts(), "tree_scheme": intake.decided, "note": "; ".join(notes)}
 
     @property
-    def converted_from(self) -> str | None:
-        """The scheme that the trees of the split were converted from."""
-        scheme = self.taken[self.split]["tree_scheme"]
-        return scheme if scheme in ("clear", "ud1") else None
+    def decided_scheme(self) -> str:
+        """What became of the labels of the split's trees; ``"auto"`` where it has none."""
+        scheme: str = self.taken[self.split]["tree_scheme"]
+        return scheme
 
     def describe_trees(self) -> dict[str, Any]:
-        """The counts of trees that were changed, and their scheme."""
+        """The scheme of the trees, where there are some, and the counts of those that were changed."""
         taken = {name: value for name, value in self.taken[self.split].items() if name != "note"}
         changed = taken["bad_trees"] or taken["converted"]
-        return taken if changed else {}
+        scheme = {} if self.decided_scheme == "auto" else {"tree_scheme": self.decided_scheme}
+        return taken if changed else scheme
 
     def tree_options(self) -> dict[str, str]:
         """The options of trees that are not the usual ones, for the digest of what is made."""
