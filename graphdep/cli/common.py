@@ -34,8 +34,7 @@ from graphdep.io.files import (
 )
 from graphdep.io.formats import recognise, recognised
 from graphdep.io.limits import MAX_WORDS, check_texts, plural
-from graphdep.sentence.conllu import ConlluError
-from graphdep.sentence.exchange import PAGE
+from graphdep.sentence.tree import PAGE
 
 if TYPE_CHECKING:
     from graphdep.parsing.parser import Parser, WordLimit
@@ -345,16 +344,26 @@ def stream_texts(text: str) -> Texts:
 
 def tree_file(path: str) -> Texts | None:
     """The lines of a file of trees; :obj:`None` for one of texts."""
-    name, suffix = recognise(_lines(Path(path))), Path(path).suffix.lower()
+    suffix = Path(path).suffix.lower()
+    if suffix in _BINARY:
+        return Texts(iter(()), None, _BINARY[suffix])
+    name = recognise(_lines(Path(path)))
     if name == "text" and suffix not in _OF_TREES:
         return None
     if name == "text":  # CoNLL-U's error says more
-        name = "conllu" if suffix == ".conllu" else "unknown"
-    return Texts(iter(()), None, name, _numbered(path))
+        name = _OF_TREES[suffix]
+    from graphdep.io.trees import tree_lines
+
+    return Texts(iter(()), None, name, tree_lines(path))
 
 
-# What nobody calls a file of texts.
-_OF_TREES = (".conllu", ".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb", ".mrg", ".spacy", ".parquet")
+# What nobody calls a file of texts, and how it is read, or why not.
+_OF_TREES = {
+    ".conllu": "conllu",
+    **dict.fromkeys((".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb", ".mrg"), "unknown"),
+    **dict.fromkeys((".csv", ".tsv"), "table"),
+}
+_BINARY = {".parquet": "table", ".spacy": "docs"}
 
 
 def _recognised(lines: Iterable[str], name: str) -> Texts:
@@ -365,11 +374,6 @@ def _recognised(lines: Iterable[str], name: str) -> Texts:
     if kind == "text":
         return Texts(_texts((line for _, line in rest), name), None)
     return Texts(iter(()), None, kind, rest)
-
-
-def _numbered(path: str) -> Iterator[tuple[int, str]]:
-    with open(path, "rb") as file:
-        yield from decoded_lines(file, path, ConlluError)
 
 
 class OwnTrees(NamedTuple):

@@ -81,8 +81,8 @@ def parse(
         bool,
         typer.Option(
             "--words",
-            help="Parse words as they are: those of a file of trees, as CoNLL-U without heads, or of lines, "
-            "with spaces between them.",
+            help="Parse words as they are: those of a file of trees, as CoNLL-U without heads, of JSON "
+            "lists, or of lines, with spaces between them.",
         ),
     ] = False,
     bad_trees: o.BadTrees = "error",
@@ -399,7 +399,8 @@ def explore(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The example, a text a line, or a file of trees, such as CoNLL-U; - for stdin.",
+            help="The example, a text a line, or a file of trees, such as CoNLL-U, or of spans a file with "
+            "one row; - for stdin.",
         ),
     ] = None,
     output: Annotated[
@@ -453,17 +454,36 @@ def explore(
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()
+    from graphdep.datasets.base.rows import SUFFIXES
     from graphdep.parsing.files import LookupParser
     from graphdep.parsing.resolver import resolve_parser
+    from graphdep.sentence.intake import Intake
+    from graphdep.tasks.spans.predict import one_row
+    from graphdep.training.checkpoint import load_task, trained_setting
     from graphdep.visualization.attention import explore as explored
 
     reads = model_parser(parser, tree_scheme, bad_trees)
-    if given is not None and given.format != "text":
-        own = own_trees(given, str(input), tree_scheme, bad_trees, lambda: resolve_parser(reads or "bundled"))
-        plain_console(stderr=True).print(own.note, soft_wrap=True)
-        texts, reads = [sentence.text for sentence in own.sentences], LookupParser(own.sentences, input)
-    else:
-        texts = text or [] if given is None else [*given.stream]
+
+    def make() -> Parser:
+        return resolve_parser(reads or "bundled")
+
+    note = ""
+    texts: list[Any] = text or []
+    if given is not None:
+        task, state = load_task(places[0])
+        scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
+        if task.reads_spans and Path(str(input)).suffix.lower() in SUFFIXES:
+            parses = make() if bad_trees == "parse" else None
+            intake = Intake(scheme, bad_trees, parses, "--bad-trees attach or parse takes it")
+            texts, note = [one_row(Path(str(input)), state, intake)], intake.note()
+        elif given.format != "text":
+            own = own_trees(given, str(input), scheme, bad_trees, make)
+            texts, note = [sentence.text for sentence in own.sentences], own.note
+            reads = LookupParser(own.sentences, input)
+        else:
+            texts = [*given.stream]
+    if note:
+        plain_console(stderr=True).print(note, soft_wrap=True)
     other = places[1] if len(places) == 2 else against
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
     options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}

@@ -75,8 +75,8 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl; written whole or "
-            "not at all. [default: stdout]",
+            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl, of columns of "
+            "words also .jsonl; written whole or not at all. [default: stdout]",
         ),
     ] = None,
     text_columns: Annotated[
@@ -138,8 +138,8 @@ def predict(
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
     from graphdep.parsing.resolver import resolve_parser
-    from graphdep.training.checkpoint import load_task
-    from graphdep.training.estimator import parser_to_use, trained_scheme
+    from graphdep.training.checkpoint import load_task, trained_setting
+    from graphdep.training.estimator import parser_to_use
     from graphdep.training.family import FileRequest
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
@@ -160,7 +160,7 @@ def predict(
     reads, said = model_parser(parser, tree_scheme, bad_trees), []
     own = None
     if trees is not None:
-        scheme = trained_scheme(state) if tree_scheme == "auto" else tree_scheme
+        scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
         own, note = own_trees(
             trees,
             str(source),
@@ -170,10 +170,10 @@ def predict(
             max_words=None if truncate else max_words,
         )
         lines, said = [" ".join(sentence.text.split()) for sentence in own], [note]
-    request = FileRequest(named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines)
-    if lines is not None and (output is not None or own is not None):
-        suffix = "" if output is None else output.suffix.lower()
-        request = dataclasses.replace(request, output=suffix, trees=own)
+    suffix = "" if output is None else output.suffix.lower()
+    request = FileRequest(
+        named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines, suffix, own
+    )
     predicted = task.predict_file(request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
@@ -187,13 +187,17 @@ def predict(
 
 def _trees(source: str | None) -> Texts | None:
     """What a file of trees holds; tables are read row by row, with what trees they have."""
-    tables = (".csv", ".tsv", ".jsonl", ".parquet", ".spacy")
+    tables = (".csv", ".jsonl", ".parquet", ".spacy")
     if source is None or not Path(source).is_file() or Path(source).suffix.lower() in tables:
         return None
+    if Path(source).suffix.lower() == ".tsv":
+        trees = tree_file(source)
+        return trees if trees is not None and trees.format in ("conllu", "conllu-plus") else None
     if Path(source).suffix.lower() == ".json":
         with open(source, encoding="utf-8", errors="replace") as file:
             start = file.read(100_000)
-        if any(f'"{key}"' in start for key in _OF_SPANS):
+        words_alone = '"words"' in start and '"head' not in start
+        if words_alone or any(f'"{key}"' in start for key in _OF_SPANS):
             return None
     return tree_file(source)
 

@@ -395,7 +395,7 @@ def _warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
                 "those of a Sentence by graphdep.sentence.clear_to_ud"
             )
         logger.warning(
-            "%s with unknown relations, which count as 'dep': %s (%s)",
+            "%s with unknown labels, read as 'dep': %s (%s)",
             plural(unknown.total(), "arc"),
             ", ".join(f"{label} ({count})" for label, count in sorted(unknown.items())[:10]),
             why,

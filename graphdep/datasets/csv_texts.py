@@ -14,6 +14,8 @@ import torch
 from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import OwnFiles, row_error
 from graphdep.datasets.base.rows import (
+    DEPREL_NAMES,
+    HEAD_NAMES,
     OBJECTS,
     TREE_COLUMNS,
     TREE_KEYS,
@@ -29,7 +31,8 @@ from graphdep.datasets.base.rows import (
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
 from graphdep.io.files import atomic_path, placed
-from graphdep.io.limits import MAX_WORDS, check_choice, plural
+from graphdep.io.limits import MAX_WORDS, check_choice, check_words, plural
+from graphdep.parsing.inputs import has_own_tree
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.exchange import read_dicts
 from graphdep.sentence.intake import Intake
@@ -180,7 +183,7 @@ class CSVTexts(OwnFiles, TextDataset):
         intake = self.intake()
         inputs = read_cells(cells, len(self.text_columns) == 1, intake)
         self.keep_count(split, intake)
-        self.own_trees[split] = sum(isinstance(one, Sentence) for one in inputs)
+        self.own_trees[split] = int(has_own_tree(inputs).sum())
         limited = (self.word_limit.input(o, place) for o, place in zip(inputs, places) if o is not None)
         trees = iter(self.trees_of_texts([*limited]))
         for one, place in zip(inputs, places):
@@ -211,7 +214,7 @@ class CSVTexts(OwnFiles, TextDataset):
         that were changed.
         """
         own = self.own_trees[self.split]
-        notes = [*([f"{plural(own, 'text')} with a tree of its own"] if own else [])]
+        notes = [*([f"own trees: {plural(own, 'text')}"] if own else [])]
         notes += [self.taken[self.split]["note"]] if self.taken[self.split]["note"] else []
         counts = {"own_trees": own, "note": "; ".join(notes)} if notes else {}
         return super().describe() | self.describe_trees() | counts
@@ -266,18 +269,40 @@ def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
     """
     value = row.values[column]
     if row.path.suffix.lower() not in OBJECTS:
+        if single and row.values.keys() & {*HEAD_NAMES} and row.values.keys() & {*DEPREL_NAMES}:
+            raise row.error(f"a table has no trees: write its rows to {', '.join(OBJECTS)}")
         return row.text(column)
     if single and any(row.values.get(name) is not None for name in TREE_KEYS):
         words: Any = next(row.values[key] for key in ("words", "tokens", column) if key in row.values)
         raw = row_raw(row, words.split() if isinstance(words, str) else words)
         return Found([raw] if raw else [], True)
+    if single and isinstance(value, str):
+        value = _words_beside(row, column)
     if is_words(value):
+        with placed(row.place):
+            check_words(column, value)
         return [*value]
     if isinstance(value, (dict, list)):
         with placed(row.place, f"{column!r}: "):
             found = read_dicts(value)
         return Found([raw._replace(place=row.place) for raw in found.raws], found.single)
     return row.text(column)
+
+
+def _words_beside(row: TextRow, column: str) -> str | list[str]:
+    """The text of a cell, or the words that the row has of it."""
+    text = row.text(column)
+    sentences = row.values.get("sentences")
+    if isinstance(sentences, list) and sentences and all(map(is_words, sentences)):
+        raise row.error(f"'sentences' beside {column!r} are not read: give all their words as 'words'")
+    for name in ("words", "tokens"):
+        if is_words(row.values.get(name)):
+            words: list[str] = row.values[name]
+            if "".join(words) != "".join(text.split()):
+                message = f"{name!r} are not the words of {column!r}: leave one out, or rename {name!r}"
+                raise row.error(message, " ".join(words))
+            return words
+    return text
 
 
 def _plain(given: str | list[str] | Found) -> str:

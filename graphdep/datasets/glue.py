@@ -212,7 +212,7 @@ def _read_table(path: Path, corpus: GLUECorpus, part: str, header: bool | Sequen
     elif corpus.label:
         columns[corpus.label] = corpus.label_form
     broken = MAX_BROKEN if corpus.may_be_broken and not test else 0
-    rows = read_table(path, columns, header=header, broken=broken, control=" ")
+    rows = read_table(path, columns, header=header, broken=broken, control=True)
     for number, (line, (*texts, last)) in enumerate(rows):
         expect(not test or last == str(number), path, line, f"{corpus.index} must be {number}", last)
         yield GLUERow(tuple(map(str.strip, texts)), None if test else corpus.number(last))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import logging
 import os
 import re
 import secrets
@@ -19,6 +20,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+
+logger = logging.getLogger("graphdep.io")
 
 # What stands between a prefix and a suffix, here and in names that tempfile gives.
 _DRAWN = "[a-z0-9_]{8}"
@@ -301,6 +305,30 @@ def decoded(
     except UnicodeDecodeError as wrong:
         bad = line[wrong.start : wrong.start + 4].hex(" ")
         raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+
+
+# Unicode's category Cc without the tab.
+CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+
+
+def without_control(
+    lines: Iterable[tuple[int, str]], path: str | os.PathLike[str]
+) -> Iterator[tuple[int, str]]:
+    """Numbered lines with a blank in place of each control character, which a log line counts."""
+    changed, first = 0, 0
+    for number, text in lines:
+        text, count = CONTROL.subn(" ", text)
+        changed, first = changed + count, first or number * bool(count)
+        yield number, text
+    if changed:
+        _say_changed(os.fspath(path), changed, first)
+
+
+@cache
+def _say_changed(path: str, count: int, first: int) -> None:
+    """Logs, once in a process, how many characters of a file were changed."""
+    what = f"{count} control character{'s' * (count > 1)} read as a blank, the first on line {first}"
+    logger.warning("%s: %s", path, what)
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

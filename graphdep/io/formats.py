@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
-from xml.etree import ElementTree
 
-from graphdep.io.files import LineError, json_value, place_error
-from graphdep.io.limits import plural
+from graphdep.io.files import json_value, place_error
 from graphdep.sentence.conllu import COLUMNS, ConlluError, read_blocks
-from graphdep.sentence.exchange import PAGE, read_dicts
-from graphdep.sentence.ptb import PtbError, read_brackets
-from graphdep.sentence.tree import Found, Raw
+from graphdep.sentence.corenlp import read_xml
+from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
+from graphdep.sentence.ptb import PtbError, begins_tree, read_brackets
+from graphdep.sentence.tree import PAGE, Found, Raw
 
 FORMATS = ("conllu", "conllu-plus", "ptb", "json", "xml")
 Lines = Iterable[tuple[int, str]]
 
 _ID = re.compile(r"[0-9]{1,9}([-.][0-9]{1,9})?")
 _PLUS = re.compile(r"#\s*global\.columns\s*=(.*)")
-# How the first line that is no comment, and lines after it, begin.
+_DOCUMENT = re.compile(r"#\s*begin document\s*(\(|$|\s\S+\s*$)")
+_TEXT = r'"(?:[^"\\]|\\.)*"\s*'
+# How JSON of sentences or lists of words begins, and XML.
 _STARTS = {
-    "json": re.compile(r'\s*(\[\s*){0,3}\{\s*"(?:[^"\\]|\\.)*"\s*:'),
-    "xml": re.compile(r"\s*<(\?xml\b|root>)"),
-    "ptb": re.compile(r"\s*\((?:[^\s()a-z]*\s*\(\s*)+[^\s()a-z]+\s+[^\s()]+\)"),
+    "json": re.compile(
+        rf'\s*(\[\s*){{0,3}}\{{\s*{_TEXT}:\s*(["\[{{0-9-]|(true|false|null)\b)'
+        rf'|\s*(\[\s*){{1,3}}{_TEXT}(,\s*"|\]\s*(,\s*\[|[\]\s]*$))'
+    ),
+    "xml": re.compile(r"\s*<(\?xml\s+version\b|root>\s*<document\b)"),
 }
 _LOOK = 100  # lines to look at: JSON and brackets may have a word a line
 
@@ -35,33 +39,40 @@ def recognise(lines: Iterable[str]) -> str:
 
     Returns:
         ``"conllu"``, ``"conllu-plus"``, ``"ptb"`` (brackets), ``"json"`` (or JSON Lines), ``"xml"``;
-        ``"columns"`` for a treebank in columns of another format; or ``"text"``.
+        ``"columns"`` for words in columns of another format; or ``"text"``.
 
     Example:
         >>> from graphdep.io.formats import recognise
         >>> recognise(["(ROOT (S (NP (PRP She)) (VP (VBZ sings))))"]), recognise(["She sings."])
         ('ptb', 'text')
     """
-    head, looked, plus = "", 0, False
+    head, rows, looked, plus = "", list[str](), 0, False
     for line in lines:
-        if line.startswith("#"):
+        if line.startswith("#") and not rows:
             names = _PLUS.match(line)
             plus = plus or bool(names and names[1].split() != [*map(str.upper, COLUMNS)])
-            if line.startswith("#begin document"):
+            if _DOCUMENT.match(line):
                 return "columns"
         elif line.strip():
-            if not head and (name := _of_columns(line, plus)):
+            if not head and not rows and (name := _of_columns(line, plus)):
                 return name
+            if not head and (name := _of_rows([*rows, line])) != "text":
+                if name:
+                    return name
+                rows.append(line)
+                continue
             head, looked = f"{head}{line}\n", looked + 1
-            if head.lstrip()[0] not in "[{<(" or looked > _LOOK:
+            if rows or head.lstrip()[0] not in "[{<(" or looked > _LOOK:
                 return "text"
             if name := next((name for name, start in _STARTS.items() if start.match(head)), ""):
                 return name
+            if head.lstrip()[0] == "(" and (bracketed := begins_tree(head)) is not None:
+                return "ptb" if bracketed else "text"
     return "text"
 
 
 def _of_columns(line: str, plus: bool) -> str:
-    """The format of a line of a word; empty where it is none."""
+    """The format of a line of a word; empty where one line does not tell."""
     values = line.rstrip("\r\n").split("\t")
     if plus and len(values) > 1:
         return "conllu-plus"
@@ -69,7 +80,51 @@ def _of_columns(line: str, plus: bool) -> str:
         return "conllu" if len(values) == len(COLUMNS) else "columns"
     words = line.split()
     by_spaces = len(words) == len(COLUMNS) and words[0] == "1" and words.count("_") > 1
-    return "columns" if by_spaces else ""
+    return "columns" if by_spaces or words[0] == "-DOCSTART-" else ""
+
+
+def _of_rows(rows: Sequence[str]) -> str:
+    """Whether lines are words in columns; empty where more of them tell."""
+    tabs = [row.rstrip("\r\n").split("\t") for row in rows]
+    cells = {
+        True: tabs if all(cell.split() for row in tabs for cell in row) else [[]],
+        False: [*map(str.split, rows)],
+    }
+    undecided = False
+    for by_tabs, width, enough, are_columns in _ROWS:
+        found = cells[by_tabs]
+        fit = len(found[0]) >= width and len({*map(len, found)}) == 1
+        if fit and not any(len(cell.split()) > 1 for row in found for cell in row) and are_columns(found):
+            if len(rows) >= enough:
+                return "columns"
+            undecided = True
+    return "" if undecided else "text"
+
+
+def _counted(cells: Sequence[Sequence[str]]) -> bool:
+    """Whether the first cells count from 1, of each sentence anew."""
+    numbers = [int(row[0]) if _NUMBER.fullmatch(row[0]) else 0 for row in cells]
+    return all(number in (1, before + 1) for before, number in zip([0, *numbers], numbers))
+
+
+def _has(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
+    """Whether a column behind the first has such cells alone, of which one contains ``some``."""
+    match = re.compile(pattern).fullmatch
+    return lambda cells: any(all(map(match, own)) and some in "".join(own) for own in [*zip(*cells)][1:])
+
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_has_number = _has(_NUMBER.pattern)
+_has_tag = _has(r"O|[BIESLMU]-\S+")
+_has_bracket = _has(r"(\([^\s()*]+)*\*\)*", "(")
+# Whether tabs separate cells, the least number of columns, of rows, and what these have.
+_ROWS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
+    (True, 3, 2, _counted),
+    (False, 4, 3, lambda cells: _counted(cells) and _has_number(cells)),
+    (False, 2, 3, _has_tag),
+    (False, 3, 3, _has_bracket),
+    (True, 2, 5, _has(r"[^\sa-z0-9]+")),
+)
 
 
 def recognised(lines: Lines) -> tuple[str, Iterator[tuple[int, str]]]:
@@ -93,7 +148,7 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
         lines: Its numbered lines.
         path: What it is called in messages.
         max_words: Refuse a longer sentence; :obj:`None` for no limit.
-        headless: Whether CoNLL-U may leave HEAD out, ``_``: governor -1.
+        headless: Whether words may have no HEAD, in CoNLL-U ``_``: governor -1.
 
     Raises:
         ValueError: If the format is none that is read, the file is damaged, has no sentence, or has hardly
@@ -103,7 +158,7 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
         rows = lines if name == "conllu" else _ten_columns(lines, path)
         found = Found([*read_blocks(rows, path, max_words=max_words, headless=headless)], False)
     elif name in _READERS:
-        found = _READERS[name]([*lines], path)
+        found = _READERS[name]([*lines], path, headless)
     else:
         raise _unreadable(name, lines, path)
     if not found.raws:
@@ -112,23 +167,49 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
         if max_words is not None and len(raw.columns["form"]) > max_words:
             count = len(raw.columns["form"])
             raise place_error(raw.place, f"sentence of more than max_words={max_words} words", count)
-    words = [form for raw in found.raws for form in raw.columns["form"]]
-    if (withheld := words.count("_")) > 0.9 * len(words):
-        raise ValueError(
-            f"{path}: {withheld} of {plural(len(words), 'word')} are '_': the words of this treebank are "
-            "withheld, as the licence of its texts wants it; its README says how to put them in"
-        )
+    check_words_there(path, (raw.columns["form"] for raw in found.raws))
     return found
+
+
+WITHHELD = ("_", "[WORD]")
+"""In the place of words, in corpora whose texts are not free."""
+
+
+def check_words_there(path: str | os.PathLike[str], sentences: Iterable[Sequence[str]]) -> None:
+    """Raises :class:`ValueError` if nearly all words of a file are withheld."""
+    total = withheld = 0
+    for words in sentences:
+        total += len(words)
+        withheld += sum(word in WITHHELD for word in words)
+    if withheld > 0.9 * total:
+        raise ValueError(
+            f"{path}: {withheld} of {total} words are {' or '.join(WITHHELD)}: they are withheld, as "
+            "the licence of the texts wants it; the README of the corpus says how to put them in"
+        )
 
 
 def _unreadable(name: str, lines: Lines, path: str) -> ConlluError:
     rows = ((number, line) for number, line in lines if line.strip() and not line.startswith("#"))
     number, line = next(rows, (1, ""))
-    count = len(line.split("\t"))
-    columns = plural(count, "column") if count > 1 else "columns that no tabs separate"
-    what = f"a treebank of {columns}, and CoNLL-U has 10 with tabs between them"
-    message = what if name == "columns" else "no tree in any format that is known"
-    return ConlluError(f"{message}: {PAGE} lists what is read", path, number, line)
+    message = _NO_TREES.get(name, "no tree in any format that is known")
+    if name == "columns" and _ID.fullmatch(line.split()[0] if line else ""):
+        count = len(line.split("\t"))
+        columns = f"{count} columns" if count > 1 else "columns that no tabs separate"
+        message = (
+            f"a treebank of {columns}, and CoNLL-U has 10 with tabs between them: a first line such as "
+            "'# global.columns = ID FORM XPOS HEAD DEPREL' names others"
+        )
+    return ConlluError(f"{message}; {PAGE} lists what is read", path, number, line)
+
+
+# Why a file is not read, and the way out.
+_NO_TREES = {
+    "columns": "words in columns without trees: --task labels reads them, and graphdep parse --words a "
+    "sentence a line, with spaces between the words",
+    "docs": "a DocBin of spaCy, which --task labels reads: here take what its to_json() writes of each Doc",
+    "table": "a table, whose rows graphdep predict reads: for other commands write its texts to a .txt file, "
+    "one a line",
+}
 
 
 def _ten_columns(lines: Lines, path: str) -> Iterator[tuple[int, str]]:
@@ -161,7 +242,7 @@ def _ten_columns(lines: Lines, path: str) -> Iterator[tuple[int, str]]:
         yield number, "\t".join(given.get(name, "_") for name in ten)
 
 
-def _read_ptb(lines: Sequence[tuple[int, str]], path: str) -> Found:
+def _read_ptb(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
     """Brackets have no governors: -1."""
     raws = []
     for tree in read_brackets(lines, path):
@@ -174,7 +255,7 @@ def _read_ptb(lines: Sequence[tuple[int, str]], path: str) -> Found:
     return Found(raws, False)
 
 
-def _read_json(lines: Sequence[tuple[int, str]], path: str) -> Found:
+def _read_json(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
     """One value, or JSON Lines."""
     filled = [(number, line) for number, line in lines if line.strip()]
     values: Iterable[tuple[str, Any]]
@@ -182,7 +263,27 @@ def _read_json(lines: Sequence[tuple[int, str]], path: str) -> Found:
         values = ((f"{path}:{number}", json_value(line, f"{path}:{number}")) for number, line in filled)
     else:
         values = [(path, json_value("\n".join(line for _, line in lines), path))]
-    return _of_values(values)
+    return _of_values((place, _with_heads(value, place, headless)) for place, value in values)
+
+
+def _with_heads(value: Any, place: str, headless: bool) -> Any:
+    """JSON whose words have a governor each, -1 where there is none."""
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        if not headless:
+            message = f"words without a tree: graphdep parse --words parses them ({PAGE})"
+            raise place_error(place, message, value)
+        if any(len(word.split()) != 1 for word in value):
+            message = "a word of a list is blank or has white space: texts are a line each of a .txt file"
+            raise place_error(place, message, value)
+        value = {"form": value}
+    elif isinstance(value, list):
+        return [_with_heads(each, place, headless) for each in value]
+    if headless and isinstance(value, Mapping) and not any(value.get(name) for name in COLUMN_NAMES["head"]):
+        columns = (value.get(name) for name in COLUMN_NAMES["form"])
+        words: list[Any] = next((column for column in columns if isinstance(column, list)), [])
+        if words and all(isinstance(word, str) for word in words):
+            return {**value, "head": [-1] * len(words), "deprel": ["_"] * len(words)}
+    return value
 
 
 def _is_json(line: str) -> bool:
@@ -204,61 +305,9 @@ def _of_values(values: Iterable[tuple[str, Any]]) -> Found:
     return Found([raw for each in found for raw in each.raws], False, labels)
 
 
-_GRAPHS = {
-    "basic-dependencies": "basicDependencies",
-    "enhanced-dependencies": "enhancedDependencies",
-    "enhanced-plus-plus-dependencies": "enhancedPlusPlusDependencies",
-}
-
-
-def _read_xml(lines: Sequence[tuple[int, str]], path: str) -> Found:
-    """CoreNLP's XML, as its JSON is."""
+def _read_corenlp_xml(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
     text = "\n".join(line for _, line in lines)
-    if re.search(r"<!(DOCTYPE|ENTITY)", text):
-        raise ValueError(f"{path}: XML with a DOCTYPE or entities, which CoreNLP writes none of")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise LineError(f"no XML: {error}", path, error.position[0]) from None
-    sentences = root.findall("document/sentences/sentence")
-    if not sentences:
-        raise LineError(f"XML without sentences of CoreNLP: {PAGE} lists what is read", path, 1)
-    places = ((f"{path}: sentence {number}", each) for number, each in enumerate(sentences, start=1))
-    return _of_values((place, _xml_sentence(each, place)) for place, each in places)
+    return _of_values(read_xml(text, path))
 
 
-_XML = {
-    "word": "word",
-    "lemma": "lemma",
-    "pos": "POS",
-    "characterOffsetBegin": "CharacterOffsetBegin",
-    "characterOffsetEnd": "CharacterOffsetEnd",
-}
-
-
-def _xml_sentence(sentence: ElementTree.Element, place: str) -> Mapping[str, Any]:
-    tokens = [
-        {name: token.findtext(tag) for name, tag in _XML.items() if token.find(tag) is not None}
-        for token in sentence.iterfind("tokens/token")
-    ]
-    graphs = {
-        _GRAPHS[graph.get("type", "")]: [_xml_edge(dep, place) for dep in graph.iterfind("dep")]
-        for graph in sentence.iterfind("dependencies")
-        if graph.get("type") in _GRAPHS
-    }
-    parse = sentence.findtext("parse")
-    return {"tokens": tokens, **graphs, **({} if parse is None else {"parse": parse})}
-
-
-def _xml_edge(dep: ElementTree.Element, place: str) -> dict[str, Any]:
-    edge: dict[str, Any] = {"dep": dep.get("type", "")}
-    for name in ("governor", "dependent"):
-        end = dep.find(name)
-        number, copy = ("", "0") if end is None else (end.get("idx", ""), end.get("copy", "0"))
-        if not (number + copy).isdecimal() or not number:
-            raise place_error(place, f"a {name} must have the number of a word as its idx", number)
-        edge |= {name: int(number), f"{name}Copy": int(copy)}
-    return edge
-
-
-_READERS = {"ptb": _read_ptb, "json": _read_json, "xml": _read_xml}
+_READERS = {"ptb": _read_ptb, "json": _read_json, "xml": _read_corenlp_xml}

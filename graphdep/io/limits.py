@@ -215,6 +215,25 @@ def check_list(name: str, value: Any) -> None:
         raise TypeError(f"{name!r} must be a list (got {shown(value)})")
 
 
+def plain(value: Any) -> Any:
+    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
+def listed(name: str, values: Any, size: int | None = None, what: str = "sentences") -> list[Any]:
+    """A list, array or Series as a list, its numbers as those of Python.
+
+    Raises:
+        TypeError: If it is none.
+        ValueError: If there is not one for each of ``size`` ``what``.
+    """
+    values = values.tolist() if hasattr(values, "tolist") else values
+    check_list(name, values)
+    if size is not None and len(values) != size:
+        raise ValueError(f"{name!r} must have one for each of {size} {what} (got {len(values)})")
+    return [plain(value) for value in values]
+
+
 def check_some(name: str, values: Sized, what: str) -> None:
     """Raises :class:`ValueError`, with its name, if there is none; ``what`` is what one of them is."""
     if len(values) == 0:
@@ -241,6 +260,19 @@ def check_text(place: str, text: Any, what: str) -> None:
         raise ValueError(f"{place!r} is blank: a {what} has at least one word")
     if has_half_character(text):
         raise ValueError(f"{place!r} has half a character (got {shown(text)})")
+
+
+def check_words(place: str, words: Sequence[Any]) -> None:
+    """Raises an error that has the ``place`` unless a list without a tree is one of words: strings without
+    white space, which may be texts.
+    """
+    for number, word in enumerate(words):
+        check_text(f"{place}[{number}]", word, "word")
+        if len(word.split()) > 1:
+            raise ValueError(
+                f"'{place}[{number}]' has white space, and a list of strings is one of words: a text is a "
+                f"string, a pair of texts a tuple; words with white space need a tree (got {shown(word)})"
+            )
 
 
 def shown(value: object) -> str:

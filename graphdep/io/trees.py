@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-from graphdep.io.files import atomic_path, decoded_lines, placed
+from graphdep.io.files import LineError, atomic_path, decoded_lines, placed, without_control
 from graphdep.io.formats import read_format, recognised
 from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.ptb import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import Raw
+from graphdep.sentence.tree import Raw, WordParser
 
 
 def read_conllu(
@@ -23,15 +23,15 @@ def read_conllu(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
 ) -> list[Sentence]:
-    """Reads a CoNLL-U file.
+    """Reads a CoNLL-U file, or one of CoNLL-U Plus, of which further columns go to MISC.
 
     Multiword ranges, empty nodes, comments and enhanced DEPS are kept, so that :func:`write_conllu` gives
     the file back. A column that holds nothing but ``_`` becomes :obj:`None`.
 
     Args:
-        path: A UTF-8 file; a byte-order mark and CRLF are accepted.
+        path: A UTF-8 file; a byte-order mark, CRLF and CR are accepted.
         multiroot: Accept sentences with more than one root. (default: :obj:`False`)
         max_words: Refuse a longer sentence, which is nearly always a missing blank line;
             :obj:`None` for no limit. (default: :obj:`10_000`)
@@ -49,12 +49,29 @@ def read_conllu(
 
 
 def take_conllu(
-    path: str | os.PathLike[str], intake: Intake, *, multiroot: bool = False, max_words: int | None = 10_000
+    path: str | os.PathLike[str],
+    intake: Intake,
+    *,
+    multiroot: bool = False,
+    max_words: int | None = 10_000,
+    control: bool = False,
 ) -> list[Sentence | None]:
-    """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out."""
+    """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out. With
+    ``control`` a control character is read as a blank, as in corpora of other formats.
+    """
+    lines = tree_lines(path)
+    name, lines = recognised(without_control(lines, path) if control else lines)
+    name = name if name == "conllu-plus" else "conllu"
+    return take_lines(name, lines, str(path), intake, multiroot=multiroot, max_words=max_words)
+
+
+def tree_lines(
+    path: str | os.PathLike[str], error: type[LineError] = ConlluError
+) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file of trees, whose lines may end with LF, CRLF or CR."""
     with open(path, "rb") as file:
-        lines = decoded_lines(file, str(path), ConlluError)
-        return take_lines("conllu", lines, str(path), intake, multiroot=multiroot, max_words=max_words)
+        lines = decoded_lines(file, str(path), error)
+        yield from enumerate((part for _, line in lines for part in line.split("\r")), start=1)
 
 
 def read_trees(
@@ -64,7 +81,7 @@ def read_trees(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
     words: bool = False,
 ) -> list[Sentence]:
     """Reads a file of trees in whatever format, which its content tells and not its name.
@@ -74,7 +91,7 @@ def read_trees(
     (``to_json()``) write; CoreNLP's XML. Brackets have no governors: :obj:`parser` gives them.
 
     Args:
-        path: A UTF-8 file; a byte-order mark and CRLF are accepted.
+        path: A UTF-8 file; a byte-order mark, CRLF and CR are accepted.
         multiroot, max_words: As of :func:`read_conllu`.
         scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`; a log line says what was
             changed.
@@ -95,11 +112,10 @@ def read_trees(
         [[2, 0]]
     """
     intake = Intake(scheme, bad_trees, parser)
-    with open(path, "rb") as file:
-        name, lines = recognised(decoded_lines(file, str(path), ConlluError))
-        sentences = take_lines(
-            name, lines, str(path), intake, multiroot=multiroot, max_words=max_words, words=words
-        )
+    name, lines = recognised(tree_lines(path))
+    sentences = take_lines(
+        name, lines, str(path), intake, multiroot=multiroot, max_words=max_words, words=words
+    )
     intake.say()
     return [sentence for sentence in sentences if sentence is not None]
 
@@ -149,10 +165,10 @@ def parse_conllu(
     max_words: int | None = 10_000,
     scheme: str = "auto",
     bad_trees: str = "error",
-    parser: Any = None,
+    parser: WordParser | None = None,
 ) -> list[Sentence]:
     """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
-    lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), start=1)
+    lines = enumerate(re.split(r"\r\n|\n|\r", text), start=1)
     raws = [*read_blocks(lines, name, max_words=max_words)]
     if not raws:
         raise ConlluError("no sentence in the file", name, 1)
@@ -196,8 +212,7 @@ def read_ptb(
             write quotes are not compared).
         OSError: If the file cannot be read.
     """
-    with open(path, "rb") as file:
-        trees = [*read_brackets(decoded_lines(file, str(path), PtbError), str(path), functions=functions)]
+    trees = [*read_brackets(tree_lines(path, PtbError), str(path), functions=functions)]
     return _joined(trees, sentences, str(path))
 
 

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from graphdep.io.limits import check_list, check_some, check_text, shown
+from graphdep.io.limits import check_some, check_text, check_words, listed, shown
 from graphdep.parsing.parser import Input
-from graphdep.sentence.intake import Intake, is_parse, sentences_of
+from graphdep.sentence.intake import PARSES, Intake, is_parse, needs_tree, sentences_of
 from graphdep.sentence.sentence import Sentence, join_sentences
 
 ADVICE = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
-_TAKES = (
-    "a text, a list of words, or a parse: graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of "
-    "stanza, TokenList of conllu, a mapping for Sentence.from_dict, or a list of these"
-)
-
-
-def plain(value: Any) -> Any:
-    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def listed(name: str, values: Any, size: int | None = None, what: str = "sentences") -> list[Any]:
-    """A list, array or Series as a list, its numbers as those of Python.
-
-    Raises:
-        TypeError: If it is none.
-        ValueError: If there is not one for each of ``size`` ``what``.
-    """
-    values = values.tolist() if hasattr(values, "tolist") else values
-    check_list(name, values)
-    if size is not None and len(values) != size:
-        raise ValueError(f"{name!r} must have one for each of {size} {what} (got {len(values)})")
-    return [plain(value) for value in values]
 
 
 def entries(name: str, values: Any, what: str) -> list[tuple[str, Any]]:
@@ -89,7 +65,8 @@ def read_inputs(
             parses += [(f"{place}[{number}]", each) for number, each in enumerate(value)]
             made.append(len(value))
         elif several:
-            made.append(_words(place, value))
+            check_words(place, value)
+            made.append(tuple(map(str, value)))
         elif is_parse(value):
             parses.append((place, value))
             made.append(1)
@@ -98,7 +75,9 @@ def read_inputs(
                 check_text(place, value, "text")
             made.append(value)
         else:
-            raise TypeError(f"{place!r} must be {_TAKES} (got {shown(value)})")
+            raise TypeError(
+                f"{place!r} must be a text, a list of words, or a parse: {PARSES} (got {shown(value)})"
+            )
     found = iter(sentences_of(parses, intake, multiroot=roots == "all"))
     inputs: list[Input] = []
     for (place, _), one in zip(given, made):
@@ -110,12 +89,6 @@ def read_inputs(
             inputs.append(one)
     intake.say()
     return inputs
-
-
-def _words(place: str, words: Sequence[Any]) -> tuple[str, ...]:
-    for number, word in enumerate(words):
-        check_text(f"{place}[{number}]", word, "word")
-    return tuple(map(str, words))
 
 
 def _joined(place: str, sentences: list[Sentence], roots: str) -> Sentence:
@@ -136,8 +109,7 @@ def read_examples(
     """Single inputs and pairs of them, as tuples of one and of two.
 
     A pair is a tuple, or a row of an array or data frame of two columns. A list is never a pair: of strings
-    it is a sentence whose words are given, of parses a text of several sentences. A list of two strings with
-    white space in one, which may be meant as a pair, is refused.
+    it is a sentence whose words are given, none with white space, of parses a text of several sentences.
 
     Args:
         name: What they are called in messages.
@@ -156,43 +128,11 @@ def read_examples(
         row = tuple(value) if isinstance(value, tuple) or len(shape) == 2 else (value,)
         if len(row) not in (1, 2):
             raise ValueError(f"{place!r} must be a text or a pair of texts (got {len(row)} of them)")
-        if len(row) == 1 and _may_be_pair(value):
-            raise ValueError(
-                f"{place!r} is a list of two strings with white space, texts or words: a pair of texts is a "
-                f"tuple, and words have no white space (got {shown(value)})"
-            )
         rows.append([(place if len(row) == 1 else f"{place}[{n}]", each) for n, each in enumerate(row)])
     inputs = iter(read_inputs([each for row in rows for each in row], intake, roots=roots, blank=blank))
     return [tuple(next(inputs) for _ in row) for row in rows]
 
 
-def _may_be_pair(value: Any) -> bool:
-    strings = isinstance(value, list) and len(value) == 2 and all(isinstance(each, str) for each in value)
-    return strings and any(len(each.split()) > 1 for each in value)
-
-
-def as_value(one: Input) -> Any:
-    """An input as JSON holds it, for :func:`read_inputs`."""
-    if not isinstance(one, Sentence):
-        return one if isinstance(one, str) else list(one)
-    columns = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
-    return {name: value for name, value in columns.items() if value not in (None, [], False)}
-
-
-def has_own_tree(inputs: Sequence[Input]) -> np.ndarray:
+def has_own_tree(inputs: Sequence[Input | None]) -> np.ndarray:
     """Whether the tree of each input is the user's, ``[n]``, and not a parser's."""
-    return np.array([isinstance(one, Sentence) for one in inputs], dtype=bool)
-
-
-def distinct(inputs: Sequence[Input]) -> tuple[list[Input], list[int]]:
-    """The different ones of some inputs, and the number among these of each input."""
-    numbers: dict[Any, int] = {}
-    found: list[Input] = []
-    for one in inputs:
-        if numbers.setdefault(_key(one), len(found)) == len(found):
-            found.append(one)
-    return found, [numbers[_key(one)] for one in inputs]
-
-
-def _key(one: Input) -> Any:
-    return ("", repr(one)) if isinstance(one, Sentence) else one  # no word is empty
+    return np.array([isinstance(one, Sentence) and not needs_tree(one) for one in inputs], dtype=bool)

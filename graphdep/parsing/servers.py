@@ -110,7 +110,7 @@ class SpacyParser(Parser):
             reason = f"{len(tokens)} words, more than max_words={self.max_words}"
             return chain_sentence(chain.form, reason, chain), reason
         try:
-            sentence = Sentence(**columns, **tree_columns(tokens, one_root=text))
+            sentence = Sentence(**columns, **tree_columns(tokens))
             return clear_to_ud(sentence) if self._converts else sentence, None
         except ValueError as error:
             reason = f"spaCy gave no tree: {error}"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
+from graphdep.io.files import LineError, place_error
 from graphdep.io.limits import shown
 from graphdep.sentence.ptb import PtbError, read_brackets
-from graphdep.sentence.tree import Raw
+from graphdep.sentence.tree import PAGE, Raw
 
 # Word and number of the copy (0 is the word itself), the label, and the same of the dependent.
 Node = tuple[int, int]
@@ -31,14 +35,26 @@ def read_sentence(answer: Mapping[str, Any], place: str = "") -> Raw:
     hides its copy nodes, of enhanced; the constituents of ``parse``.
 
     Raises:
-        ValueError: If there is no basic tree, or an arc is of no word.
+        ValueError: If a token has no word or another index than its place, there is no basic tree, or an arc
+            is of no word.
     """
+    for number, token in enumerate(answer["tokens"]):
+        word, place_of = token["word"], token.get("index", number + 1)
+        if not isinstance(word, str) or not word or place_of != number + 1:
+            raise ValueError(
+                f"'tokens[{number}]' must have a text as its word and the index {number + 1} "
+                f"(got {shown(token)})"
+            )
     columns = word_columns(answer["tokens"])
     size = len(columns["form"])
     basic = next((answer[name] for name in _BASIC if name in answer), None)
     if basic is None:
         raise ValueError(f"no {_BASIC[0]!r} among the keys {sorted(map(str, answer))}: add depparse")
-    columns["head"], columns["deprel"] = basic_tree(columns["form"], _checked(basic, _BASIC[0], size))
+    arcs = _checked(basic, _BASIC[0], size)
+    twice = [word for word, count in Counter(arc["dependent"] for arc in arcs).items() if count > 1]
+    if twice:
+        raise ValueError(f"{_BASIC[0]!r} has several governors of word {twice[0]}")
+    columns["head"], columns["deprel"] = basic_tree(columns["form"], arcs)
     found = ((name, _checked(answer[name], name, size)) for name in _GRAPHS if answer.get(name))
     if edges := next((edges for _, edges in found if not merged_copies(edges)), None):
         columns |= graph_columns(columns, json_edges(edges))
@@ -66,6 +82,63 @@ def _checked(edges: Any, name: str, size: int) -> list[Mapping[str, Any]]:
         if not right or any(type(end) is not int or not 0 <= end <= size for end in ends) or not ends[1]:
             raise ValueError(f"'{name}[{number}]' must have governor, dependent and dep (got {shown(edge)})")
     return list(edges)
+
+
+def read_xml(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The sentences of CoreNLP's XML as its JSON has them, each with its place."""
+    if re.search(r"<!(DOCTYPE|ENTITY)", text):
+        raise ValueError(f"{path}: XML with a DOCTYPE or entities, which CoreNLP writes none of")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise LineError(f"no XML: {error}", path, error.position[0]) from None
+    sentences = root.findall("document/sentences/sentence")
+    if not sentences:
+        raise LineError(f"XML without sentences of CoreNLP: {PAGE} lists what is read", path, 1)
+    for number, sentence in enumerate(sentences, start=1):
+        place = f"{path}: sentence {number}"
+        yield place, _xml_sentence(sentence, place)
+
+
+# What the JSON has, by the names of the XML.
+_OF_XML = {
+    "basic-dependencies": "basicDependencies",
+    "enhanced-dependencies": "enhancedDependencies",
+    "enhanced-plus-plus-dependencies": "enhancedPlusPlusDependencies",
+}
+_TAGS = {
+    "word": "word",
+    "lemma": "lemma",
+    "pos": "POS",
+    "characterOffsetBegin": "CharacterOffsetBegin",
+    "characterOffsetEnd": "CharacterOffsetEnd",
+}
+
+
+def _xml_sentence(sentence: ElementTree.Element, place: str) -> dict[str, Any]:
+    tokens = []
+    for number, token in enumerate(sentence.iterfind("tokens/token"), start=1):
+        named = token.get("id", str(number))
+        values = {name: token.findtext(tag) for name, tag in _TAGS.items() if token.find(tag) is not None}
+        tokens.append({"index": int(named) if named.isdecimal() else named, "word": None, **values})
+    graphs = {
+        _OF_XML[graph.get("type", "")]: [_xml_edge(dep, place) for dep in graph.iterfind("dep")]
+        for graph in sentence.iterfind("dependencies")
+        if graph.get("type") in _OF_XML
+    }
+    parse = sentence.findtext("parse")
+    return {"tokens": tokens, **graphs, **({} if parse is None else {"parse": parse})}
+
+
+def _xml_edge(dep: ElementTree.Element, place: str) -> dict[str, Any]:
+    edge: dict[str, Any] = {"dep": dep.get("type", "")}
+    for name in ("governor", "dependent"):
+        end = dep.find(name)
+        number, copy = ("", "0") if end is None else (end.get("idx", ""), end.get("copy", "0"))
+        if not (number + copy).isdecimal() or not number:
+            raise place_error(place, f"a {name} must have the number of a word as its idx", number)
+        edge |= {name: int(number), f"{name}Copy": int(copy)}
+    return edge
 
 
 def word_columns(tokens: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_length, shown
 from graphdep.sentence.conllu import read_blocks
 from graphdep.sentence.corenlp import is_corenlp, read_sentence
-from graphdep.sentence.tree import Found, Raw, is_from, parse_deps
+from graphdep.sentence.tree import PAGE, Found, Raw, is_from, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -23,7 +23,7 @@ _NAMES = (
     ("id",),
     ("form", "text", "word", "token"),
     ("lemma",),
-    ("upos", "upostag", "pos"),
+    ("upos", "upostag"),
     ("xpos", "xpostag", "tag"),
     ("feats", "morph"),
     ("head",),
@@ -35,9 +35,11 @@ _NAMES = (
 
 def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ()) -> list[str]:
     """The lines of a sentence; words without an ``id`` are counted."""
-    lines = [*comments]
+    lines, words = [*comments], [*words]
+    pos = _tag_set(word.get("pos") for word in words)
+    columns = [(*names, "pos") if pos in names else names for names in _NAMES]
     for number, word in enumerate(words, start=1):
-        values = [next((word[name] for name in names if name in word), None) for names in _NAMES]
+        values = [next((word[name] for name in names if name in word), None) for names in columns]
         for name, place in (("form", 1), ("deprel", 7)):
             if word.get("head") is not None and values[place] is None:
                 raise ValueError(f"word {number}: no {name!r} among the keys {sorted(map(str, word))}")
@@ -57,6 +59,11 @@ def without_lost_arcs(lines: Iterable[str]) -> list[str]:
             arcs = [(head, label) for head, label in parse_deps(row[8]) if "." not in head or head in known]
             row[8] = "|".join(f"{head}:{label}" for head, label in arcs or [(row[6], row[7])])
     return ["\t".join(row) for row in rows]
+
+
+def _tag_set(tags: Iterable[Any]) -> str:
+    """The column of tags that are called ``pos``, which may be of either set."""
+    return "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
 
 
 def _id(value: Any) -> str:
@@ -130,8 +137,6 @@ COLUMN_NAMES = {
     "misc": ("misc",),
 }
 _UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
-PAGE = "docs/how-to/own-parse.md"
-"""Lists what is read."""
 _DICT_TAKES = (
     "from_dict takes a mapping with 'form' (or 'words', 'tokens', 'token', 'word'), 'head' and 'deprel', a "
     "list of words that are mappings with 'id', 'text', 'head' and 'deprel', what CoreNLP and spaCy write as "
@@ -176,11 +181,14 @@ def is_words(value: object) -> bool:
     return (
         isinstance(value, list | tuple)
         and bool(value)
-        and all(
-            isinstance(word, Mapping) and isinstance(word.get("head"), int | str | None) for word in value
-        )
+        and all(isinstance(word, Mapping) and _is_one(word.get("head")) for word in value)
         and any("head" in word for word in value)
     )
+
+
+def _is_one(head: Any) -> bool:
+    """Whether it is the governor of one word, right or wrong, and not of all of a sentence."""
+    return isinstance(head, str | float | None) or _whole(head) is not None
 
 
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,30 +199,29 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
-    tags: Any = sentence.get("pos")  # of either set
+    tags: Any = sentence.get("pos")
     tags = tags.tolist() if hasattr(tags, "tolist") else tags
     if isinstance(tags, list | tuple) and all(isinstance(tag, str | None) for tag in tags):
-        name = "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
+        name = _tag_set(tags)
         found[name] = tags if found[name] is None else found[name]
     columns: dict[str, Any] = {n: _texts(n, values) for n, values in found.items() if n != "head"}
     columns["head"] = [
-        _whole(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
+        _governor_of(word, value) for word, value in enumerate(_rows("head", found["head"]), start=1)
     ]
     for name in found:
         if columns[name] is not None:
             check_length(name, columns[name], len(columns["form"]), "words")
     if sentence.get("edges") is not None:
         columns["deps"] = _arcs(sentence["edges"], len(columns["form"]))
-    elif sentence.get("deps"):
-        columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
+    elif deps := _rows("deps", sentence.get("deps")):
+        columns["deps"] = [_deps(word, value) for word, value in enumerate(deps, start=1)]
     if sentence.get("constituents") is not None:
-        columns["constituents"] = [
-            tuple(each) if isinstance(each, list) else each for each in sentence["constituents"]
-        ]
+        columns["constituents"] = _tuples("constituents", sentence["constituents"])
     columns["comments"] = _comments(sentence)
     for name in ("multiword", "empty"):
-        columns[name] = [tuple(row) for row in _rows(name, sentence.get(name))]
-    columns["multiroot"] = bool(sentence.get("multiroot")) and columns["head"].count(0) > 1
+        columns[name] = _tuples(name, sentence.get(name))
+    several = check_choice("multiroot", sentence.get("multiroot"), (True, False, None))
+    columns["multiroot"] = bool(several) and columns["head"].count(0) > 1
     return columns
 
 
@@ -225,22 +232,39 @@ def _rows(name: str, values: Any) -> list[Any]:
     return [] if values is None else [*values]
 
 
+def _tuples(name: str, values: Any) -> list[tuple[Any, ...]]:
+    rows = _rows(name, values)
+    for number, row in enumerate(rows):
+        if not isinstance(row, list | tuple):
+            raise ValueError(f"'{name}[{number}]' must be a list (got {shown(row)})")
+    return [tuple(row) for row in rows]
+
+
 def _texts(name: str, values: Any) -> list[str] | None:
     if values is None:
         return None
-    texts = ["_" if value is None or value == "" else value for value in _rows(name, values)]
+    rows = _rows(name, values)
+    texts = ["_" if value is None or value == "" else value for value in rows]
     for word, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise ValueError(f"word {word}: {name!r} must be text (got {shown(text)})")
+        if not isinstance(text, str) or (name == "form" and not rows[word - 1]):
+            raise ValueError(f"word {word}: {name!r} must be text (got {shown(rows[word - 1])})")
     return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
 
 
-def _whole(word: int, value: Any) -> int:
+def _governor_of(word: int, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):  # NumPy's numbers are ones, too
+    if (number := _whole(value)) is None:
         raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
-    return index(value)
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, which may be NumPy's, as Python's; :obj:`None` for anything else."""
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except TypeError:  # NumPy's arrays have an __index__, too
+        return None
 
 
 def _deps(word: int, value: Any) -> list[tuple[str, str]]:
@@ -260,13 +284,12 @@ def _arcs(edges: Any, words: int) -> list[list[tuple[str, str]]]:
     """``[source, target, label]`` by word, from 1; 0 is the root, which may be a source."""
     deps: list[list[tuple[str, str]]] = [[] for _ in range(words)]
     for number, edge in enumerate(_rows("edges", edges)):
-        try:
-            source, target, label = edge
-            right = type(source) is type(target) is int and isinstance(label, str) and label != ""
-            right = right and 0 <= source <= words and 1 <= target <= words
-        except (TypeError, ValueError):
-            right = False
-        if not right:
+        edge = edge.tolist() if hasattr(edge, "tolist") else edge
+        three = isinstance(edge, list | tuple) and len(edge) == 3
+        source, target, label = (_whole(edge[0]), _whole(edge[1]), edge[2]) if three else (None, None, "")
+        named = isinstance(label, str) and label != ""
+        known = source in range(words + 1) and target in range(1, words + 1)
+        if source is None or target is None or not (named and known):
             raise ValueError(
                 f"'edges[{number}]' must be [source, target, label], with words from 1 to {words} and 0 for "
                 f"the root as source (got {shown(edge)})"
@@ -293,9 +316,7 @@ def read_spacy(parsed: Any) -> Found:
         _check_tree(parsed)
     sentences = [[token for token in span if not token.is_space] for span in spans]
     raws = [
-        Raw({**word_columns(tokens, text=True), **tree_columns(tokens, one_root=True)})
-        for tokens in sentences
-        if tokens
+        Raw({**word_columns(tokens, text=True), **tree_columns(tokens)}) for tokens in sentences if tokens
     ]
     labels = {token.dep_ for token in doc}
     if doc.lang_ == "en" and not labels.isdisjoint(_NO_UD):
@@ -350,19 +371,24 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
         space = " " if text[end : end + 1] == " " else ""
         tags = [str(token.get(name) or "") for name in ("lemma", "pos", "tag", "morph", "dep")]
         doc.append(_Token(doc, number, text[starts[number] : end], space, governor, *tags))
-    raws = []
-    for number, sent in enumerate(parsed.get("sents") or [{"start": 0, "end": len(text)}]):
+    raws, left = [], {token.i for token in doc if not token.is_space}
+    for number, sent in enumerate(_rows("sents", parsed.get("sents")) or [{"start": 0, "end": len(text)}]):
         first = _start(f"sents[{number}]", sent, text)
         inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and not t.is_space]
-        columns = {**word_columns(inside, text=True), **tree_columns(inside, one_root=True)}
+        if not left.issuperset(token.i for token in inside):
+            raise ValueError(f"'sents[{number}]' has tokens of another one (got {shown(sent)})")
+        left -= {token.i for token in inside}
+        columns = {**word_columns(inside, text=True), **tree_columns(inside)}
         if inside:
             raws.append(Raw(columns, f"{place}: sentence {number}" if place else f"sentence {number}"))
+    if left:
+        raise ValueError(f"'tokens[{min(left)}]' is in none of 'sents' (got {doc[min(left)].text!r})")
     return Found(raws, False, frozenset(token.dep_ for token in doc))
 
 
 def _start(name: str, span: Mapping[str, Any], text: str) -> int:
     """Where a token or sentence begins, if its offsets are within the text."""
-    start, end = span.get("start"), span.get("end")
+    start, end = (span.get(name) if isinstance(span, Mapping) else None for name in ("start", "end"))
     if type(start) is int and type(end) is int and 0 <= start < end <= len(text):
         return start
     raise ValueError(f"{name!r} is no part of the text of {len(text)} characters (got {shown(span)})")
@@ -389,9 +415,9 @@ def word_columns(tokens: list[Any], *, text: bool) -> dict[str, Any]:
     return columns
 
 
-def tree_columns(tokens: list[Any], *, one_root: bool) -> dict[str, Any]:
+def tree_columns(tokens: list[Any]) -> dict[str, Any]:
     """Governors and relations; ``ROOT`` is ``root``."""
-    head = token_heads(tokens, one_root)
+    head = token_heads(tokens)
     labels = [
         "root" if governor == 0 else token.dep_ if token.dep_ not in ("", "ROOT") else "dep"
         for governor, token in zip(head, tokens)
@@ -399,16 +425,18 @@ def tree_columns(tokens: list[Any], *, one_root: bool) -> dict[str, Any]:
     return {"head": head, "deprel": labels}
 
 
-def token_heads(tokens: list[Any], one_root: bool) -> list[int]:
-    """The governor of each of some tokens of a sentence, from 1, 0 for a root; what is left out hands its
-    dependents to its governor, and with ``one_root`` further roots depend on the first one.
+def token_heads(tokens: list[Any]) -> list[int]:
+    """The governor of each of some tokens of a sentence, from 1, 0 for a root. White space that is left out
+    hands its dependents to its governor; if it was the root, to the first one of them.
     """
     number = {token.i: i for i, token in enumerate(tokens, start=1)}
-    head = [number.get(_governor(token, number).i, 0) for token in tokens]
+    tops = [_governor(token, number) for token in tokens]
+    head = [number.get(top.i, 0) for top in tops]
     head = [0 if governor == i else governor for i, governor in enumerate(head, start=1)]
-    # Where white space was the root, its dependents have lost their governor.
-    for other in [i for i, governor in enumerate(head) if governor == 0][1:] if one_root else []:
-        head[other] = head.index(0) + 1
+    lost = [i for i, top in enumerate(tops) if top.is_space and top.i not in number]
+    roots = [i for i, governor in enumerate(head) if governor == 0 and i not in lost] or lost[:1]
+    for other in lost:
+        head[other] = 0 if other in roots else roots[0] + 1
     return head
 
 

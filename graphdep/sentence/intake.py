@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from graphdep.io.files import place_error, placed
@@ -24,7 +24,7 @@ from graphdep.sentence.exchange import (
     read_token_lists,
 )
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import Fault, Found, Raw, tree_fault
+from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParser, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
@@ -34,7 +34,6 @@ _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 
 logger = logging.getLogger("graphdep.sentence")
-_said: set[str] = set()
 
 
 @dataclass
@@ -54,7 +53,7 @@ class Intake:
             whose governor is outside of the sentence depend on the first root, with their labels.
             ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out.
             (default: ``"error"``)
-        parser: A :class:`~graphdep.parsing.Parser`, for ``bad_trees="parse"``. (default: :obj:`None`)
+        parser: For ``bad_trees="parse"``. (default: :obj:`None`)
         advice: How another treatment of bad trees is asked for, for the message; empty for no such advice.
             (default: in Python and on the command line)
 
@@ -63,7 +62,8 @@ class Intake:
         bad: How many were no tree, by the reason.
         converted: How many were converted, by the scheme that they were of.
         graphs: How many have arcs beside their tree, those of CoNLL-U aside.
-        decided: The scheme of the last trees, ``"as-is"`` where they are not converted.
+        decided: The scheme of the last trees, ``"as-is"`` where they are not converted, as a sentence is not;
+            ``"auto"`` before there are any.
 
     Raises:
         ValueError: If an option is unknown, or ``"parse"`` has nothing that parses.
@@ -80,7 +80,7 @@ class Intake:
 
     scheme: str = "auto"
     bad_trees: str = "error"
-    parser: Any = None
+    parser: WordParser | None = None
     advice: str = "bad_trees='attach', 'parse' or 'skip' (--bad-trees) takes them"
     trees: int = field(default=0, init=False)
     bad: Counter[str] = field(default_factory=Counter, init=False)
@@ -110,15 +110,20 @@ class Intake:
         own = [given or number not in faults for number in range(len(raws))]
         own = [mine and ARCS_ALONE not in raw.columns.get("comments", ()) for mine, raw in zip(own, raws)]
         found = (label for raw, mine in zip(raws, own) if mine for label in raw.columns["deprel"])
-        scheme = self.decided = self.decide([*labels, *(label for label in found if label != "_")])
+        known = {*labels, *(label for label in found if label != "_")}
+        scheme = self.decide(known)
+        self.decided = scheme if known else self.decided
         taken = self._trees(raws, multiroot, faults)
         self.trees += len(raws)
-        self.graphs += sum(not raw.lines and bool(raw.columns.get("deps")) for raw in raws)
+        self.graphs += sum(map(_has_graph, raws))
         if scheme not in _CONVERTERS:
             return taken
         convert = _CONVERTERS[scheme]
         self.converted[scheme] += sum(own)
-        return [convert(tree) if tree is not None and mine else tree for tree, mine in zip(taken, own)]
+        return [
+            _with_arcs(convert(tree), raw) if tree is not None and mine else tree
+            for tree, mine, raw in zip(taken, own, raws)
+        ]
 
     def decide(self, labels: Iterable[str]) -> str:
         """The scheme that trees with these labels are converted from; ``"as-is"`` for none."""
@@ -143,11 +148,11 @@ class Intake:
         return "; ".join(parts)
 
     def say(self) -> None:
-        """Logs what was changed; a conversion, which may be that of one of many, the first time alone."""
-        note = self.note()
-        if note and (self.bad or not _said.issuperset(self.converted)):
-            logger.warning("%s", note)
-        _said.update(self.converted)
+        """Logs what was changed; a conversion alone is logged once, since trees may come one by one."""
+        if self.bad:
+            logger.warning("%s", self.note())
+        for scheme in () if self.bad else self.converted:
+            _say_converted(scheme)
 
     def counts(self) -> dict[str, Any]:
         """The counts as plain values."""
@@ -167,7 +172,8 @@ class Intake:
         self, raws: Sequence[Raw], multiroot: bool, faults: Mapping[int, Fault]
     ) -> list[Sentence | None]:
         words = [list(raws[number].columns["form"]) for number in faults]
-        parsed = iter(self.parser.parse_words(words) if faults and self.bad_trees == "parse" else [])
+        parses = self.parser if faults and self.bad_trees == "parse" else None
+        parsed = iter([] if parses is None else parses.parse_words(words))
         taken: list[Sentence | None] = []
         for number, raw in enumerate(raws):
             if number in faults and self.bad_trees == "skip":
@@ -194,11 +200,28 @@ class Intake:
         message, raw = fault.message, raws[number]
         if len(faults) > 1:
             message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
-        message += f"; {self.advice}" if self.advice else ""
+        # Attached they would be another tree than the user's.
+        message += f"; {self.advice}" if self.advice and fault.kind != FROM_ZERO else ""
         if raw.lines:
             value = str(raw.columns["head"][fault.word - 1])
             raise ConlluError(message, raw.place, raw.lines[fault.word - 1], value)
         raise place_error(raw.place, message)
+
+
+def _has_graph(raw: Raw) -> bool:
+    """Whether a sentence has arcs beside its tree; those of CoNLL-U may be a copy of the tree."""
+    return not raw.lines and bool(raw.columns.get("deps"))
+
+
+def _with_arcs(tree: Sentence, raw: Raw) -> Sentence:
+    """A converted tree with the user's own arcs, which are of no scheme."""
+    own = {name: raw.columns[name] for name in ("deps", "empty") if name in raw.columns}
+    return replace(tree, **own) if _has_graph(raw) else tree
+
+
+@cache
+def _say_converted(scheme: str) -> None:
+    logger.warning("trees are converted from %s to version 2 of Universal Dependencies", _NAMES[scheme])
 
 
 def _reasons(counts: Counter[str]) -> str:
@@ -242,7 +265,7 @@ def needs_tree(sentence: Sentence | None) -> bool:
 
 def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
     """The parse of a sentence, with its own arcs."""
-    return parsed if own is None else dataclasses.replace(parsed, deps=own.deps)
+    return parsed if own is None else replace(parsed, deps=own.deps)
 
 
 _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Found]], ...] = (
@@ -251,10 +274,11 @@ _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Found]], ...] = (
     (is_token_list, read_token_lists),
     (lambda parsed: isinstance(parsed, Mapping) or is_words(parsed), read_dicts),
 )
-_TAKES = (
+PARSES = (
     "graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of stanza, TokenList of conllu, a mapping "
-    "or a list of words for Sentence.from_dict, or a list of these"
+    f"or a list of words for Sentence.from_dict, or a list of these ({PAGE})"
 )
+"""The parses that are taken, for messages."""
 
 
 def is_parse(value: object) -> bool:
@@ -308,6 +332,8 @@ def sentences_of(
     raws = [raw for each in found if isinstance(each, Found) for raw in each.raws]
     labels = [label for each in found if isinstance(each, Found) for label in each.labels]
     taken = iter(intake.sentences(raws, multiroot=multiroot, labels=labels))
+    if intake.decided == "auto" and any(isinstance(each, Sentence) for each in found):
+        intake.decided = "as-is"
     made = [[each] if isinstance(each, Sentence) else [next(taken) for _ in each.raws] for each in found]
     return [[sentence for sentence in sentences if sentence is not None] for sentences in made]
 
@@ -323,4 +349,4 @@ def _found(parsed: Any, name: str) -> Sentence | Found:
             return replace(made, raws=raws)
     text = isinstance(parsed, str | bytes)
     first = "; parse a text first: graphdep.parsing.resolve_parser('bundled').parse([text])"
-    raise TypeError(f"'{name}' takes {_TAKES} (got {shown(parsed)}){first if text else ''}")
+    raise TypeError(f"'{name}' takes {PARSES} (got {shown(parsed)}){first if text else ''}")

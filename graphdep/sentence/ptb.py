@@ -129,6 +129,32 @@ def read_brackets(
     tree.check(not tree.open, "a tree begins here that is not closed", tree.line)
 
 
+def begins_tree(text: str) -> bool | None:
+    """Whether a text, such as the first lines of a file, begins with the brackets of a tree, which may be
+    damaged further on, and not with prose in brackets; :obj:`None` where more of it tells.
+    """
+    tree, deepest = _Tree("", True, True), 0
+
+    def sure() -> bool:
+        return len(tree.form) > 1 or (len(tree.form) == 1 and deepest > 2)
+
+    for part in _PARTS.findall(text):
+        if tree.done:
+            if part not in "()":
+                return False
+            break
+        try:
+            tree.take(part, 1)
+        except PtbError:
+            return sure()
+        deepest = max(deepest, len(tree.open))
+    if not tree.done:
+        return sure() or None
+    # Of one word: (NP (NN rain)), and not (see (figure 3)).
+    labels = "".join([*tree.tag, *(found[0] for found in tree.found if found)])
+    return sure() or (deepest > 1 and labels == labels.upper())
+
+
 class _Open:
     """A bracket that is not closed yet."""
 

@@ -18,6 +18,7 @@ from graphdep.sentence.tree import (
     Constituent,
     Found,
     Row,
+    WordParser,
     check_constituents,
     check_tree,
     cut_constituents,
@@ -150,7 +151,7 @@ class Sentence:
 
     @classmethod
     def from_spacy(
-        cls, parsed: Any, *, scheme: str = "auto", bad_trees: str = "error", parser: Any = None
+        cls, parsed: Any, *, scheme: str = "auto", bad_trees: str = "error", parser: WordParser | None = None
     ) -> Sentence | list[Sentence]:
         """Sentences from a parse by spaCy.
 
@@ -185,7 +186,7 @@ class Sentence:
         multiroot: bool = False,
         scheme: str = "auto",
         bad_trees: str = "error",
-        parser: Any = None,
+        parser: WordParser | None = None,
     ) -> Sentence | list[Sentence]:
         """Sentences from a parse by stanza, with all that stanza writes as CoNLL-U without offsets: multiword
         tokens, comments, empty nodes and enhanced arcs. Arcs from empty nodes that stanza left out when it
@@ -220,7 +221,7 @@ class Sentence:
         multiroot: bool = False,
         scheme: str = "auto",
         bad_trees: str = "error",
-        parser: Any = None,
+        parser: WordParser | None = None,
     ) -> Sentence | list[Sentence]:
         """Sentences from what the package conllu has read, with all its columns and comments.
 
@@ -255,7 +256,7 @@ class Sentence:
         multiroot: bool = False,
         scheme: str = "auto",
         bad_trees: str = "error",
-        parser: Any = None,
+        parser: WordParser | None = None,
     ) -> Sentence | list[Sentence]:
         """Sentences from plain values, such as those of a line of JSON.
 
@@ -352,7 +353,9 @@ class Sentence:
         return spacy_doc(self, vocab)
 
     @classmethod
-    def _of(cls, found: Found, multiroot: bool, scheme: str, bad_trees: str, parser: Any) -> Any:
+    def _of(
+        cls, found: Found, multiroot: bool, scheme: str, bad_trees: str, parser: WordParser | None
+    ) -> Any:
         from graphdep.sentence import Intake
 
         intake = Intake(scheme, bad_trees, parser)

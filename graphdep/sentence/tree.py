@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
+PAGE = "docs/how-to/own-parse.md"
+"""Lists the parses that are read."""
 # A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
 Row = tuple[str, ...]
 RANGE_ID = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -66,6 +68,21 @@ def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
 
 def tree_fault(head: Sequence[int], *, multiroot: bool = False) -> Fault | None:
     """Why whole numbers are no tree; :obj:`None` if they are one. O(words), no recursion."""
+    fault = _fault(head, multiroot)
+    if fault is None or fault.kind == "several roots" or _fault(_counted_from_one(head), False):
+        return fault
+    return Fault(FROM_ZERO, f"{fault.message}: heads count from 1, and 0 is the root", fault.word)
+
+
+FROM_ZERO = "heads that count from 0"
+
+
+def _counted_from_one(head: Sequence[int]) -> list[int]:
+    """Governors that count from 0, where the root has -1 or itself."""
+    return [0 if governor in (-1, word) else governor + 1 for word, governor in enumerate(head)]
+
+
+def _fault(head: Sequence[int], multiroot: bool) -> Fault | None:
     for word, governor in enumerate(head, start=1):
         if not 0 <= governor <= len(head):
             message = f"word {word}: head {governor} is out of range 0..{len(head)}"
@@ -220,6 +237,13 @@ class Raw(NamedTuple):
     columns: dict[str, Any]
     place: str = ""
     lines: Sequence[int] = ()
+
+
+class WordParser(Protocol):
+    """As much of :class:`~graphdep.parsing.Parser` as gives trees to sentences whose words are given."""
+
+    def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        """A tree for each list of words."""
 
 
 @dataclass(frozen=True)

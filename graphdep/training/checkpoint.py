@@ -344,6 +344,16 @@ def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState)
     _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path)
 
 
+def trained_setting(state: RunState, name: str) -> str:
+    """A setting; in place of ``"auto"`` the value that the files of the training have decided, by which those
+    of a prediction are read, however short they are.
+    """
+    value: str = getattr(state.config, name, "auto")
+    if value == "auto":
+        value = (getattr(state, "data", None) or {}).get(name, {}).get("train", "auto")
+    return value
+
+
 def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
     with atomic_path(path) as temporary, open(temporary, "wb") as file:

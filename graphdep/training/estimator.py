@@ -32,13 +32,20 @@ from graphdep.io.limits import (
     check_count,
     check_limit,
     check_string,
+    plain,
 )
-from graphdep.parsing.inputs import distinct, plain
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence
-from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task, save_task
+from graphdep.training.checkpoint import (
+    RunState,
+    check_scheme,
+    deprel_counts,
+    load_task,
+    save_task,
+    trained_setting,
+)
 from graphdep.training.config import OF_TREES, TrainConfig, resolve_model
 from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
@@ -142,12 +149,18 @@ def parser_to_use(
     return trained_with if given is None else given
 
 
-def trained_scheme(state: RunState) -> str:
-    """The scheme that the training trees were converted from: a call may have too few trees to tell."""
-    scheme: str = getattr(state.config, "tree_scheme", "auto")
-    if scheme == "auto":
-        scheme = (getattr(state, "data", None) or {}).get("tree_scheme", {}).get("train", "auto")
-    return scheme
+def distinct(inputs: Sequence[Input]) -> tuple[list[Input], list[int]]:
+    """The different ones of some inputs, and the number among these of each input."""
+    numbers: dict[Any, int] = {}
+    found: list[Input] = []
+    for one in inputs:
+        if numbers.setdefault(_key(one), len(found)) == len(found):
+            found.append(one)
+    return found, [numbers[_key(one)] for one in inputs]
+
+
+def _key(one: Input) -> Any:
+    return ("", repr(one)) if isinstance(one, Sentence) else one  # no word is empty
 
 
 CHUNK = 4096
@@ -239,7 +252,7 @@ class Predictor:
 
     def intake(self, advice: str = "") -> Intake:
         """What takes in the trees of one call, by the scheme and the policy of the training."""
-        scheme = trained_scheme(self.state)
+        scheme = trained_setting(self.state, "tree_scheme")
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
         return Intake(scheme, policy, self.parser if policy == "parse" else None, advice)
@@ -495,7 +508,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         # Fits in one folder, such as those of a search, do not write over each other's texts.
         path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
         config = self._config(path, folder, own)
-        if intake.converted:  # what is predicted for may have too few trees to tell
+        if intake.scheme == "auto":  # what is predicted for may have too few trees to tell
             config = config.replace(tree_scheme=intake.decided)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")

@@ -17,7 +17,7 @@ from rich.console import Console
 from graphdep.io.files import atomic_path, check_line
 from graphdep.io.limits import check_choice, check_shape, check_some
 from graphdep.training.build import backbone_of
-from graphdep.training.checkpoint import RunState, check_scheme, load_task
+from graphdep.training.checkpoint import RunState, check_scheme, load_task, trained_setting
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
@@ -251,6 +251,9 @@ def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: 
     needed = tuple(dict.fromkeys((*config.task_family.floor_reads, split)))
     pretrained = backbone_of(task.model) if config.pretrained else None
     labels = state.labels if task.known_labels(config) else None
+    for name in ("tree_scheme", "span_end"):
+        if getattr(config, name, None) == "auto":
+            config = config.replace(**{name: trained_setting(state, name)})
     return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
 
 

@@ -116,8 +116,7 @@ class FileRequest:
         limit: Words of a text at most, and whether a longer one is cut.
         lines: Texts without columns, an example a line, of pairs with a tab between the two; then
             :obj:`source` is what they are called in messages, and may be no file. (default: :obj:`None`)
-        output: Of :obj:`lines` the suffix of the new file, such as ``".csv"``; empty for stdout. (default:
-            ``".csv"``)
+        output: The suffix of the new file, such as ``".csv"``; empty for stdout. (default: ``""``)
         trees: The parses of :obj:`lines`, a sentence each, of a file of trees. (default: :obj:`None`)
     """
 
@@ -129,7 +128,7 @@ class FileRequest:
     batch_size: int = 64
     limit: WordLimit = WordLimit()  # noqa: RUF009  # cannot be changed
     lines: Sequence[str] | None = None
-    output: str = ".csv"
+    output: str = ""
     trees: Sequence[Sentence] | None = None
 
     @property

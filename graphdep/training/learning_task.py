@@ -174,6 +174,8 @@ class LearningTask(L.LightningModule, ABC):
     """The metrics of a split; the first decides which epoch is the best."""
     reads_columns: ClassVar[bool] = False
     """Whether :meth:`predict_file` reads columns of words that are no trees."""
+    reads_spans: ClassVar[bool] = False
+    """Whether :meth:`example` takes rows with marked spans."""
 
     def __init__(
         self,

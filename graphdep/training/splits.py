@@ -302,6 +302,7 @@ class Splits:
                     "key",
                     "own_trees",
                     "tree_scheme",
+                    "span_end",
                 )
             },
             "relations": described.get("train", {}).get("relations", ""),
@@ -367,8 +368,10 @@ def load_corpus(
         relations = relations or dataset.relations
         if dataset.learns_labels:  # else further splits would read the training files for them
             labels = cast(Any, dataset).labels
-        if getattr(dataset, "converted_from", None):  # further splits may have too few trees to tell
-            own["tree_scheme"] = cast(Any, dataset).converted_from
+        if getattr(dataset, "decided_scheme", "auto") != "auto":  # of further splits, which may be small, too
+            own["tree_scheme"] = cast(Any, dataset).decided_scheme
+        if getattr(dataset, "span_end", None):  # which all files have told
+            own["span_end"] = cast(Any, dataset).span_end
     assert vocab is not None
     assert relations is not None
     encoder = None if pretrained is None else fingerprint_of(pretrained)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
-from torch_geometric.utils import cumsum
+from torch_geometric.utils import cumsum, lexsort
 
 from graphdep.io.limits import check_choice, check_count, check_share
 from graphdep.transforms.edge_set import CLIQUES, CLS, EdgeConstructor, EdgeSet
@@ -111,8 +111,7 @@ class WordTable:
     def of(cls, nodes: Nodes) -> WordTable:
         """Reads the words that have a place in the tree."""
         node = (nodes.in_tree & (nodes["word"] >= 0)).nonzero().view(-1)
-        node = node[nodes["word"][node].argsort(stable=True)]
-        node = node[nodes.block[node].argsort(stable=True)]
+        node = node[lexsort([nodes["word"][node], nodes.block[node]])]
         _, group, count = nodes.block[node].unique_consecutive(return_inverse=True, return_counts=True)
         row = torch.arange(node.numel(), device=node.device)
         row_of = torch.full_like(nodes.index, -1).index_copy(0, node, row)
@@ -377,7 +376,7 @@ class NoisyTree(TreeTransform):
     def _wrong(self, words: WordTable, chance: Tensor) -> Tensor:
         """Which words get another governor: round(p times the words that have one), those of least chance."""
         bound = words.governor != words.row
-        order = _by_utterance(words, torch.where(bound, chance, torch.iinfo(chance.dtype).max))
+        order = lexsort([torch.where(bound, chance, torch.iinfo(chance.dtype).max), words.start])
         rank = torch.empty_like(order).index_copy(0, order, words.row) - words.start
         have = torch.zeros_like(rank).index_add(0, words.start, bound.long())[words.start]
         return bound & (rank < (self.p * have.double()).round().long())
@@ -398,14 +397,7 @@ def _order(words: WordTable, wrong: Tensor, chance: Tensor) -> Tensor:
         largest, depth = torch.maximum(largest, largest[above]), depth + depth[above]
         above = further
     largest = torch.maximum(largest, largest[above])
-    order = depth.argsort(stable=True)
-    order = order[largest[order].argsort(stable=True)]
-    return order[words.start[order].argsort(stable=True)]
-
-
-def _by_utterance(words: WordTable, key: Tensor) -> Tensor:
-    order = key.argsort(stable=True)
-    return order[words.start[order].argsort(stable=True)]
+    return lexsort([depth, largest, words.start])
 
 
 class RandomTree(TreeTransform):
@@ -439,8 +431,7 @@ class RandomTree(TreeTransform):
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         chance = words.chance(self.seed)
-        order = chance.argsort(stable=True)
-        order = order[words.start[order].argsort(stable=True)]
+        order = lexsort([chance, words.start])
         # Row k of `order` is the word at place k; it picks one of the places before it.
         earlier = words.place.clamp(min=1)
         pick = unsigned(mix(chance[order])) % earlier
@@ -721,8 +712,7 @@ def _rank(nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, start: T
     """The place of each pair among those of its example in random order."""
     example = nodes.example[target]
     number = mix(mix(nodes.local[target]) ^ nodes.local[source])
-    order = unsigned(mix(chance[example] ^ number)).argsort(stable=True)
-    order = order[example[order].argsort(stable=True)]
+    order = lexsort([unsigned(mix(chance[example] ^ number)), example])
     place = torch.arange(order.numel(), device=order.device)
     return torch.empty_like(order).index_copy(0, order, place - start[example[order]])
 
@@ -761,21 +751,14 @@ class ShuffledPositions(BaseTransform):
         moved = (row >= 0).nonzero().view(-1)
         block, old = nodes.block[moved], nodes["position"][moved]
         chance = unsigned(words.chance(self.seed))[row[moved]]
-        places = _sorted(old, block)
+        places = lexsort([old, block])
         # By utterance, then by the chance of the word, then as the pieces stand.
-        order = _sorted(old, row[moved])
-        order = order[chance[order].argsort(stable=True)]
-        order = order[block[order].argsort(stable=True)]
+        order = lexsort([old, row[moved], chance, block])
         position = nodes["position"].index_copy(0, moved[order], old[places])
         return write(data, {"position": position}, nodes.ptr, nodes.ptr)
 
     def __repr__(self) -> str:
         return constructor_repr(self)
-
-
-def _sorted(value: torch.Tensor, within: torch.Tensor) -> torch.Tensor:
-    order = value.argsort(stable=True)
-    return order[within[order].argsort(stable=True)]
 
 
 class Unlabelled(BaseTransform):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Iterable
 
 import torch
@@ -138,7 +139,32 @@ class CompleteEdges(EdgeConstructor):
         return edges if self.implicit else edges.materialize()
 
 
-class DependencyEdges(EdgeConstructor):
+class _ArcEdges(EdgeConstructor):
+    """Base of the edges along arcs."""
+
+    def __init__(self, towards: str, pieces: str) -> None:
+        self.towards = check_choice("towards", towards, ("governor", "dependent", "both"))
+        self.pieces = check_pieces(pieces)
+
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset() if self.towards == "dependent" else frozenset({ROOT})
+
+    @abstractmethod
+    def arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        """The governor and the dependent of each arc."""
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        governor, dependent = self.arcs(nodes)
+        governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
+        if self.towards == "governor":
+            return EdgeSet(nodes, dependent, governor)
+        if self.towards == "dependent":
+            return EdgeSet(nodes, governor, dependent)
+        return EdgeSet(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
+
+
+class DependencyEdges(_ArcEdges):
     r"""Edges along dependency arcs, as in `"Modeling Compositionality with Dependency Graph for Dialogue
     Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2, second line).
 
@@ -166,28 +192,14 @@ class DependencyEdges(EdgeConstructor):
     """
 
     def __init__(self, towards: str = "governor", *, pieces: str = "all") -> None:
-        self.towards = check_choice("towards", towards, ("governor", "dependent", "both"))
-        self.pieces = check_pieces(pieces)
+        super().__init__(towards, pieces)
 
-    @property
-    def carries(self) -> frozenset[str]:
-        return frozenset() if self.towards == "dependent" else frozenset({ROOT})
-
-    def build(self, nodes: Nodes) -> EdgeSet:
-        governor, dependent = self._arcs(nodes)
-        governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
-        if self.towards == "governor":
-            return EdgeSet(nodes, dependent, governor)
-        if self.towards == "dependent":
-            return EdgeSet(nodes, governor, dependent)
-        return EdgeSet(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
-
-    def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+    def arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         dependent = (nodes.parent >= 0).nonzero().view(-1)
         return nodes.parent[dependent], dependent
 
 
-class OwnEdges(DependencyEdges):
+class OwnEdges(_ArcEdges):
     r"""Edges along the arcs of a graph of your own, or of an enhanced graph: those of :obj:`arc_index`.
 
     Rows of files have such arcs under ``edges``, :attr:`Sentence.deps <graphdep.Sentence>` holds them, and
@@ -198,6 +210,10 @@ class OwnEdges(DependencyEdges):
         towards: ``"governor"`` lets the source of an arc attend to its target, ``"dependent"`` the target to
             the source, ``"both"`` both. (default: ``"both"``)
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Shapes:
+        - ``edge_index``: :math:`(2, |\mathcal{A}|)`, twice as many for ``"both"``; fewer where arcs join the
+          same nodes, and with ``pieces="all"`` those of all pieces
 
     Raises:
         ValueError: If an option is none of those.
@@ -213,9 +229,9 @@ class OwnEdges(DependencyEdges):
     """
 
     def __init__(self, towards: str = "both", *, pieces: str = "all") -> None:
-        super().__init__(towards, pieces=pieces)
+        super().__init__(towards, pieces)
 
-    def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+    def arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         governor, dependent = nodes.first[nodes["arc_index"]]
         return governor, dependent
 

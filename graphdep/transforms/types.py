@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import lexsort
 
 from graphdep.io.limits import check_between, check_count, check_flag
 from graphdep.transforms.controls import RewiredEdges
@@ -207,10 +208,8 @@ class ArcTypes(EdgeTransform):
         kind = torch.cat([nodes["arc_type"], RelationVocab.inverse(nodes["arc_type"])])
         turned = torch.arange(2, device=kind.device).repeat_interleave(governor.numel())
         # The first of equal keys counts: towards the dependent, and of these the smallest id.
-        columns = torch.stack([kind, turned, keys])
-        for row in range(3):
-            columns = columns[:, columns[row].argsort(stable=True)]
-        kind, _, keys = columns
+        order = lexsort([kind, turned, keys])
+        kind, keys = kind[order], keys[order]
         asked = pair_keys(source, target)
         edge_type = torch.full_like(asked, RelationVocab.NONE)
         if keys.numel():

@@ -16,6 +16,7 @@ from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
+from graphdep.datasets.spans.rows import SpanExample
 from graphdep.io.limits import check_choice, check_length, check_list, check_text
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.explain import ExplainableModel
@@ -23,6 +24,7 @@ from graphdep.nn.models.baselines.tree_transformer import TreeTransformer
 from graphdep.nn.models.transformer import FrozenEncoder, TextEncoder
 from graphdep.parsing.parser import Input, Parser
 from graphdep.parsing.resolver import resolve_parser
+from graphdep.sentence.intake import needs_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task
@@ -91,17 +93,20 @@ def attention_of(
 
 
 def example_of(
-    task: LearningTask, state: RunState, texts: str | Sequence[Input], parser: Parser
+    task: LearningTask, state: RunState, texts: str | Sequence[Input | SpanExample], parser: Parser
 ) -> tuple[Data, list[Sentence]]:
     """The example that a model reads, without edges, and its trees."""
+    config = state.config
     texts = [texts] if isinstance(texts, str) else texts
     check_list("texts", texts)
     for number, text in enumerate(texts):
-        if not isinstance(text, tuple | Sentence):  # words and trees that an estimator has read
+        if isinstance(text, SpanExample) and not task.reads_spans:
+            raise ValueError(f"'texts[{number}]' has marked spans, which {config.task!r} does not read")
+        if not isinstance(text, tuple | Sentence | SpanExample):  # that are read already
             check_text(f"texts[{number}]", text, "text")
-    config = state.config
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
-    parsed = not all(isinstance(text, Sentence) for text in texts)
+    own = (text.tree if isinstance(text, SpanExample) else text for text in texts)
+    parsed = not all(isinstance(tree, Sentence) and not needs_tree(tree) for tree in own)
     check_scheme("the model", state, deprel_counts(trees), parsed=parsed)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:

@@ -158,6 +158,7 @@ _TEXTS = {
     "ConstituentEdges": "a phrase and what is directly in it",
     "DependencyEdges": "an arc of the tree joins them",
     "DepthEdges": "both are near the top of their trees",
+    "OwnEdges": "an arc of the sentence's own graph joins them",
     "PhraseWordEdges": "a phrase and the words in it",
     "RelationEdges": "a relation node and the words of its arc",
     "RelationLinks": "relations whose arcs share a word",

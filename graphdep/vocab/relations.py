@@ -158,7 +158,8 @@ class RelationVocab:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned)"
+        used = "" if self.used is None else f", {len(self.used)} of the fixed block"
+        return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned{used})"
 
     def copy(self) -> Self:
         """The same relations, with a count of fallbacks of their own."""

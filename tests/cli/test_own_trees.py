@@ -11,10 +11,11 @@ import sys
 import pytest
 
 from graphdep.cli.common import own_trees, stream_texts
+from graphdep.cli.use import _trees
 from graphdep.io import parse_conllu, read_conllu, write_conllu
 from graphdep.training import TrainConfig, train
 from tests.kit.forms import ANN, FORMS
-from tests.kit.tiny_corpora import write_tiny_sst
+from tests.kit.tiny_corpora import tiny_span_rows, write_tiny_sst
 
 CONLLU = FORMS["CoNLL-U"][1]
 WORDS = re.sub(r"\t\d\t\S+\t_\t_$", "\t_" * 4, CONLLU, flags=re.M)
@@ -67,11 +68,14 @@ def test_each_form_by_each_command(run, checkpoint, tmp_path, name):
     assert by_trees.stdout == by_texts.stdout
 
 
-def test_the_trees_decide(run, checkpoint, tmp_path):
-    write_conllu(ANN, tmp_path / "trees.txt")
+@pytest.mark.parametrize("name", ["trees.txt", "trees.tsv"])
+def test_the_trees_decide(run, checkpoint, tmp_path, name):
+    write_conllu(ANN, tmp_path / name)
     (tmp_path / "texts.txt").write_text("Ann sees Bob .\nIt rains .\n")
     model = ("predict", "--checkpoint", checkpoint, "--parser", "chain", "--input")
-    assert run(*model, "trees.txt").stdout != run(*model, "texts.txt").stdout
+    done = run(*model, name)
+    assert f"{name}: 2 sentences, with their own trees" in done.stderr
+    assert done.stdout != run(*model, "texts.txt").stdout
 
 
 def test_explore_shows_the_tree_of_the_file(run, checkpoint, tmp_path):
@@ -83,6 +87,28 @@ def test_explore_shows_the_tree_of_the_file(run, checkpoint, tmp_path):
     assert {(governor, dependent) for governor, dependent, _ in arcs(page)} >= {(2, 1), (2, 3), (2, 4)}
 
 
+def test_explore_shows_the_row_of_a_file_of_spans(run, checkpoint, tmp_path):
+    first, second, *_ = rows = tiny_span_rows(trees=True)
+    (tmp_path / "train.json").write_text(json.dumps(rows))
+    config = TrainConfig.of("dt", task="spans", train=str(tmp_path / "train.json"), max_epochs=1, **SIZES)
+    spans = train(config, tmp_path / "run")["checkpoint"]
+    ends = dict(zip(("subj_start", "subj_end", "obj_start", "obj_end"), (0, 0, 2, 3)))
+    theirs = {"token": first["words"], "head": first["head"], "deprel": first["deprel"], **ends}
+
+    def explored(*given, more=()):
+        (tmp_path / "x.json").write_text(json.dumps(given))
+        models = [part for model in (spans, *more) for part in ("--checkpoint", model)]
+        done = run("explore", *models, "--input", "x.json", "--parser", "chain")
+        return page_of(tmp_path / "page.html") if done.exit_code == 0 else " ".join(done.stderr.split())
+
+    ours = explored(first)
+    assert {(governor, dependent) for governor, dependent, _ in arcs(ours)} >= {(2, 1), (2, 4), (4, 3)}
+    assert explored(theirs)["sides"][0]["answers"] == ours["sides"][0]["answers"]
+    assert "2 examples, and one is shown: leave one row" in explored(first, second)
+    assert "'texts[0]' has marked spans, which 'sst' does not read" in explored(first, more=(checkpoint,))
+    assert "1 marked span, but the model was trained on 2" in explored({**first, "spans": [[0, 1]]})
+
+
 def test_stdin_is_told_as_a_file_is(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(CONLLU))
     given = stream_texts("-")
@@ -90,6 +116,8 @@ def test_stdin_is_told_as_a_file_is(run, monkeypatch):
     assert [(one.form, one.head, one.deprel) for one in made.sentences] == TREES
 
 
+LISTS = '["Ann", "sees", "Bob", "."]\n["It", "rains", "."]\n'
+ROWS = '{"tokens": ["Ann", "sees", "Bob", "."]}\n{"words": ["It", "rains", "."], "deprel": null}\n'
 BRACKETS = "(ROOT (S (NP (PRP She)) (VP (VBZ sings))))\n"
 TWO_ROOTS = CONLLU.replace("2\tnsubj", "0\tnsubj")
 REFUSED = {
@@ -105,6 +133,8 @@ REFUSED = {
     "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "'scheme' must be one of auto, as-is"),
     "columns": ("a.txt", "1\ta\t_\t_\t_\t_\t_\n", [], "a.txt:1: a treebank of 7 columns, .*own-parse.md"),
     "CoNLL-2003": ("a.conll", "She PRP O\n", [], "a.conll:1: no tree in any format .*own-parse.md"),
+    "four columns": ("a.txt", "1\ta\t0\troot\n2\tb\t1\tdep\n", [], "a.txt:1: a treebank of 4 columns"),
+    "words and tags": ("a.txt", "-DOCSTART- O\n\nShe O\n", [], "a.txt:1: words in columns without trees"),
     "damaged": ("a.conllu", "1\tShe\n", [], "a.conllu:1: 2 tab-separated columns instead of 10"),
     "other JSON": ("a.txt", '{"text": "She sings."}\n', [], "a.txt: no 'form' among the keys .*own-parse.md"),
     "other XML": (
@@ -113,7 +143,12 @@ REFUSED = {
         [],
         "a.txt:1: XML without sentences .*own-parse.md",
     ),
-    "withheld": ("a.txt", "1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 9, [], "9 of 9 words are '_': .* withheld"),
+    "withheld": (
+        "a.txt",
+        "1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 9,
+        [],
+        "9 of 9 words are _ or .WORD.: .* withheld",
+    ),
 }
 
 
@@ -126,6 +161,24 @@ def test_refused(run, checkpoint, tmp_path, case):
         done = run(*command, *options)
         assert done.exit_code == 2, command
         assert re.search(message, done.stderr.replace("\n", " ")), (command, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a.csv", "a.csv:1: a table, whose rows"), ("a.spacy", "a.spacy:1: a DocBin of spaCy")],
+)
+def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
+    (tmp_path / name).write_text("text,label\nShe sings.,1\n")
+    model = ("explore", "--checkpoint", checkpoint, "--input", name)
+    for command in (("parse", name), ("draw", name), model):
+        assert message in run(*command).stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("more", "kind"), [("", None), (', "head": [0], "deprel": ["root"]', "json")])
+def test_words_of_json_without_trees_are_rows(tmp_path, more, kind):
+    (tmp_path / "a.json").write_text(f'[{{"words": ["a"]{more}}}]')
+    trees = _trees(str(tmp_path / "a.json"))
+    assert (trees and trees.format) == kind
 
 
 def test_what_becomes_of_bad_trees_is_told(run, tmp_path):
@@ -152,7 +205,7 @@ def test_the_scheme_of_the_labels(run, tmp_path):
     assert "converted from CLEAR" in converted.stderr
 
 
-@pytest.mark.parametrize("text", [WORDS, CONLLU, "Ann sees Bob .\nIt rains .\n"])
+@pytest.mark.parametrize("text", [WORDS, CONLLU, "Ann sees Bob .\nIt rains .\n", LISTS, ROWS])
 def test_words_are_parsed_as_they_are(run, tmp_path, text):
     (tmp_path / "words.txt").write_text(text, encoding="utf-8")
     done = run("parse", "words.txt", "--words", "--parser", "chain", "--output", "trees.conllu")

@@ -204,7 +204,7 @@ def test_unknown_labels_are_told_where_nobody_else_counts_them(caplog):
         to_data([Sentence(["a", "b"], [2, 0], ["nmod:in_front_of", "root"])])
         assert not caplog.text
         to_data([sentence, sentence])
-    told = "4 arcs with unknown relations, which count as 'dep': pobj (2), prep (2)"
+    told = "4 arcs with unknown labels, read as 'dep': pobj (2), prep (2)"
     assert told in caplog.text
     assert "scheme='clear'" in caplog.text
 

@@ -232,8 +232,9 @@ OWN = [
     {"text": "She sings", "head": [2, 0], "deprel": ["nsubj", "root"]},
     {"text": "She sings.", **SINGS},
     {"text": "She sings."},
+    {"text": "She sings.", "words": ["She", "sings", "."]},
 ]
-GOVERNORS = [[2, 0], [2, 0, 4, 2], [0], [0, 1], [2, 0], [2, 0], [0, 1]]
+GOVERNORS = [[2, 0], [2, 0, 4, 2], [0], [0, 1], [2, 0], [2, 0], [0, 1], [0, 1, 2]]
 
 
 def governors(data):
@@ -252,7 +253,7 @@ def test_texts_with_trees_of_their_own(tmp_path):
     dataset = CSVTexts(tmp_path / "root", train=path, val=path, **options)
     assert [governors(data) for data in dataset] == GOVERNORS
     assert dataset.describe()["own_trees"] == 5
-    assert dataset.describe()["note"] == "5 texts with a tree of its own"
+    assert (dataset.describe()["note"], dataset.describe()["tree_scheme"]) == ("own trees: 5 texts", "as-is")
     assert dataset.texts()[:2] == [("She sings",), ("She sings He hums",)]
     again = CSVTexts(tmp_path / "root", train=path, val=path, **options)
     assert again.describe() == dataset.describe()
@@ -291,6 +292,9 @@ def test_trees_that_are_none(tmp_path, policy, expected):
         ({"text": "a b c", "head": [2, 0], "deprel": ["x", "y"]}, "'head' has 2 entries for 3 words"),
         ({"text": {"words": ["a"]}}, "own.jsonl:2: 'text': no 'head' among the keys"),
         ({"text": 7}, "own.jsonl:2: 'text' must be a text"),
+        ({"text": ["A text.", "a b"]}, r"own.jsonl:2: 'text\[0\]' has white space"),
+        ({"text": "a b", "tokens": ["a", "c"]}, "own.jsonl:2: 'tokens' are not the words of 'text'"),
+        ({"text": "a b", "sentences": [["a"], ["b"]]}, "own.jsonl:2: 'sentences' beside 'text' are not"),
     ],
 )
 def test_wrong_trees(tmp_path, row, message):
@@ -299,10 +303,20 @@ def test_wrong_trees(tmp_path, row, message):
         CSVTexts(tmp_path, train=path, val=path, text_columns="text", label_column="label", parser="chain")
 
 
+def test_a_table_has_no_trees(tmp_path):
+    (tmp_path / "own.csv").write_text('text,head,deprel,label\na b,"[2, 0]","[x, root]",c\na b,,,d\n')
+    with pytest.raises(ValueError, match=r"own.csv:2: a table has no trees: write its rows to .jsonl"):
+        CSVTexts(
+            tmp_path, train=tmp_path / "own.csv", text_columns="text", label_column="label", parser="chain"
+        )
+
+
 def test_texts_with_a_graph_alone_are_parsed(tmp_path):
     rows = [{"text": "She sings", "edges": [[1, 2, "agent"]]}, {**OWN[4], "edges": [[2, 1, "sings"]]}] * 3
     path = write_own(tmp_path / "own.jsonl", rows)
     options = {"text_columns": "text", "label_column": "label", "parser": "chain", "arcs": "own"}
-    first, second, *_ = CSVTexts(tmp_path / "root", train=path, val=path, **options)
+    dataset = CSVTexts(tmp_path / "root", train=path, val=path, **options)
+    first, second, *_ = dataset
     assert [governors(data) for data in (first, second)] == [[0, 1], [2, 0]]
+    assert dataset.describe()["own_trees"] == 3
     assert [data.arc_index.tolist() for data in (first, second)] == [[[1], [2]], [[2], [1]]]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from graphdep import Sentence
-from graphdep.io import format_conllu, read_conllu, read_trees
+from graphdep.io import format_conllu, parse_conllu, read_conllu, read_trees
 from graphdep.io.formats import recognise
 from graphdep.parsing import ConlluParser
 from graphdep.parsing.parser import ChainParser
@@ -49,6 +49,19 @@ def test_each_form_gives_the_same_sentences(tmp_path, name):
         ([], "text"),
         (["1 She _ _ _ _ 2 nsubj _ _"], "columns"),
         (["#begin document (bc/cctv)"], "columns"),
+        (["#begin document nw/wsj"], "columns"),
+        (["#begin documentation", "and a text"], "text"),
+        (["1\tShe\tPRP\t2", "2\tsings\tVBZ\t0"], "columns"),
+        (["1\tYes\tUH", "", "1\tNo\tUH"], "columns"),
+        (["1\tShe sings.\tgood", "2\tIt rains.\tbad"], "text"),
+        (["-DOCSTART- -X- O O", "", "She PRP O O"], "columns"),
+        (["U.N. NNP B-ORG", "official NN O", "", "Ann NNP B-PER"], "columns"),
+        (["She\tPRP", "sings\tVBZ", "", "It\tPRP", "rains\tVBZ", ".\t."], "columns"),
+        (["1 She PRP 2", "2 sings VBZ 0", "3 . . 2"], "columns"),
+        (["1 She has 2 cats", "2 He has a dog"], "text"),
+        (["She (S(NP*) - (A0*)", "sings (VP*)) sing (V*)", "", "Yes (S*) - *"], "columns"),
+        (["* She sings", "* It rains", "* It snows"], "text"),
+        (["They had two B-52", "She sings a song"], "text"),
         (["1\tShe\tshe\tPRP\t2\tnsubj\t_\t_\t_\t_\t_\t_\t_\t_"], "columns"),
         (["# text = del", "", "1-2\tdel" + "\t_" * 8], "conllu"),
         (
@@ -57,9 +70,22 @@ def test_each_form_gives_the_same_sentences(tmp_path, name):
         ),
         (["# global.columns = ID FORM PARSEME:MWE", "1\ta\t*"], "conllu-plus"),
         (["(3 (2 It) (4 works))"], "ptb"),
+        (["(s (np (det the) (n dog)) (vp (v barks)))"], "ptb"),
+        (["(ROOT (S (NP (PRP I)) (VP see it)))"], "ptb"),  # damaged
+        (["(ROOT (UH Yes))"], "ptb"),
+        (["(see (figure 3))"], "text"),
+        (["(CNN (US)) She sings."], "text"),
+        (["(CNN (NATO troops) moved"], "text"),
+        (["(A (B c) (D e)) and a text"], "text"),
         (["(", "(S", "(NP (PRP I)) (VP (VBP see))))"], "ptb"),
         (["{", ' "sentences": ['], "json"),
         (["[[", '{"id": 1, "text": "a"}'], "json"),
+        (['["She", "sings"]'], "json"),
+        (['[["She"], ["It", "rains"]]'], "json"),
+        (['["Rain"] (a song)'], "text"),
+        (['{"She": he said}'], "text"),
+        (["<root>", "  <document>"], "xml"),
+        (["<root> is a word"], "text"),
         (['<?xml version="1.0"?>'], "xml"),
     ],
 )
@@ -74,6 +100,8 @@ GOOD = json.dumps({"words": ["a"], "head": [0], "deprel": ["root"]})
 CORENLP = {"tokens": [{"word": "a"}], "basicDependencies": [{"dep": "ROOT", "governor": 0, "dependent": 1}]}
 SPACY = {"text": "a b", "tokens": [{"id": 0, "start": 0, "end": 1, "head": 0, "dep": "ROOT"}]}
 
+TWO = {"id": 1, "start": 2, "end": 3, "head": 1, "dep": "ROOT"}
+
 
 def xml(body):
     tokens = "<tokens><token><word>a</word></token></tokens>"
@@ -85,11 +113,12 @@ BAD = {
     "no line": ("", ":1: no tree in any format"),
     "other columns": (
         "\n1\ta\t_\t_\t_\t_\t_\n",
-        ":2: a treebank of 7 columns, and CoNLL-U has 10 .*own-parse",
+        ":2: a treebank of 7 columns, and CoNLL-U has 10 .*global.columns.*own-parse",
     ),
+    "words and tags": ("-DOCSTART- O\n\nShe O\n", ":1: words in columns without trees: --task labels"),
     "spaces": ("1 She _ _ _ _ 2 nsubj _ _\n", ":1: a treebank of columns that no tabs separate"),
     "no heads": (WORDS, r":2: HEAD must be a word id or 0; graphdep parse --words"),
-    "withheld": ("1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 20, r"20 of 20 words are '_': .* withheld"),
+    "withheld": ("1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 20, r"20 of 20 words are _ or .WORD.: .* withheld"),
     "brackets": ("(ROOT (S (NP (PRP I)) (VP (VBP see))))", "brackets have no governors: a parser gives them"),
     "open bracket": ("(ROOT (S (NP (PRP I)) (VP (VBP see)))", ":1: "),
     "plus: a column is missing": (
@@ -109,6 +138,10 @@ BAD = {
         '{"words": ["a"], "head": [0, 1], "deprel": ["root"]}',
         "'head' has 2 entries for 1",
     ),
+    "an empty word": (
+        '{"words": ["", "a"], "head": [0, 1], "deprel": ["x", "y"]}',
+        "word 1: 'form' must be",
+    ),
     "several roots": (
         f'{GOOD}\n{{"words": ["a", "b"], "head": [0, 0], "deprel": ["x", "y"]}}\n',
         ":2: .*more than one root",
@@ -116,6 +149,14 @@ BAD = {
     "CoreNLP: an arc of no word": (
         json.dumps({**CORENLP, "basicDependencies": [{"dep": "x", "governor": 0, "dependent": 2}]}),
         r"'basicDependencies\[0\]' must have governor",
+    ),
+    "CoreNLP: no word": (
+        json.dumps({**CORENLP, "tokens": [{"word": None}]}),
+        r"'tokens\[0\]' must have a text as its word and the index 1",
+    ),
+    "CoreNLP: another order": (
+        json.dumps({**CORENLP, "tokens": [{"word": "a", "index": 2}]}),
+        r"'tokens\[0\]' must have a text as its word and the index 1",
     ),
     "CoreNLP: not parsed": (
         json.dumps({"sentences": [{"tokens": [{"word": "a"}]}]}),
@@ -133,6 +174,26 @@ BAD = {
     "spaCy: no such governor": (
         json.dumps({**SPACY, "tokens": [{**SPACY["tokens"][0], "head": 1}]}),
         r"'tokens\[0\]': 'head' is no number of a token",
+    ),
+    "CoreNLP: two governors": (
+        json.dumps({**CORENLP, "basicDependencies": CORENLP["basicDependencies"] * 2}),
+        "'basicDependencies' has several governors of word 1",
+    ),
+    "spaCy: no such sentence": (
+        json.dumps({**SPACY, "sents": [0]}),
+        r"'sents\[0\]' is no part of the text",
+    ),
+    "spaCy: sentences that overlap": (
+        json.dumps({**SPACY, "sents": [{"start": 0, "end": 1}] * 2}),
+        r"'sents\[1\]' has tokens of another one",
+    ),
+    "spaCy: a token in no sentence": (
+        json.dumps({**SPACY, "tokens": [*SPACY["tokens"], TWO], "sents": [{"start": 0, "end": 1}]}),
+        r"'tokens\[1\]' is in none of 'sents' .got 'b'",
+    ),
+    "spaCy: two roots": (
+        json.dumps({**SPACY, "tokens": [*SPACY["tokens"], TWO]}),
+        "more than one root",
     ),
     "half of XML": (f"{xml('')}\n", ":1: no XML"),
     "other XML": (
@@ -176,6 +237,26 @@ def test_words_of_a_file_are_parsed_and_the_rest_stays(tmp_path):
     with pytest.raises(ValueError, match="words are parsed, and none is given"):
         read_trees(tmp_path / "words", words=True)
     assert read_trees(tmp_path / "words", bad_trees="parse", parser=ChainParser()) == [sentence]
+    (tmp_path / "rows").write_text(
+        '{"words": ["a", "b"], "head": [2, 0], "deprel": ["x", "root"]}\n["a", "b"]\n'
+    )
+    made = read_trees(tmp_path / "rows", bad_trees="parse", parser=ChainParser())
+    assert [each.head for each in made] == [[2, 0], [0, 1]]
+
+
+def test_ends_of_lines(tmp_path):
+    text = FORMS["CoNLL-U"][1]
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "trees").write_bytes(text.replace("\n", end).encode())
+        assert read_trees(tmp_path / "trees") == read_conllu(tmp_path / "trees") == ANN
+        assert parse_conllu(text.replace("\n", end)) == ANN
+
+
+@pytest.mark.parametrize("words", [["It rains.", "She sings."], ["a", ""], [[["a b"]]]])
+def test_lists_of_texts_are_no_words(tmp_path, words):
+    (tmp_path / "rows").write_text(f'["a"]\n{json.dumps(words)}\n')
+    with pytest.raises(ValueError, match="rows:2: a word of a list is blank or has white space: texts are"):
+        read_trees(tmp_path / "rows", words=True, parser=ChainParser())
 
 
 def test_brackets_get_governors_from_a_parser(tmp_path):
@@ -227,6 +308,16 @@ def test_bad_trees_of_each_reader(tmp_path):
     parser = ConlluParser(tmp_path / "rows", bad_trees="attach")
     assert parser.parse(["a b"])[0][0].head == [0, 1]
     assert parser.fingerprint != ConlluParser(tmp_path / "rows", bad_trees="skip").fingerprint
+
+
+def test_roots_of_spacy():
+    blank = {"id": 1, "start": 1, "end": 2, "head": 1, "dep": "ROOT"}
+    tokens = [{**SPACY["tokens"][0], "head": 1}, blank, {**TWO, "id": 2, "head": 1}]
+    [lost_root] = as_sentences({**SPACY, "text": "a\nb", "tokens": tokens})
+    assert (lost_root.form, lost_root.head) == (["a", "b"], [0, 1])
+    intake = Intake(bad_trees="attach")
+    [two_roots] = as_sentences({**SPACY, "tokens": [*SPACY["tokens"], TWO]}, intake=intake)
+    assert (two_roots.head, intake.bad) == ([0, 1], {"several roots": 1})
 
 
 def test_the_words_of_every_reader_must_be_there(tmp_path):

@@ -114,10 +114,10 @@ BAD = {  # name: text, line, value, message
     "a line break in a column": (
         line(form="a\rb"),
         1,
-        line(form="a\rb"),
-        "FORM is empty or holds a line break",
+        "1\ta",
+        "2 tab-separated columns instead of 10",
     ),
-    "a line break in a comment": ("# a\rb\n" + OK, 1, "# a\rb", "a line break in it"),
+    "a line break in a comment": ("# a\rb\n" + OK, 2, "b", "1 tab-separated columns instead of 10"),
     "head out of range": (OK + line("2", head="3"), 2, "3", r"word 2: head 3 is out of range 0\.\.2"),
     "head negative": (OK + line("2", head="-1"), 2, "-1", "HEAD must be a word id or 0"),
     "head unspecified": (OK + line("2", head="_"), 2, "_", "HEAD must be a word id or 0"),

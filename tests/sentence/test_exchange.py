@@ -95,12 +95,24 @@ def test_names_of_columns(words):
 
 
 def test_numbers_of_numpy_and_texts_of_arcs():
-    made = Sentence.from_dict(
-        {"form": ["a", "b"], "head": np.array([2, 0]), "deprel": ["x", "root"], "deps": ["2:x|0:root", "_"]}
-    )
+    given = {"form": ["a", "b"], "head": np.array([2, 0]), "deprel": ["x", "root"]}
+    made = Sentence.from_dict({**given, "deps": np.array(["2:x|0:root", "_"]), "multiroot": np.False_})
     assert made.head == [2, 0]
     assert type(made.head[0]) is int
     assert made.deps == [[("2", "x"), ("0", "root")], []]
+    made = Sentence.from_dict({**given, "edges": np.array([[1, 2, "y"]], dtype=object)})
+    assert made.deps == [[], [("1", "y")]]
+    words = [{"text": text, "head": np.int64(head), "deprel": "x"} for text, head in (("a", 2), ("b", 0))]
+    assert Sentence.from_dict(words).head == [2, 0]
+
+
+@pytest.mark.parametrize(("tags", "column"), [(["PRON", "VERB"], "upos"), (["PRP", "VBZ"], "xpos")])
+def test_tags_of_either_set(tags, column):
+    heads, labels = [2, 0], ["nsubj", "root"]
+    columns = {"form": ["She", "sings"], "head": heads, "deprel": labels, "pos": tags}
+    words = [dict(zip(("text", "head", "deprel", "pos"), row)) for row in zip(*columns.values())]
+    for made in (Sentence.from_dict(columns), Sentence.from_dict(words)):
+        assert (getattr(made, column), made.upos is None) == (tags, column == "xpos")
 
 
 def test_words():
@@ -131,6 +143,22 @@ def test_what_stanza_makes_of_a_document():
         ({"words": ["a"], "head": [True], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
         ({"words": ["a"], "head": ["x"], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
         ({"words": [1], "head": [0], "deprel": ["root"]}, ValueError, "word 1: 'form' must be text"),
+        *(
+            ({"words": ["a", "b"], "head": [2, 0], "deprel": ["x", "root"], **given}, ValueError, message)
+            for given, message in (
+                ({"head": [np.array([2]), 0]}, "word 1: 'head' must be a whole number from 0 .got ndarray"),
+                ({"edges": [[1.0, 2.0, "x"]]}, r"'edges\[0\]' must be \[source, target, label\]"),
+                ({"edges": [7]}, r"'edges\[0\]' must be"),
+                ({"empty": [7]}, r"'empty\[0\]' must be a list"),
+                ({"constituents": 7}, "'constituents' must be a list"),
+                ({"multiroot": "false"}, "'multiroot' must be one of True, False, None .got 'false'"),
+            )
+        ),
+        (
+            [{"text": "a", "head": 0.0, "deprel": "root"}],
+            ValueError,
+            "HEAD must be a word id or 0 .got '0.0'",
+        ),
         (
             {"words": ["a"], "head": [0], "deprel": ["root"], "deps": [7]},
             ValueError,

@@ -184,6 +184,21 @@ def test_a_file_is_read_in_one_pass(tmp_path):
     assert [s.head for s in read_conllu(path, multiroot=True)] == [[2, 0, 2], [0, 0], [0, 0]]
 
 
+@pytest.mark.parametrize("head", [[1, -1, 1], [1, 1, 1], [-1, 0, 1]])
+def test_heads_that_count_from_0(head):
+    """The message has no advice that makes another tree of them."""
+    given = as_dict(["a", "b", "c"], head, ["x"] * 3)
+    with pytest.raises(ValueError, match=": heads count from 1, and 0 is the root$"):
+        Sentence.from_dict(given)
+    with pytest.raises(ValueError, match="heads count from 1, and 0 is the root"):
+        Sentence(*given.values())
+
+
+def test_arcs_of_the_user_s_stay_with_a_tree_that_is_converted():
+    made = Sentence.from_dict({**as_dict(*CLEAR), "edges": [[1, 3, "theme"]]})
+    assert (made.head, made.deps) == ([0, 3, 1], [[], [], [("1", "theme")]])
+
+
 def test_options_that_cannot_be():
     with pytest.raises(ValueError, match="'bad_trees' must be one of error, attach, parse, skip"):
         Intake(bad_trees="drop")

@@ -12,8 +12,9 @@ from stanza.utils.conll import CoNLL
 
 from graphdep import Sentence, SequenceClassifier, SpanClassifier, WordLabeller
 from graphdep.datasets import CSVTexts
+from graphdep.datasets.base.rows import as_value
 from graphdep.datasets.spans.texts import ParsedSpans, parse_examples
-from graphdep.parsing.inputs import as_value, read_examples, read_inputs
+from graphdep.parsing.inputs import read_examples, read_inputs
 from graphdep.parsing.parser import ChainParser, WordLimit
 from graphdep.sentence import Intake, join_sentences
 from graphdep.training import TrainConfig
@@ -208,6 +209,8 @@ def test_one_scheme_for_fit_and_predictions():
     assert model._predictor.config.tree_scheme == "clear"
     assert "converted from CLEAR" in model.result_["data"]["notes"][-1]
     assert model._predictor.intake().decide(["nsubj"]) == "clear"
+    kept = SequenceClassifier("transformer", "dt", **OPTIONS).fit([as_dict(ONE), few] * 4, [0, 1] * 4)
+    assert kept._predictor.config.tree_scheme == kept._predictor.intake().decide(labels) == "as-is"
     [one, other] = read_inputs([("x", both), ("y", few)], Intake())
     assert (one.deprel, other.deprel) == (["nsubj", "root", "case", "obl"], few["deprel"])
 
@@ -232,9 +235,9 @@ def test_pairs_are_tuples():
     [[words], [first, second]] = read_examples("X", [["She", "sings"], ("She sings.", ["own", "words"])])
     assert (words, first, second) == (("She", "sings"), "She sings.", ("own", "words"))
     assert read_examples("X", np.array([["a", "b"]])) == [("a", "b")]
-    assert read_examples("X", [["New York", "is", "big"]]) == [(("New York", "is", "big"),)]
-    with pytest.raises(ValueError, match="a pair of texts is a tuple"):
-        read_examples("X", [["New York", "sleeps"]])
+    for words in (["New York", "sleeps"], ["New York", "is", "big"], ["a b"], ["a", "b\u00a0c"]):
+        with pytest.raises(ValueError, match=r"^'X\[0\]\[\d\]' has white space.* a pair of texts a tuple"):
+            read_examples("X", [words])
 
 
 @pytest.mark.parametrize(("one", "cut"), [("a b c", "a b"), (("a", "b", "c"), ("a", "b")), (TREES[0], None)])

@@ -270,6 +270,12 @@ def test_columns_are_labelled(run, config_of, role_rows, tmp_path, text, scheme)
     done = run("predict", *options, source)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
+    assert run("predict", *options, source, "--output", tmp_path / "rows.jsonl").exit_code == 0
+    rows = rows_of((tmp_path / "rows.jsonl").read_text())
+    assert [(row["words"], "mark" in row) for row in rows] == [(row["words"], roles) for row in role_rows]
+    assert run("predict", *options, tmp_path / "rows.jsonl").stdout == (tmp_path / "rows.jsonl").read_text()
+    refused = run("predict", *options, source, "--output", "out.csv")
+    assert "'output' of columns must end in .jsonl" in flat(refused.stderr)
     other = tmp_path / "other.conll"
     other.write_text("Ann O\nsees O\nBob O\n" if roles else _ROLES_2009.format("Ann", "sees", "Bob"))
     said = "the file marks no words" if roles else "are for models that have learned from marks"

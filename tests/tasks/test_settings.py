@@ -332,6 +332,7 @@ def test_options_of_a_corpus_reach_it():
         "seed": 0,
         "tree_scheme": "auto",
         "bad_trees": "error",
+        "span_end": "auto",
     }
     assert of("spans", text_columns="body").dataset_options("train") == files
     # Known pools are left out where a corpus has them.

@@ -11,20 +11,17 @@ import shutil
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.io.files import atomic_path, json_value, long_fields, place_error
+from graphdep.io.files import CONTROL, atomic_path, json_value, long_fields, place_error, without_control
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake
 
 logger = logging.getLogger("graphdep.datasets")
 
-# Unicode's category Cc without the tab.
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -129,7 +126,7 @@ def read_table(
     broken: int = 0,
     empty: bool = False,
     repairs: Mapping[str, str] | None = None,
-    control: str | None = None,
+    control: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
     """Some columns of each row of a UTF-8 table, with the line on which it starts; a row at a time is in
     memory.
@@ -236,7 +233,7 @@ def check_width(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, l
 
 
 def read_lines(
-    path: Path, *, repairs: Mapping[str, str] | None = None, control: str | None = None
+    path: Path, *, repairs: Mapping[str, str] | None = None, control: bool = False
 ) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file, each with its number; no more than one is in memory.
 
@@ -245,32 +242,28 @@ def read_lines(
     Args:
         path: The file.
         repairs: What to read in place of known damaged characters of a corpus. (default: none)
-        control: What to read in place of a control character, which a log line counts; :obj:`None` refuses
-            them. (default: :obj:`None`)
+        control: Read a control character as a blank, which a log line counts; else it is refused.
+            (default: :obj:`False`)
     """
-    empty, changed, first = True, 0, 0
+    lines = _lines(path, repairs or {})
+    if control:
+        yield from without_control(lines, path)
+        return
+    for number, text in lines:
+        if found := CONTROL.search(text):
+            raise row_error(path, number, "a control character", found[0])
+        yield number, text
+
+
+def _lines(path: Path, repairs: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    empty = True
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             line = line.removeprefix(_MARK) if number == 1 else line
             if line:
                 empty = False
-                text = _decode(path, number, line.removesuffix(b"\n"), repairs or {})
-                if found := _CONTROL.search(text):
-                    if control is None:
-                        raise row_error(path, number, "a control character", found[0])
-                    text, count = _CONTROL.subn(control, text)
-                    changed, first = changed + count, first or number
-                yield number, text
+                yield number, _decode(path, number, line.removesuffix(b"\n"), repairs)
     expect(not empty, path, 1, "the file is empty")
-    if changed:
-        _say_changed(path, changed, first)
-
-
-@cache
-def _say_changed(path: Path, count: int, first: int) -> None:
-    """Logs, once in a process, how many characters of a file were changed."""
-    what = f"{plural(count, 'control character')} read as a blank, the first on line {first}"
-    logger.warning("%s: %s", path, what)
 
 
 def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) -> str:
@@ -452,16 +445,17 @@ class OwnFiles(RawFiles):
         self.taken[split] = {**intake.counts(), "tree_scheme": intake.decided, "note": "; ".join(notes)}
 
     @property
-    def converted_from(self) -> str | None:
-        """The scheme that the trees of the split were converted from."""
-        scheme = self.taken[self.split]["tree_scheme"]
-        return scheme if scheme in ("clear", "ud1") else None
+    def decided_scheme(self) -> str:
+        """What became of the labels of the split's trees; ``"auto"`` where it has none."""
+        scheme: str = self.taken[self.split]["tree_scheme"]
+        return scheme
 
     def describe_trees(self) -> dict[str, Any]:
-        """The counts of trees that were changed, and their scheme."""
+        """The scheme of the trees, where there are some, and the counts of those that were changed."""
         taken = {name: value for name, value in self.taken[self.split].items() if name != "note"}
         changed = taken["bad_trees"] or taken["converted"]
-        return taken if changed else {}
+        scheme = {} if self.decided_scheme == "auto" else {"tree_scheme": self.decided_scheme}
+        return taken if changed else scheme
 
     def tree_options(self) -> dict[str, str]:
         """The options of trees that are not the usual ones, for the digest of what is made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import math
@@ -24,6 +25,7 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
+from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
 from graphdep.sentence.intake import ARCS_ALONE, Intake
 from graphdep.sentence.sentence import Sentence
@@ -146,7 +148,7 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
         columns: The columns that every row must have, among others.
     """
     check_suffix("path", path)
-    rows = list(_rows(path, columns))
+    rows = list(iter_text_rows(path, columns))
     expect(rows, path, 1, "no row below the header")
     return rows
 
@@ -154,7 +156,7 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
 def column_names(path: Path) -> list[str]:
     """The names of a file's columns: of a table its header, of objects the keys of the first one."""
     if path.suffix.lower() in OBJECTS:
-        return [*next(iter(_rows(path, ()))).values]
+        return [*next(iter_text_rows(path, ())).values]
     _, names = next(read_cells(path, **_STYLE[path.suffix.lower()]))
     return names
 
@@ -172,10 +174,11 @@ def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) ->
 
 def check_columns(path: Path, columns: Sequence[str]) -> TextRow | None:
     """Raises what :func:`read_text_rows` does, as far as the first row tells it, and returns that row."""
-    return next(_rows(path, columns), None)
+    return next(iter_text_rows(path, columns), None)
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+def iter_text_rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    """As :func:`read_text_rows`, row by row; a file may have none."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return (TextRow(path, number, row) for number, row in read_parquet(path, columns))
@@ -192,7 +195,7 @@ def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
     """The value of each line, or those of a list."""
-    lines = read_lines(path, control=" ")
+    lines = read_lines(path, control=True)
     first = next(lines)
     if first[1].lstrip().startswith("["):
         content = "\n".join(text for _, text in chain([first], lines))
@@ -204,8 +207,8 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
 
 # A control character in a published text is no reason to refuse the file.
 _STYLE: dict[str, dict[str, Any]] = {
-    ".csv": {"separator": ",", "quoted": True, "control": " "},
-    ".tsv": {"control": " "},
+    ".csv": {"separator": ",", "quoted": True, "control": True},
+    ".tsv": {"control": True},
 }
 
 
@@ -267,6 +270,19 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     with placed(row.place, "no tree: "):
         [raw] = read_dicts({"form": words, **columns}).raws
     return raw._replace(place=row.place)
+
+
+def as_value(one: Input) -> Any:
+    """An input as JSON holds it, for :func:`~graphdep.parsing.inputs.read_inputs`."""
+    if not isinstance(one, Sentence):
+        return one if isinstance(one, str) else list(one)
+    columns = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    return {name: value for name, value in columns.items() if value not in (None, [], False)}
+
+
+def tree_values(tree: Sentence) -> dict[str, Any]:
+    """The keys of a tree in a row, for :func:`row_raw`."""
+    return {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
 
 
 def taken(

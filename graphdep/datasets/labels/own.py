@@ -35,8 +35,10 @@ from graphdep.datasets.labels.roles import (
     sentences_of,
 )
 from graphdep.datasets.labels.words import Column, LabelledWords, marked_word
+from graphdep.io.files import place_error
+from graphdep.io.formats import check_words_there, recognise
 from graphdep.io.limits import plural
-from graphdep.io.trees import take_conllu
+from graphdep.io.trees import take_conllu, tree_lines
 from graphdep.sentence.exchange import read_spacy, word_columns
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
@@ -73,14 +75,10 @@ def _first_kind(path: Path) -> str:
     return _OF_SUFFIX.get(path.suffix.lower()) or (CONLLU if _is_conllu(path) else WORDS)
 
 
-_FIRST_ID = re.compile(r"1(-[0-9]+)?|0\.1")
-
-
 def _is_conllu(path: Path) -> bool:
-    """Whether the first row has ten columns, with tabs between them, of which the first counts from 1."""
-    texts = (text for _, text in read_lines(path, control=" ") if text.strip() and not text.startswith("#"))
-    cells = next(texts, "").split("\t")
-    return path.suffix.lower() == ".conllu" or (len(cells) == 10 and bool(_FIRST_ID.fullmatch(cells[0])))
+    if path.suffix.lower() == ".conllu":
+        return True
+    return recognise(text for _, text in tree_lines(path)) in ("conllu", "conllu-plus")
 
 
 def check_given(files: Iterable[Path], given: Mapping[str, object]) -> None:
@@ -257,23 +255,6 @@ def _is_comment(text: str, has_columns: bool, separator: str) -> bool:
     return not has_columns or (_COMMENT if separator == " " else _NAMES).match(text) is not None
 
 
-WITHHELD = ("_", "[WORD]")
-"""In the place of words, in corpora whose texts are not free."""
-
-
-def check_words_there(path: Path, sentences: Iterable[Sequence[str]]) -> None:
-    """Raises :class:`ValueError` if nearly all words of a file are withheld."""
-    total = withheld = 0
-    for words in sentences:
-        total += len(words)
-        withheld += sum(word in WITHHELD for word in words)
-    if withheld > 0.9 * total:
-        raise ValueError(
-            f"{path}: {withheld} of {total} words are {' or '.join(WITHHELD)}: its publisher has left them "
-            "out; merge the file with its texts first"
-        )
-
-
 KEYS = ("words", "labels", "mark", *TREE_COLUMNS)
 """Keys of an object of a ``.jsonl`` file."""
 
@@ -334,7 +315,7 @@ def read_own_sentences(
         found = read_doc_bin(path, None if spans else column, intake)
         return OwnSentences(kind, found, keyed=not spans)
     if kind == CONLLU:
-        trees = take_conllu(path, intake, max_words=None)
+        trees = take_conllu(path, intake, max_words=None, control=True)
         places = zip(sentence_places(path), trees, strict=True)
         found = [_of_tree(place, tree, column, mark) for place, tree in places if tree is not None]
         return OwnSentences(kind, found, keyed=True)
@@ -352,6 +333,7 @@ def _of_columns(path: Path, intake: Intake, outside: str, constituents: bool, la
     if layout is None:
         columns = [(rows[0][0], max(1, len(rows[0][1]) - 1)) for rows in sentences]
         found = read_word_columns(file, labelled=labelled)
+        _check_not_counted(found)
         return OwnSentences(WORDS, found, counts, columns, notes=notes)
     if isinstance(layout, DependencyLayout):
         roles = read_head_roles(path, sentences, layout, intake, outside)
@@ -364,6 +346,17 @@ def _of_columns(path: Path, intake: Intake, outside: str, constituents: bool, la
     if roles.inner:
         notes.append(f"{plural(roles.inner, 'role')} inside of another one of the same predicate left out")
     return OwnSentences(ROLES, roles.examples, counts, roles.columns, layout, notes=notes)
+
+
+def _check_not_counted(examples: list[LabelledWords]) -> None:
+    """Raises :class:`ValueError` if the first column has the numbers of the words, and not the words."""
+    words = [example.words for example in examples]
+    if max(map(len, words)) > 1 and all(own == [*map(str, range(1, len(own) + 1))] for own in words):
+        raise place_error(
+            examples[0].place,
+            "the first column counts words, as in CoNLL-U, which has 10 columns with tabs between them: a "
+            "first line such as '# global.columns = ID FORM XPOS HEAD DEPREL' names others",
+        )
 
 
 def read_word_columns(file: ColumnFile, *, labelled: bool = True) -> list[LabelledWords]:
@@ -445,7 +438,7 @@ def row_mark(row: TextRow, words: list[str]) -> int | None:
 
 def sentence_places(path: Path) -> list[str]:
     """``FILE:LINE`` of the first line of each sentence of a CoNLL-U file that is no comment."""
-    blocks = groupby(read_lines(path, control=" "), key=lambda row: row[1].strip(" ") == "")
+    blocks = groupby(tree_lines(path), key=lambda row: row[1].strip(" ") == "")
     rows = ([line for line, text in own if not text.startswith("#")] for blank, own in blocks if not blank)
     return [f"{path}:{lines[0]}" for lines in rows if lines]
 

@@ -253,7 +253,7 @@ def _messages(text: str) -> Utterance:
 
 
 def _read_csv(path: Path, columns: Forms) -> Iterator[list[str]]:
-    rows = read_table(path, columns, separator=",", quoted=True, control=" ")
+    rows = read_table(path, columns, separator=",", quoted=True, control=True)
     return (row for _, row in rows)
 
 
@@ -417,7 +417,7 @@ def read_log(path: Path) -> Log:
         raise FileNotFoundError(
             f"{_links_of(path)} is missing: it says which message of {path} answers which"
         )
-    lines = [_parts(path, line, text) for line, text in read_lines(path, control=" ")]
+    lines = [_parts(path, line, text) for line, text in read_lines(path, control=True)]
     names = {name.casefold() for name, _ in filter(None, lines) if name}
     texts = {
         number: _without_address(parts[1], names) for number, parts in enumerate(lines) if parts is not None

@@ -519,7 +519,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
     Control characters, which texts of users have, are read as spaces.
     """
-    for line, text in read_lines(path, control=" "):
+    for line, text in read_lines(path, control=True):
         label, *utterances = text.split("\t")
         check_forms(f"{path}:{line}", {"label": label}, {"label": BINARY})
         if len(utterances) <= 1:

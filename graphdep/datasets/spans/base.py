@@ -25,13 +25,14 @@ from graphdep.datasets.base.parsed import (
 )
 from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
-from graphdep.datasets.spans.formats import draw_negatives, read_rows
+from graphdep.datasets.spans.formats import SPAN_ENDS, draw_negatives, read_rows, span_end_of
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows
 from graphdep.datasets.spans.texts import MarkedTree, ParsedSpans, parse_examples
 from graphdep.io.files import place_error
-from graphdep.io.limits import check_least
+from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
+from graphdep.sentence.intake import needs_tree
 from graphdep.vocab.vocab import Vocab
 
 
@@ -256,6 +257,8 @@ class OwnSpans(OwnFiles, SpanDataset):
         negatives: Of entities and their relations how many pairs without relation the training split has for
             each pair with one, at most; they are drawn, and the other splits have all of them. With 0 no
             split has any. (default: :obj:`0`)
+        span_end: What the ends of TACRED's spans are: ``"last"``, their last words; ``"behind"`` them;
+            ``"auto"`` for what all files together tell. (default: ``"auto"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
         seed: Of the draws. (default: :obj:`0`)
         tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
@@ -297,6 +300,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         text_column: str = "text",
         label_column: str = "label",
         negatives: float = 0,
+        span_end: str = "auto",
         val_fraction: float = 0.1,
         seed: int = 0,
         tree_scheme: str = "auto",
@@ -309,6 +313,8 @@ class OwnSpans(OwnFiles, SpanDataset):
         if text_column == label_column:
             raise ValueError(f"'label_column' must be no column of texts (got {label_column!r})")
         check_least("negatives", negatives, 0)
+        check_choice("span_end", span_end, SPAN_ENDS)
+        self.span_end = span_end_of(self.files.values()) if span_end == "auto" else span_end
         self.text_column, self.label_column, self.negatives = text_column, label_column, negatives
         self.drawn_val = DrawnVal(val_fraction, seed)
         super().__init__(root, split, parser, **options)
@@ -319,6 +325,7 @@ class OwnSpans(OwnFiles, SpanDataset):
             "columns": columns,
             "negatives": [self.negatives, self.drawn_val.seed],
             "val": None if "val" in self.files else self.drawn_val,
+            **({} if self.span_end is None else {"span_end": self.span_end}),
             **self.tree_options(),
         }
 
@@ -333,13 +340,14 @@ class OwnSpans(OwnFiles, SpanDataset):
         """As of every corpus of marked spans, with the number of examples that have a tree of their own, and
         the counts of trees that were changed.
         """
-        own = self.taken[self.split]["own_trees"]
-        return super().describe() | self.describe_trees() | ({"own_trees": own} if own else {})
+        more = {"own_trees": self.taken[self.split]["own_trees"], "span_end": self.span_end}
+        found = {name: value for name, value in more.items() if value}
+        return super().describe() | self.describe_trees() | found
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
         intake = self.intake()
-        rows, notes, paired = read_rows(path, self.text_column, self.label_column)
+        rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end or "auto")
         found = span_rows(rows, self.text_column, self.label_column, intake=intake)
         self.keep_count(split, intake)
         said = [*notes]
@@ -349,7 +357,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         if paired and (split == "train" or not self.negatives):
             found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
             said.append(drawn)
-        trees = sum(example.tree is not None for example in found)
+        trees = sum(not needs_tree(example.tree) for example in found)
         self.taken[split]["own_trees"] = trees
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
         self.said[split] = "; ".join(note for note in (*said, own, self.taken[split]["note"]) if note)

@@ -11,9 +11,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.datasets.base.raw import LIST, WHOLE, Form, check_forms, check_there
-from graphdep.datasets.base.rows import Draw, TextRow, check_columns, is_words, read_text_rows
+from graphdep.datasets.base.rows import (
+    Draw,
+    TextRow,
+    check_columns,
+    is_words,
+    iter_text_rows,
+    read_text_rows,
+)
 from graphdep.datasets.labels.bio import spans_of
-from graphdep.datasets.spans.rows import NONE, Range, SpanExample, check_spans, column_of, is_lines
+from graphdep.datasets.spans.rows import (
+    NONE,
+    Range,
+    SpanExample,
+    check_spans,
+    column_of,
+    is_lines,
+    wrong_spans,
+)
 from graphdep.io.files import place_error, placed
 from graphdep.io.limits import MAX_WORDS, plural
 
@@ -29,6 +44,11 @@ _TAGS = ("stanford_pos", "pos", "tags")
 _TEXT = "sentence"
 """What the words are of."""
 _ENDS = ("subj_start", "subj_end", "obj_start", "obj_end")
+SPAN_ENDS = ("auto", "last", "behind")
+_ENDS_ARE = {
+    "last": "the last words of their spans (span_end=last)",
+    "behind": "behind the last words of their spans, as in Hugging Face's copy (span_end=behind)",
+}
 
 
 class Read(NamedTuple):
@@ -54,12 +74,13 @@ class Reading:
         label: The key that the rows have their labels under. (default: ``"label"``)
         by_word: Whether relations name their entities by the number of a word of theirs, and not by their own
             numbers. (default: :obj:`False`)
-        behind: Whether the ends of TACRED's spans are behind their last words. (default: :obj:`False`)
+        span_end: What the ends of TACRED's spans are: ``"last"``, their last words, or ``"behind"`` them.
+            (default: ``"last"``)
     """
 
     label: str = "label"
     by_word: bool = False
-    behind: bool = False
+    span_end: str = "last"
     counts: Counter[str] = field(default_factory=Counter)
 
     def notes(self) -> list[str]:
@@ -83,13 +104,15 @@ class Layout(NamedTuple):
     paired: bool = False
 
 
-def read_rows(path: Path, text_column: str, label_column: str | None = None) -> Read:
+def read_rows(path: Path, text_column: str, label_column: str | None = None, span_end: str = "auto") -> Read:
     """The rows of a file, in whichever known layout it is; its first object says which.
 
     Args:
         path: The file.
         text_column: Name of the texts.
         label_column: Name of the labels; :obj:`None` if there need not be any. (default: :obj:`None`)
+        span_end: As of :class:`Reading`; ``"auto"`` for what :func:`span_end_of` says of the file.
+            (default: ``"auto"``)
 
     Raises:
         ValueError: If a row is damaged, with file and line, or the layout is unknown; the message has the
@@ -105,7 +128,8 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None) -> 
             check_there(path, row.line, row.values, columns)
         return Read(objects)
     by_word = layout is _ENTITIES and names_words((row.place, row.values) for row in objects)
-    reading = Reading(label_column or "label", by_word, layout is _TACRED and ends_behind(objects))
+    ends = (span_end_of([path]) or "last") if span_end == "auto" else span_end
+    reading = Reading(label_column or "label", by_word, ends)
     rows = [
         row._replace(values={name: value for name, value in values.items() if name != text_column})
         for row in objects
@@ -116,7 +140,8 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None) -> 
             raise row.error("an example without a label")
     if not rows:
         raise place_error(str(path), f"no example: {'; '.join(reading.notes())}")
-    return Read(rows, reading.notes(), layout.paired)
+    said = [f"'subj_end' and 'obj_end' are {_ENDS_ARE[ends]}"] if layout is _TACRED else []
+    return Read(rows, [*said, *reading.notes()], layout.paired)
 
 
 def _columns(path: Path, text_column: str, label_column: str | None) -> list[str]:
@@ -139,9 +164,7 @@ def _layout(row: TextRow) -> Layout | None:
             return layout
     known = "; ".join(["'words', 'sentences' or 'text', and 'spans'", *(layout.keys for layout in LAYOUTS)])
     there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
-    raise row.error(
-        f"no layout that is known: the keys are {there}; known are {known} (docs/how-to/own-parse.md)"
-    )
+    raise row.error(f"no layout that is known: the keys are {there}; known are {known} (datasets/README.md)")
 
 
 def _row(
@@ -222,31 +245,41 @@ def _has_words(values: Mapping[str, Any]) -> bool:
     return any(name in values for name in _WORDS)
 
 
-# A file of so many rows without a subject or object of one word counts otherwise.
+# So many rows without a subject or object of one word count otherwise.
 _ENOUGH = 200
 
 
-def ends_behind(rows: Sequence[TextRow]) -> bool:
-    """Whether the ends of a file are behind the last words, as in Hugging Face's copy of TACRED, and are not
-    the last words: each end is behind its start, and one of them the number of words or the rows many.
+def span_end_of(paths: Iterable[Path]) -> str | None:
+    """What the ends of TACRED's spans are in files that belong together: ``"last"``, their last words, where
+    one is its start; ``"behind"`` them, as in Hugging Face's copy, where one is the number of words. Without
+    either, 200 rows are ``"behind"``, and fewer ``"last"``. :obj:`None` if no file is in that layout.
     """
-    ends = [[end for name in _ENDS if type(end := row.values.get(name)) is int] for row in rows]
-    if any(len(own) < len(_ENDS) for own in ends):
-        return False
-    sizes = [len(next((row.values[name] for name in _WORDS if row.values.get(name)), ())) for row in rows]
-    last = any(max(own) == size for own, size in zip(ends, sizes))
-    behind = all(own[0] < own[1] and own[2] < own[3] for own in ends)
-    return behind and (last or len(rows) >= _ENOUGH)
+    count = 0
+    for path in paths:
+        for row in iter_text_rows(path, []) if is_lines(path) and path.is_file() else ():
+            if not any(name in row.values for name in _ENDS):
+                break
+            first, last, other, end = ends = [row.values.get(name) for name in _ENDS]
+            if any(type(one) is not int for one in ends):
+                continue
+            if first == last or other == end:
+                return "last"
+            words = next((row.values[name] for name in _WORDS if row.values.get(name)), ())
+            if len(words) in (last, end):
+                return "behind"
+            count += 1
+    return None if not count else "behind" if count >= _ENOUGH else "last"
 
 
 def _tacred_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
-    """A row of subject and object, whose ends are their last words."""
-    _check_words(row.place, row.values)
+    """A row of subject and object."""
+    words = _check_words(row.place, row.values)
     check_forms(row.place, row.values, dict.fromkeys(_ENDS, WHOLE))
-    further = 0 if reading.behind else 1
+    further = 1 if reading.span_end == "last" else 0
     first, last, other, end = (row.values[name] for name in _ENDS)
     spans = [[first, last + further], [other, end + further]]
-    reading.counts["examples have ends behind the last words, as in Hugging Face's copy"] += reading.behind
+    if wrong := wrong_spans(spans, len(words), "words"):
+        raise row.error(f"{wrong}; 'subj_end' and 'obj_end' are {_ENDS_ARE[reading.span_end]}")
     named = {reading.label: row.values["relation"]} if row.values.get("relation") is not None else {}
     yield _row(row.place, row.values, spans, (*_ENDS, "relation"), **named)
 
@@ -350,7 +383,8 @@ def sentence_pairs(place: str, sentence: Any, reading: Reading) -> tuple[list[st
 def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[list[SpanExample], str]:
     """The pairs with a relation and so many times as many without, which are drawn; and a line on it."""
     without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
-    most = int(min((len(pairs) - len(without)) * share, len(without)))
+    related = len(pairs) - len(without)
+    most = int(min(related * share, len(without))) if related else 0
     drawn = set(Draw(random.Random(seed)).shuffled(without)[:most])
     kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
     told = f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {seed}"

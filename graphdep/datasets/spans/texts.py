@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -68,9 +69,10 @@ def parse_examples(
     """The tree of each example: its own, or that of the parser, which is given all texts at once.
 
     The words of a text are those of the parser, with a tree for each sentence. A word with the border of a
-    span in it is split there (:func:`~graphdep.sentence.sentence.split_words`). Where the parser's words do
-    not spell the text, or a border is in a multiword token that its words do not spell, the text is cut at
-    white space and borders and parsed as a sentence.
+    span in it is split there (:func:`~graphdep.sentence.sentence.split_words`), but no letter from its
+    combining marks and joiners: a span has them all. Where the parser's words do not spell the text, or a
+    border is in a multiword token that its words do not spell, the text is cut at white space and borders
+    and parsed as a sentence.
 
     Args:
         examples: The examples.
@@ -101,12 +103,13 @@ def parse_examples(
         if number not in made and example.text is not None
     }
     for (number, text), sentences in zip(texts.items(), parser.parse([*texts.values()])):
-        if marked := _in_words(text, sentences, examples[number].spans):
+        if marked := _in_words(text, sentences, _whole_letters(text, examples[number].spans)):
             made[number] = marked
     given: dict[int, tuple[list[list[str]], Sequence[Range]]] = {}
     for number, example in enumerate(examples):
         if number in texts and number not in made:
-            words, spans = _at_white_space(texts[number], example.spans)
+            text = texts[number]
+            words, spans = _at_white_space(text, _whole_letters(text, example.spans))
             given[number] = [words], spans
         elif number not in made:
             given[number] = first_words(example.sentences, max_words or len(example)), example.spans
@@ -212,6 +215,28 @@ def _parts(text: str, place: Range, ranges: Sequence[Range]) -> list[Range]:
     start, stop = place
     borders = sorted({end for span in ranges for end in span if start < end < stop})
     return [part for part in pairwise([start, *borders, stop]) if text[slice(*part)].strip()]
+
+
+_JOINERS = "\u200c\u200d"
+
+
+def _whole_letters(text: str, ranges: Sequence[Range]) -> list[Range]:
+    """Ranges that do not end within a letter: before a combining mark or joiner, or behind a joiner."""
+
+    def within(end: int) -> bool:
+        if not 0 < end < len(text) or text[end - 1].isspace():
+            return False
+        joined = text[end - 1] == _JOINERS[1] or text[end] in _JOINERS
+        return joined or unicodedata.category(text[end]).startswith("M")
+
+    whole = []
+    for start, stop in ranges:
+        while within(start):
+            start -= 1
+        while within(stop):
+            stop += 1
+        whole.append((start, stop))
+    return whole
 
 
 def _form(text: str, part: Range) -> str:

@@ -40,10 +40,11 @@ from graphdep.nn.pretrained.anatomy import (
     run_model,
 )
 from graphdep.parsing.enhanced import enhance
-from graphdep.parsing.inputs import read_examples
+from graphdep.parsing.inputs import has_own_tree, read_examples
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
-from graphdep.sentence.sentence import Sentence, check_roots
+from graphdep.sentence.intake import Intake
+from graphdep.sentence.sentence import check_roots
 from graphdep.transforms.edge_set import CLIQUES, TYPES
 from graphdep.transforms.options import require_key
 from graphdep.transforms.presets import PHRASE_PRESETS
@@ -600,6 +601,7 @@ class PretrainedEncoder(TextEncoder):
         engine: str = "rules",
         copies: str = "word",
         max_length: int | None = None,
+        bad_trees: str = "error",
     ) -> Batch:
         """Texts as a batch, one example a text, on the device of the encoder.
 
@@ -625,24 +627,29 @@ class PretrainedEncoder(TextEncoder):
             copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
                 their arcs to the word, ``"node"`` a node to each. (default: ``"word"``)
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
+            bad_trees: What becomes of a parse that is no tree, ``"error"``, ``"attach"`` or ``"parse"``, as
+                :class:`~graphdep.sentence.Intake` has it. (default: ``"error"``)
 
         Raises:
             TypeError: If an entry is nothing of the kind; the message has its position.
             ValueError: If there is no text, an entry is blank or no tree, :obj:`roots`, :obj:`arcs`,
-                :obj:`engine` or :obj:`copies` is unknown, :obj:`max_length` is more than the encoder has
-                positions for, or the edges have types and the encoder no terms, or marks.
+                :obj:`engine`, :obj:`copies` or :obj:`bad_trees` is unknown, :obj:`max_length` is more than
+                the encoder has positions for, or the edges have types and the encoder no terms, or marks.
         """
         length = self.max_length if max_length is None else max_length
         check_between("max_length", length, 1, self.max_length)
         check_roots(roots)
-        parts = read_examples("texts", texts, roots=roots)
+        check_choice("bad_trees", bad_trees, ("error", "attach", "parse"))  # each text is an example
+        mends = resolve_parser(parser) if bad_trees == "parse" else None
+        intake = Intake(bad_trees=bad_trees, parser=mends, advice="bad_trees='attach' or 'parse' takes it")
+        parts = read_examples("texts", texts, intake, roots=roots)
         phrases = isinstance(edges, str) and edges in PHRASE_PRESETS
         trees, self.parser_failures = parse_joined(
             lambda: resolve_parser(parser, arcs=arcs, engine=engine, constituents=phrases),
             [one for part in parts for one in part],
             roots=roots,
         )
-        self.own_trees = [isinstance(one, Sentence) for part in parts for one in part]
+        self.own_trees = has_own_tree([one for part in parts for one in part]).tolist()
         ordered = iter(trees if arcs == "basic" else enhance(trees, arcs, engine))
         relations = RelationVocab() if relations is None else relations
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}

@@ -512,6 +512,10 @@ class LabelTask(WordTask):
         kind = kind_of(source) if source.is_file() and source.suffix.lower() not in NO_COLUMNS else None
         predict = {CONLLU: predict_conllu, WORDS: predict_columns, ROLES: predict_columns}.get(kind or "")
         predict = predict if request.trees is None else predict_conllu
+        if predict is predict_columns and request.output in (".csv", ".tsv"):
+            raise ValueError(
+                f"'output' of columns must end in .jsonl, or as the input does (got {request.output!r})"
+            )
         if predict is None:
             raise ValueError(
                 f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a .jsonl or "

@@ -17,21 +17,21 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import mark_words
 from graphdep.datasets.base.rows import (
-    TREE_COLUMNS,
     TextRow,
     check_keys,
     read_text_rows,
     row_raw,
     row_words,
     taken,
+    tree_values,
 )
 from graphdep.datasets.labels.bio import OUTSIDE, recoded
 from graphdep.datasets.labels.own import KEYS, read_own_sentences, row_mark, sentence_places, with_labels
 from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, marked_word
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, plural, shown
+from graphdep.io.limits import MAX_WORDS, listed, plural, shown
 from graphdep.io.trees import read_conllu
-from graphdep.parsing.inputs import ADVICE, as_value, entries, has_own_tree, listed, read_inputs
+from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.intake import Intake
@@ -128,7 +128,8 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
 def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     """A file of columns with the labels that a model gives the words: in the last column of words and labels,
     behind words alone, or in the columns of roles, one for each predicate that the file marks; all else stays
-    as it is. Trees of the file are read; a sentence without one is parsed.
+    as it is. With ``.jsonl`` as output a row an example, as :func:`predict_json_lines` writes it. Trees of
+    the file are read, and a sentence without one is parsed.
 
     Raises:
         ValueError: If a row is wrong, the model needs marks and the file has none, or the model knows none,
@@ -164,8 +165,13 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     words, cut = sum(map(len, examples)), model.cut_words
     parsed, failures = model._ready().parsed, model.parser_failures
     counts = {"parsed": parsed, "parser_failures": failures, "cut_words": cut}
+    labels = [answer.labels for answer in answers]
+    rows = (_row(example) | {_LABELS: own} for example, own in zip(examples, labels))
+    objects = request.output == ".jsonl"
     return FilePrediction(
-        with_labels(request.source, found, [answer.labels for answer in answers], outside),
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        if objects
+        else with_labels(request.source, found, labels, outside),
         {"sentences": len(examples), "words": words, **counts},
         [
             *found.notes,
@@ -549,5 +555,5 @@ def _row(example: LabelledWords) -> dict[str, Any]:
     if example.mark is not None:
         row["mark"] = example.mark
     if example.tree is not None:
-        row |= {name: value for name, value in as_value(example.tree).items() if name in TREE_COLUMNS}
+        row |= tree_values(example.tree)
     return row

@@ -20,12 +20,12 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
-from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
+from graphdep.datasets.base.rows import as_value, check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.datasets.csv_texts import read_cells
-from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural, shown
+from graphdep.io.limits import MAX_WORDS, check_name, check_text, listed, plain, plural, shown
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
-from graphdep.parsing.inputs import ADVICE, as_value, has_own_tree, listed, plain, read_examples
+from graphdep.parsing.inputs import ADVICE, has_own_tree, read_examples
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
@@ -126,7 +126,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         },
         [
             *(notes if replaced else []),
-            *([f"{plural(own, 'text')} with a tree of its own"] if own else []),
+            *([f"own trees: {plural(own, 'text')}"] if own else []),
             f"{plural(len(rows), 'row')}, {plural(model.parser_failures, 'text')} with a chain tree, "
             f"{plural(model.cut_words, 'word')} cut in {plural(model._cut_examples, 'row')}",
         ],

@@ -17,6 +17,7 @@ from graphdep.datasets.base.rows import UNKNOWN, Label, spread_rows
 from graphdep.datasets.spans.base import SpanDataset, mark_spans
 from graphdep.datasets.spans.rows import SpanExample, read_tags
 from graphdep.datasets.spans.texts import parse_examples
+from graphdep.io.limits import plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, label_table
 from graphdep.nn.models.heads import SpanModel, SpanReadout
@@ -103,6 +104,8 @@ class SpanTask(WordTask):
         - ``batch.lost``: :math:`(B)`, how many spans have no word left
         - ``batch.sentence``: :math:`(B)`, a number that the examples of one sentence share
     """
+
+    reads_spans = True
 
     def __init__(
         self,
@@ -221,18 +224,32 @@ class SpanTask(WordTask):
         return {"labels": sorted(rows, key=lambda row: str(row["label"]))}
 
     def example(
-        self, config: SpanConfig, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
+        self, config: SpanConfig, vocab: Vocab, relations: RelationVocab, texts: list[Any], parser: Parser
     ) -> tuple[Data, list[Sentence]]:
-        """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, and its tree."""
+        """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, or a
+        :class:`SpanExample`, and its tree.
+        """
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
-        (marked,) = parse_examples([SpanExample.of_text(*read_tags(texts[0]))], parser).marked
+        (given,) = texts
+        given = given if isinstance(given, SpanExample) else SpanExample.of_text(*read_tags(given))
+        (marked,) = parse_examples([given], parser).marked
         trees = [marked.tree]
         read = trees if config.arcs == "basic" else enhance(trees, config.arcs, config.engine)
         return mark_spans(self.encoded(read, config, vocab, relations), marked.marks), trees
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
-        """The labels with their probabilities, the best first."""
+        """The labels with their probabilities, the best first.
+
+        Raises:
+            ValueError: If the example has another number of spans than those of the training.
+        """
+        num_spans, trained = sum(bool((batch.mark & span).any()) for span in (1, 2)), state.data["num_spans"]
+        if num_spans != trained["train"]:
+            raise ValueError(
+                f"'texts' has {plural(num_spans, 'marked span')}, but the model was trained on "
+                f"{trained['train']}"
+            )
         shares = self(batch).double().softmax(dim=1)[0].cpu()
         order = shares.argsort(descending=True, stable=True)[:_MOST].tolist()
         rows = [(str((state.labels or ())[number]), float(shares[number])) for number in order]

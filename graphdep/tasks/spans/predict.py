@@ -16,19 +16,19 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.rows import TREE_COLUMNS, rows_of_lines
+from graphdep.datasets.base.rows import rows_of_lines, tree_values
 from graphdep.datasets.spans.base import mark_spans
 from graphdep.datasets.spans.formats import Read, read_rows
 from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, check_name, check_text, plural
-from graphdep.parsing.inputs import ADVICE, as_value, entries, listed, plain, read_inputs
+from graphdep.io.limits import MAX_WORDS, check_name, check_text, listed, plural
+from graphdep.parsing.inputs import ADVICE, entries, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import are_side_by_side
-from graphdep.training.checkpoint import check_scheme, deprel_counts
+from graphdep.training.checkpoint import check_scheme, deprel_counts, trained_setting
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
@@ -97,7 +97,7 @@ def _lengths(value: Any) -> list[int]:
 def _ends(place: str, spans: Any) -> list[Any]:
     """Spans as pairs of numbers of Python, whatever arrays they were in; checked where they are used."""
     return [
-        [plain(end) for end in span] if isinstance(span, (list, tuple)) else span
+        listed(place, span) if isinstance(span, (list, tuple)) or hasattr(span, "tolist") else span
         for span in listed(place, spans)
     ]
 
@@ -129,7 +129,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     source, model = request.source, SpanClassifier._of_request(task, request)
     column = request.text_columns or getattr(request.state.config, "text_columns", None) or "text"
     if request.lines is None:
-        rows, said, _ = read_rows(source, column)
+        rows, said, _ = _rows(source, column, request.state)
     else:
         rows, said, _ = Read(rows_of_lines(source, request.lines, [column]))
     most = None if request.limit.truncate else request.limit.max_words
@@ -157,6 +157,27 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
     )
+
+
+def _rows(path: Path, column: str, state: Any) -> Read:
+    """As :func:`read_rows`, with what the training has decided: a file to predict may be too short to."""
+    return read_rows(path, column, span_end=trained_setting(state, "span_end"))
+
+
+def one_row(path: Path, state: Any, intake: Intake) -> SpanExample:
+    """The example of a file that has one.
+
+    Raises:
+        ValueError: If there are others, or as of :func:`read_rows`.
+    """
+    column = getattr(state.config, "text_columns", None) or "text"
+    examples = span_rows(_rows(path, column, state).rows, column, intake=intake)
+    if len(examples) != 1:
+        raise ValueError(
+            f"{path}: {plural(len(examples), 'example')}, and one is shown: leave one row, such as a line of "
+            "what `graphdep predict` writes as .jsonl"
+        )
+    return examples[0]
 
 
 def _predicted(answer: SpanAnswer, names: list[str]) -> PredictedRow:
@@ -416,8 +437,7 @@ def _row(example: SpanExample, label: str, limit: WordLimit) -> dict[str, Any]:
     if any(stop > size for _, stop in example.spans):
         raise example.error(f"a span is beyond max_words={limit.max_words}")
     if example.tree is not None:
-        tree = truncate(example.tree, size)
-        row |= {name: value for name, value in as_value(tree).items() if name in TREE_COLUMNS}
+        row |= tree_values(truncate(example.tree, size))
     elif example.text is None:
         row = {"sentences": first_words(example.sentences, size)}
     return {**row, "spans": [list(one) for one in example.spans], "label": label}

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from graphdep.datasets.base.rows import check_suffix
-from graphdep.datasets.spans.formats import check_first_row
+from graphdep.datasets.spans.formats import SPAN_ENDS, check_first_row
 from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1, semeval2010_macro_f1
 from graphdep.training.config import OF_TREES, ModelPreset, OwnTableConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
-from graphdep.training.settings import setting
+from graphdep.training.settings import OWN, setting
 from graphdep.training.task import Task
 
 _OVER = "over the examples of the split; a label that training does not have is wrong"
@@ -261,6 +261,13 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
     outside: str | None = setting(
         None, "Label that stands for no finding, which F1 leaves out.", defines=True
     )
+    span_end: str = setting(
+        "auto",
+        "Of TACRED's layout: the ends of spans are their last words (last), or behind these; auto takes "
+        "what all files together tell.",
+        panel=OWN,
+        choices=SPAN_ENDS,
+    )
     val_fraction: float = 0.1
     val_seed: int = 0
     trees: str = setting(
@@ -280,7 +287,7 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
             check_first_row(path, self.text_columns or "text", self.label_column or "label")
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        files = {name: getattr(self, name) for name in (*_FILES, *OF_TREES)}
+        files = {name: getattr(self, name) for name in (*_FILES, *OF_TREES, "span_end")}
         named = {"text_column": self.text_columns, "label_column": self.label_column}
         given = {name: value for name, value in named.items() if value is not None}
         return super().dataset_options(split) | files | given

@@ -62,6 +62,8 @@ def read(path: Path, text: str, **options):
         (TREES, CONLLU),
         (f"# text = She sings\n{TREES}", CONLLU),
         ("1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n", CONLLU),
+        ("5\tof\t_\t_\t_\t_\t0\troot\t_\t_\n", CONLLU),
+        ("# global.columns = ID FORM UPOS HEAD DEPREL\n1\tShe\tPRON\t0\troot\n", CONLLU),
         (tabs(OF_2009), ROLES),
         (tabs(OF_2008), ROLES),
         (OF_2012, ROLES),
@@ -88,6 +90,22 @@ def test_trees_have_the_same_examples_whatever_the_suffix(tmp_path):
         (e.words, e.labels, e.tree) for e in other.examples
     ]
     assert other.examples[0].labels == ["PRON", "VERB"]
+
+
+def test_control_characters_of_trees_are_blanks(tmp_path, caplog):
+    [example, _] = read(tmp_path / "x.conllu", TREES.replace("sings", "s\x07ing\x85s", 1) + TREES).examples
+    assert example.words[1] == example.tree.form[1] == "s ing s"
+    line = TREES[: TREES.index("sings")].count("\n") + 1
+    what = f"2 control characters read as a blank, the first on line {line}"
+    assert f"{tmp_path / 'x.conllu'}: {what}" in caplog.messages
+
+
+def test_numbers_of_words_are_no_words(tmp_path):
+    rows = "1\tShe\tPRON\t2\tnsubj\n2\tsings\tVERB\t0\troot\n"
+    with pytest.raises(ValueError, match="x.conll:1: the first column counts words, .*global.columns"):
+        read(tmp_path / "x.conll", rows)
+    [example] = read(tmp_path / "y.conll", f"# global.columns = ID FORM UPOS HEAD DEPREL\n{rows}").examples
+    assert (example.words, example.labels, example.tree.head) == (["She", "sings"], ["PRON", "VERB"], [2, 0])
 
 
 def test_a_key_that_no_file_reads_is_refused(tmp_path, parser):
@@ -211,7 +229,7 @@ def test_damaged_roles(tmp_path, text, message):
     ],
 )
 def test_withheld_words_are_refused(tmp_path, text):
-    with pytest.raises(ValueError, match=r"x.conll: \d+ of \d+ words are _ or \[WORD\]: its publisher"):
+    with pytest.raises(ValueError, match=r"x.conll: \d+ of \d+ words are _ or \[WORD\]: .* withheld"):
         read(tmp_path / "x.conll", text)
 
 

@@ -83,7 +83,7 @@ def test_none_is_a_class_also_where_none_is_drawn(tmp_path, conll04, parser):
     assert train.labels == ("Kill", "Live_In", "none")
     assert CoNLL04(tmp_path / "root", "test", parser, negatives=0).describe()["unknown_labels"] == 0
     every = CoNLL04(tmp_path / "root", "train", parser)
-    assert len(CoNLL04(tmp_path / "root", "train", parser, negatives=1e308)) == len(every)
+    assert len(CoNLL04(tmp_path / "root", "train", parser, negatives=float("inf"))) == len(every)
 
 
 def test_without_a_dev_file(tmp_path, conll04, parser):

@@ -9,7 +9,7 @@ import pytest
 
 from graphdep.datasets import OwnSpans
 from graphdep.datasets.spans.corpora import read_conll04
-from graphdep.datasets.spans.formats import read_rows
+from graphdep.datasets.spans.formats import read_rows, span_end_of
 from graphdep.datasets.spans.rows import span_rows
 from graphdep.sentence.intake import Intake
 
@@ -59,6 +59,7 @@ DOCUMENT = {
     "relations": [[], [[2, 3, 6, 6, "Live_In"], [2, 3, 6, 6, "Born_In"]], [[8, 8, 2, 3, "Same"]], []],
     "clusters": [[[2, 3], [8, 8]]],
 }
+LAST = "'subj_end' and 'obj_end' are the last words of their spans (span_end=last)"
 BOTH = ([(0, 2), (4, 5)], [(4, 5), (0, 2)])
 
 
@@ -71,9 +72,9 @@ def lines(*objects: object) -> str:
     return "".join(json.dumps(one) + "\n" for one in objects)
 
 
-def read(path: Path):
+def read(path: Path, span_end: str = "auto"):
     """The examples of a file, and what there is to say of it."""
-    found = read_rows(path, "text", "label")
+    found = read_rows(path, "text", "label", span_end)
     return span_rows(found.rows, "text", "label", intake=Intake()), list(found.notes)
 
 
@@ -89,13 +90,13 @@ def test_objects_are_a_list_or_a_line_each_whatever_the_suffix(tmp_path, content
     examples, notes = read(written(tmp_path / f"x.{suffix}", content))
     assert shown(examples) == [([(0, 2), (4, 5)], "per:city")] * 2
     assert [one.place.rpartition(":")[2] for one in examples] == ["1", "2"]
-    assert notes == []
+    assert notes == [LAST]
 
 
 @pytest.mark.parametrize(
     ("content", "expected", "notes"),
     [
-        ([TACRED], [([(0, 2), (4, 5)], "per:city")], []),
+        ([TACRED], [([(0, 2), (4, 5)], "per:city")], [LAST]),
         (
             [ASPECTS, {**ASPECTS, "aspects": []}],
             [([(0, 2)], "neutral"), ([(4, 5)], "positive")],
@@ -238,23 +239,45 @@ def test_refusals(tmp_path, message):
     assert message in str(found.value)
 
 
+EITHER = {**TACRED, "subj_end": 2, "obj_end": 5}
+BEHIND = {**EITHER, "obj_start": 4, "obj_end": 6}
+
+
 @pytest.mark.parametrize(
-    ("rows", "behind"),
+    ("files", "decided"),
     [
-        ([TACRED], False),
-        ([{**TACRED, "subj_end": 2, "obj_end": 5}], False),  # too few to tell
-        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 200, True),
-        ([{**TACRED, "subj_end": 2, "obj_end": 5}] * 200 + [TACRED], False),
-        ([{**TACRED, "subj_end": 2, "obj_start": 4, "obj_end": 6}], True),
+        ([[TACRED]], "last"),
+        ([[EITHER]], "last"),  # too few to tell
+        ([[EITHER] * 200], "behind"),
+        ([[EITHER] * 100, [EITHER] * 100], "behind"),
+        ([[EITHER] * 200 + [TACRED]], "last"),
+        ([[BEHIND]], "behind"),
+        ([[EITHER] * 200, [TACRED]], "last"),
+        ([[EITHER], [BEHIND]], "behind"),
+        ([[ASPECTS]], None),
     ],
 )
-def test_ends_behind_the_last_words(tmp_path, rows, behind):
-    examples, notes = read(written(tmp_path / "x.json", rows))
-    further = 0 if behind else 1
-    ends = [row["subj_end"] + further for row in rows]
-    assert [one.spans[0][1] for one in examples] == ends
-    said = [f"{len(rows)} examples have ends behind the last words, as in Hugging Face's copy"]
-    assert notes == (said if behind else [])
+def test_ends_of_spans_are_those_of_all_files(tmp_path, files, decided):
+    paths = [written(tmp_path / f"{number}.json", rows) for number, rows in enumerate(files)]
+    assert span_end_of(paths) == decided
+    if decided:
+        further = 1 if decided == "last" else 0
+        found = [one.spans[0][1] for path in paths for one in read(path, decided)[0]]
+        assert found == [row["subj_end"] + further for rows in files for row in rows]
+
+
+def test_ends_of_spans_as_they_are_told(tmp_path, parser):
+    rows = [EITHER, {**EITHER, "relation": "per:other"}]
+    train, test = written(tmp_path / "a.json", rows), written(tmp_path / "b.json", [TACRED])
+    files = {"train": train, "val": train, "test": test}
+    told, auto = (
+        OwnSpans(tmp_path / "r", "train", parser, **files, span_end=end) for end in ("behind", "auto")
+    )
+    assert (told.describe()["span_end"], told[0].mark.tolist().count(1)) == ("behind", 2)
+    assert "behind the last words of their spans, as in Hugging Face's copy" in told.describe()["note"]
+    assert (auto.span_end, auto[0].mark.tolist().count(1)) == ("last", 3)
+    with pytest.raises(ValueError, match=r"b.json:1: span 2 is empty.*\(span_end=behind\)"):
+        OwnSpans(tmp_path / "r", "test", parser, **files, span_end="behind")
 
 
 def test_words_of_white_space(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -83,6 +84,16 @@ OLD_QUOTES = chains("`` Yes '' .")
         ("Er ist im Haus.", [IM_HAUS], [(7, 8)], "Er ist i m Haus.", [(2, 3)], 0, 1),  # in "im", inside
         ("I don't", [DONT], [(2, 4)], "I do n't", [(1, 2)], 0, 0),
         ("I don't", [DONT], [(2, 3)], "I d o n't", [(1, 2)], 1, 0),
+        (
+            "e\u0301te\u0301 \u0915\u094d\u200d\u0937 ta\u200cb",
+            chains("e\u0301te\u0301 \u0915\u094d\u200d\u0937 ta\u200cb"),
+            [(0, 1), (6, 8)],
+            "e\u0301 te\u0301 \u0915\u094d\u200d\u0937 ta\u200cb",
+            [(0, 1), (2, 3)],
+            1,
+            0,
+        ),
+        ("e\u0301a ta\u200cb", [], [(1, 2), (4, 6)], "e\u0301 a ta\u200c b", [(0, 1), (2, 3)], 0, 1),
         ('"Yes".', OLD_QUOTES, [(1, 4)], '" Yes ".', [(1, 2)], 0, 1),
         ("So it is", [], [(3, 5)], "So it is", [(1, 2)], 0, 1),
         ("So it is", chains("So it"), [(3, 5)], "So it is", [(1, 2)], 0, 1),
@@ -104,7 +115,7 @@ def spelled(words: str | Sequence[str]) -> str:
 
 @given(st.data())
 def test_the_words_of_a_span_spell_what_is_between_its_borders(data):
-    """Whatever words a parser finds, and whatever characters are marked."""
+    """Whatever words a parser finds, and whatever characters are marked, with the whole of their letters."""
     text = data.draw(st.text("ab\u0301\u4e2d\U0001f44d '.\n", min_size=1, max_size=14).filter(str.strip))
     size = st.integers(0, len(text))
     span = st.tuples(size, size).map(sorted).filter(lambda s: text[slice(*s)].strip())
@@ -118,8 +129,10 @@ def test_the_words_of_a_span_spell_what_is_between_its_borders(data):
     (marked,) = found.marked
     assert found.unlike == 0
     assert spelled(marked.tree.form) == spelled(text)
+    letters = [match.span() for match in re.finditer("\\s|.\u0301*", text)]
     for (start, stop), (first, last) in zip(ranges, marked.spans):
-        assert spelled(marked.tree.form[first:last]) == spelled(text[start:stop])
+        inside = [text[a:b] for a, b in letters if a < stop and start < b]
+        assert spelled(marked.tree.form[first:last]) == spelled(inside)
         assert first < last
     whole = join_sentences(parse, roots="all")
     places = word_places(text, whole)

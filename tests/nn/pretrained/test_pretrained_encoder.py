@@ -546,12 +546,24 @@ def test_cut_words_are_told(make, caplog):
         (["a", 3], r"'texts\[1\]' must be a text, .* \(got int 3\)"),
         ([("a", "b", "c")], r"'texts\[0\]' must be a text or a pair of texts"),
         ([("a", None)], r"'texts\[0\]\[1\]' must be a text, "),
-        ([["a b", "c"]], r"'texts\[0\]' is a list of two strings with white space"),
+        ([["a b", "c"]], r"'texts\[0\]\[0\]' has white space"),
     ],
 )
 def test_wrong_texts(make, texts, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make(double=False)[0].to_data(texts, parser=Halves())
+
+
+def test_texts_whose_trees_are_none(make):
+    encoder, bad = make(double=False)[0], {"words": ["a", "b"], "head": [2, 3], "deprel": ["x", "y"]}
+    mended = Sentence(["a", "b"], [2, 0], ["x", "y"])
+    for policy, same in (("attach", mended), ("parse", ["a", "b"])):
+        data, other = encoder.to_data([bad], Halves(), bad_trees=policy), encoder.to_data([same], Halves())
+        assert data.governor_index.tolist() == other.governor_index.tolist()
+    with pytest.raises(ValueError, match=r"texts\[0\]: .* bad_trees='attach' or 'parse' takes it"):
+        encoder.to_data([bad], Halves())
+    with pytest.raises(ValueError, match="'bad_trees' must be one of error, attach, parse .got 'skip'"):
+        encoder.to_data([bad], Halves(), bad_trees="skip")
 
 
 # -- training ------------------------------------------------------------------------------------------
