@@ -23,7 +23,8 @@ from graphdep.nn.pretrained.anatomy import (
 
 ACCEPTED = (
     *("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm", "modernbert"),
-    *("ernie", "xlm-roberta", "mpnet", "t5", "mt5", "umt5", "roformer", "deberta-v2"),
+    *("ernie", "xlm-roberta", "mpnet", "t5", "mt5", "umt5", "roformer", "deberta-v2", "data2vec-text"),
+    *("gte", "jina_embeddings_v3", "nomic_bert", "roc_bert", "roberta-prelayernorm", "xlm-roberta-xl"),
 )
 ONE_BY_ONE = ("mpnet", "t5", "mt5", "umt5", "roformer", "deberta-v2")
 
@@ -52,6 +53,7 @@ def test_families_over_packed_examples(make_model, family):
 @pytest.mark.parametrize(
     ("family", "why"),
     [
+        ("big_bird", "its 3 layers call the attention interface of transformers 0 times"),
         ("deberta", "its 3 layers call the attention interface of transformers 0 times"),
         ("gpt2", "is causal"),
         ("layoutlm", "mask of its own"),
