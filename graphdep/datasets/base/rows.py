@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import math
 import random
@@ -24,7 +23,7 @@ from graphdep.datasets.base.raw import (
     row_error,
 )
 from graphdep.io.files import json_value, place_error, placed
-from graphdep.io.limits import check_name, check_whole, shown
+from graphdep.io.limits import check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
 from graphdep.sentence.intake import ARCS_ALONE, Intake
@@ -309,10 +308,6 @@ def check_tree(place: str, words: Sequence[str], tree: Sentence | None) -> None:
         raise place_error(place or "words", "the tree has other words", " ".join(tree.form))
 
 
-# From 0 to 1: "marks", "label" and "Words" are near to a key, "keywords", "lang" and "id" are not.
-_NEAR = 0.8
-
-
 def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) -> None:
     """Raises :class:`ValueError`, with file and line, if an object has a key that is nearly one of those that
     are read, and not that one: it would be left out, and nothing would say so. Any other key is the user's.
@@ -333,14 +328,8 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
             ...
         ValueError: a.jsonl:1: unknown key 'marks' (did you mean 'mark'?); those that are read are words, mark
     """
-    missing = [key for key in read if key not in row.values]
-    for key in row.values:
-        if key in (*read, *others):
-            continue
-        if near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=_NEAR):
-            keys = ", ".join(read)
-            message = f"unknown key {key!r} (did you mean {near[0]!r}?); those that are read are {keys}"
-            raise row.error(message)
+    if message := near_key(row.values, read, others):
+        raise row.error(f"{message}; those that are read are {', '.join(read)}")
 
 
 UNKNOWN = -1
