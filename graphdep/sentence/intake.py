@@ -24,7 +24,7 @@ from graphdep.sentence.exchange import (
     read_token_lists,
 )
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParser, tree_fault
+from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParser, cycles, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
@@ -239,22 +239,9 @@ def attached(head: Sequence[int]) -> list[int]:
         if governor == -1 or (governor == 0 and word != root):
             mended[word - 1] = root
             root = root or word
-    safe = [True] + [False] * size
-    for start in range(1, size + 1):
-        path: list[int] = []
-        on_path: set[int] = set()
-        word = start
-        while not safe[word]:
-            if word in on_path:  # the first word of the cycle gives up its governor
-                word = min(path[path.index(word) :])
-                mended[word - 1] = root
-                root = root or word
-                break
-            path.append(word)
-            on_path.add(word)
-            word = mended[word - 1]
-        for visited in path:
-            safe[visited] = True
+    for cycle in [*cycles(mended)]:
+        mended[min(cycle) - 1] = root
+        root = root or min(cycle)
     return mended
 
 

@@ -232,14 +232,14 @@ def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
     """
     what = "a list of at least one word" if max_words is None else f"a list of 1 to {max_words} words"
     most = math.inf if max_words is None else max_words
-    form = Form(f"{what}, none of them blank", lambda words: is_words(words) and len(words) <= most)
+    form = Form(f"{what}, none of them blank", lambda words: are_texts(words) and len(words) <= most)
     return row.value("words", form)
 
 
-def is_words(words: Any) -> bool:
+def are_texts(values: Any) -> bool:
     """Whether something is a list of at least one text, none of them blank."""
-    listed = isinstance(words, list) and words != []
-    return listed and all(isinstance(word, str) and word.strip() for word in words)
+    listed = isinstance(values, list) and values != []
+    return listed and all(isinstance(value, str) and value.strip() for value in values)
 
 
 _MORE = ("edges", "upos", "xpos", "pos", "lemma", "feats", "misc", "deps", "empty", "multiword")
@@ -303,7 +303,7 @@ def check_label(place: str, label: Any) -> None:
             check_name("label", label)
 
 
-def check_tree(place: str, words: Sequence[str], tree: Sentence | None) -> None:
+def check_tree_words(place: str, words: Sequence[str], tree: Sentence | None) -> None:
     """Raises :class:`ValueError`, with the place, if a tree is of other words."""
     if tree is not None and list(tree.form) != list(words):
         raise place_error(place or "words", "the tree has other words", " ".join(tree.form))
