@@ -28,8 +28,6 @@ from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParse
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
-ARCS_ALONE = "# arcs_alone = yes"
-"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
 _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 
@@ -108,7 +106,7 @@ class Intake:
         # A tree that is parsed or left out, or is still to be parsed, is of no scheme of the user's.
         given = self.bad_trees in ("error", "attach")
         own = [given or number not in faults for number in range(len(raws))]
-        own = [mine and ARCS_ALONE not in raw.columns.get("comments", ()) for mine, raw in zip(own, raws)]
+        own = [mine and raw.columns.get("tree_from") is None for mine, raw in zip(own, raws)]
         found = (label for raw, mine in zip(raws, own) if mine for label in raw.columns["deprel"])
         known = {*labels, *(label for label in found if label != "_")}
         scheme = self.decide(known)
@@ -183,6 +181,7 @@ class Intake:
             if number in faults and self.bad_trees == "parse":
                 tree = next(parsed)
                 columns = {**columns, "head": tree.head, "deprel": tree.deprel, "multiroot": tree.multiroot}
+                columns["tree_from"] = "parser"
             elif number in faults:
                 columns = {**columns, "head": attached(columns["head"]), "multiroot": False}
             elif multiroot:
@@ -247,7 +246,12 @@ def attached(head: Sequence[int]) -> list[int]:
 
 def needs_tree(sentence: Sentence | None) -> bool:
     """Whether a sentence is still to be parsed."""
-    return sentence is None or ARCS_ALONE in sentence.comments
+    return sentence is None or sentence.tree_from == "chain"
+
+
+def is_own(value: object) -> bool:
+    """Whether a value is a sentence whose tree is the user's, and not a parser's."""
+    return isinstance(value, Sentence) and value.tree_from is None
 
 
 def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:

@@ -36,7 +36,7 @@ from graphdep.io.limits import (
 )
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
-from graphdep.sentence.intake import Intake, needs_tree
+from graphdep.sentence.intake import Intake, is_own
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import (
     RunState,
@@ -160,7 +160,7 @@ def distinct(inputs: Sequence[Input]) -> tuple[list[Input], list[int]]:
 
 
 def _key(one: Input) -> Any:
-    return ("", repr(one)) if isinstance(one, Sentence) else one  # no word is empty
+    return ("", one.tree_from, repr(one)) if isinstance(one, Sentence) else one  # no word is empty
 
 
 CHUNK = 4096
@@ -231,11 +231,11 @@ class Predictor:
         Raises:
             ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
         """
-        own = [one for one in inputs if isinstance(one, Sentence) and not needs_tree(one)]
+        own = [one for one in inputs if isinstance(one, Sentence) and is_own(one)]
         check_scheme(self.name, self.state, deprel_counts(own), parsed=False)
         self.parsed = len(inputs) - len(own)
         trees, self.parser_failures = parse_joined(lambda: self.parser, inputs, roots=roots)
-        parsed = (tree for one, tree in zip(inputs, trees) if one is not tree)
+        parsed = (tree for one, tree in zip(inputs, trees) if not is_own(one))
         check_scheme(self.name, self.state, deprel_counts(parsed), parsed=True)
         return trees
 

@@ -228,7 +228,8 @@ def test_bad_trees_of_a_fit():
             ["a", bad] * 4, [0, 1] * 4
         )
         assert "4 of 4 trees are bad: several roots" in model.result_["data"]["notes"][-1]
-        assert model.predict([bad]).shape == (1,)
+        assert model.predict([bad, as_dict(ONE), "a", ["b"]]).shape == (4,)
+        assert model.own_trees.tolist() == [policy == "attach", True, False, False]
 
 
 def test_pairs_are_tuples():

@@ -27,7 +27,7 @@ from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, shown
 from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
-from graphdep.sentence.intake import ARCS_ALONE, Intake
+from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Raw
 
@@ -262,14 +262,15 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     for name, names in zip(TREE, (HEAD_NAMES, DEPREL_NAMES)):
         found = next((row.values[key] for key in names if row.values.get(key) is not None), None)
         columns |= {} if found is None else {name: found}
-    if not columns.keys() & {*TREE}:
+    if arcs_alone := not columns.keys() & {*TREE}:
         chain = Sentence.chain(words)
-        columns |= {"head": chain.head, "deprel": chain.deprel, "comments": [ARCS_ALONE]}
+        columns |= {"head": chain.head, "deprel": chain.deprel}
     if missing := [name for name in TREE if name not in columns]:
         raise row.error(f"no tree: no {missing[0]!r}")
     with placed(row.place, "no tree: "):
         [raw] = read_dicts({"form": words, **columns}).raws
-    return raw._replace(place=row.place)
+    alone = {"tree_from": "chain"} if arcs_alone else {}
+    return raw._replace(columns={**raw.columns, **alone}, place=row.place)
 
 
 def as_value(one: Input) -> Any:
@@ -277,6 +278,14 @@ def as_value(one: Input) -> Any:
     if not isinstance(one, Sentence):
         return one if isinstance(one, str) else list(one)
     columns = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    del columns["tree_from"]
+    if needs_tree(one):  # its arcs alone are written
+        arcs = [
+            [int(head), word, label]
+            for word, own in enumerate(one.deps or [], start=1)
+            for head, label in own
+        ]
+        columns |= {"head": None, "deprel": None, "deps": None, "edges": arcs}
     return {name: value for name, value in columns.items() if value not in (None, [], False)}
 
 

@@ -396,7 +396,7 @@ class WordLabeller(TaskEstimator):
         check_learnable("labels", found)
         check_different("sentences", (tuple(example.words) for example in examples))
         text = "".join(json.dumps(_row(example)) + "\n" for example in examples)
-        self.own_trees = np.array([example.tree is not None for example in examples])
+        self.own_trees = has_own_tree([example.tree for example in examples])
         self._train_on(text, "sentences", intake, scheme=self.scheme, outside=self.outside)
         return self
 
