@@ -28,6 +28,8 @@ from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParse
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
+OF_ROWS = "--bad-trees attach or parse takes it"
+"""The advice where a row is not left out, since it has a prediction."""
 _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 

@@ -36,7 +36,7 @@ from graphdep.io.limits import (
 )
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
-from graphdep.sentence.intake import Intake, is_own
+from graphdep.sentence.intake import OF_ROWS, Intake, is_own
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import (
     RunState,
@@ -217,6 +217,7 @@ class Predictor:
         self.task = task.to(self.device).eval()
         self._given, self._cache = parser, cache
         self.parsed = self.parser_failures = 0
+        self.taken = Intake()
 
     @cached_property
     def parser(self) -> Parser:
@@ -250,12 +251,17 @@ class Predictor:
         trees = self.trees(different, roots)
         return [self.limit.tree(tree, first[number]) for number, tree in enumerate(trees)], numbers
 
-    def intake(self, advice: str = "") -> Intake:
-        """What takes in the trees of one call, by the scheme and the policy of the training."""
+    def intake(self, advice: str = OF_ROWS) -> Intake:
+        """What takes in the trees of one call, by the scheme and the policy of the training; :attr:`taken`
+        from now on. The usual advice is for files, and for tasks that have the option.
+        """
         scheme = trained_setting(self.state, "tree_scheme")
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
-        return Intake(scheme, policy, self.parser if policy == "parse" else None, advice)
+        has = advice != OF_ROWS or hasattr(self.config, "bad_trees")
+        parser = self.parser if policy == "parse" else None
+        self.taken = Intake(scheme, policy, parser, advice if has else "")
+        return self.taken
 
     def data(self, trees: list[Sentence]) -> Data:
         """The trees of one example as the model reads them."""
@@ -361,6 +367,7 @@ class TaskEstimator(HubModel, BaseEstimator):
     max_words: int
     truncate: bool
     settings: dict[str, Any]
+    tree_counts: dict[str, Any]
     _predictor: Predictor | None = None
     _trained_edges: str | BaseTransform | None = None
 
@@ -524,6 +531,7 @@ class TaskEstimator(HubModel, BaseEstimator):
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}
         self._set(task, dataclasses.replace(state, config=config), self.called)
+        self.tree_counts = intake.counts()
         if note := intake.note():
             result["data"]["notes"] = [*result["data"].get("notes", ()), note]
         self.result_ = result

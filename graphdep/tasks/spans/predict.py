@@ -156,6 +156,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             *words,
             f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
+        model._ready().taken,
     )
 
 
@@ -238,6 +239,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
             :obj:`folder`; a loaded model has none.
         own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
             others are a parser's.
+        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
+            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
         parser_failures: Sentences of the last prediction that have a chain for a tree.
         lost_spans: Examples of the last prediction without a label, since a span is not read:
             :obj:`truncate` has cut it, or a pretrained encoder had no room for it.
@@ -376,6 +379,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
             found += self._chunk(known, made)
         known.parsed, known.parser_failures = len(own) - int(own.sum()), parsed.failures
         self.own_trees, self.parser_failures = own, parsed.failures
+        self.tree_counts = known.taken.counts()
         self.lost_spans = sum(answer.label is None for answer in found)
         return found, parsed.notes()
 
