@@ -17,11 +17,9 @@ from graphdep.tasks.labels.settings import LABEL_MODELS, LabelScoring
 from graphdep.tasks.selection.settings import (
     MATCHING_ENCODERS,
     OBJECTIVES,
-    SELECTION_MODELS,
     SelectionConfig,
 )
-from graphdep.tasks.selection.settings import PAPER as SELECTION_PAPER
-from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, MODELS, PAPER, TREE_ENCODERS
+from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, PAPER, TREE_ENCODERS
 from graphdep.tasks.spans import settings as spans
 from graphdep.training import TrainConfig, parse_settings
 from graphdep.training.encoder_config import WORD_MODELS
@@ -426,10 +424,58 @@ def test_defaults_are_those_of_the_papers():
             assert of(task, name).reads_constituents == (name in CONSTITUENT_ENCODERS)
 
 
-def test_the_papers_stand_beside_the_rows_that_they_have():
-    assert PAPER["cola"].rows.keys() <= MODELS.keys()
+FAMILIES = [family_of(task) for task in ("sick-e", "dailydialog", "ubuntu")]
+
+
+@pytest.mark.parametrize(
+    ("task", "paper"),
+    [(task, paper) for family in FAMILIES for task, papers in family.published.items() for paper in papers],
+)
+def test_a_paper_s_figures_are_of_models_and_splits_that_are_there(task, paper):
+    own = TrainConfig.of_task(task)
+    assert paper.rows.keys() <= own.models.keys()
+    assert not paper.others.keys() & own.models.keys()
+    for name in (*paper.rows, *paper.others):
+        figures = paper.figures(name)
+        assert figures.keys() <= {*paper.scores}
+        assert all(0 <= value <= 1 or score.endswith("perplexity") for score, value in figures.items())
+    model = "rntn" if "node_labels" in paper.settings else None
+    config = of(task, model, **paper.settings)
+    assert {*paper.examples} == {*config.splits} & {"train", "val", "test"}
+
+
+def test_glue_s_sizes_are_those_of_val_from():
     for task, (whole, dev) in {"cola": (8551, 1043), "glue-sst2": (67349, 872)}.items():
         val = whole // 10  # as GLUE takes it from the training file
-        assert PAPER[task].examples == {"train": whole - val, "val": val, "test": dev}
-    for published in SELECTION_PAPER.values():
-        assert {*MATCHING_ENCODERS} <= {*published.rows} <= {*SELECTION_MODELS}
+        sizes = {"train": whole - val, "val": val, "test": dev}
+        assert [paper.examples for paper in PAPER[task]] == [
+            *[{"train": whole, "val": dev}] * 2,
+            sizes,
+        ]
+        assert [paper.settings for paper in PAPER[task]] == [*[{"val_from": "dev"}] * 2, {}]
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "figures"),
+    [
+        ("sick-r", "bilstm", {"test_mse": 0.2736}),
+        ("dailydialog", "transformer", {"val_perplexity": 18.278, "val_bleu2_method7": 0.19519}),
+        ("dailydialog", "dialogbert-dra-pe", {"val_dist2": 0.1577}),
+        ("dailydialog", "hran", {"test_perplexity": 28.411, "test_dist2": 0.08073}),
+        ("dailydialog", "lisa", {}),  # that of the paper learns to parse
+        ("douban", "bert-sia", {"test_MAP": 0.597, "test_P@1": 0.465, "test_R10@5": 0.838}),
+        ("ecommerce", "bert-inter", {"test_R10@2": 0.833}),
+        ("ubuntu", "bert-ss-da", {}),  # that of the paper is over RoBERTa
+        ("mnli", "bert-dam", {"test_accuracy": 0.848, "test-mismatched_accuracy": 0.835}),
+        ("stsb", "bert", {"test_spearman": 0.858}),
+        ("cola", "bert-g2g", {"val_mcc": 0.22, "test_mcc": 0.22}),
+        ("sick-e", "use", {}),  # that of the paper has its weights
+        ("sick-e", "tree-transformer", {}),  # simplified
+    ],
+)
+def test_figures_as_the_papers_print_them(task, model, figures):
+    found: dict[str, float] = {}
+    for paper in family_of(task).published[task]:
+        found |= paper.figures(model)
+    assert {score: found.get(score) for score in figures} == figures
+    assert figures or not found
