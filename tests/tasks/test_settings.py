@@ -150,7 +150,7 @@ WRONG = [
     ("ubuntu", "dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last'"),
     ("ubuntu", "bert", {"image_words": 9}, "'image_words' is for encoder smn, dua, dam-2018, ioi .got 9"),
     ("ubuntu", "smn", {"image_words": 4}, "'image_words' must be at least 5"),
-    ("ubuntu", "smn", {"matching_form": "code"}, "'matching_form' is for encoder dua, dam-2018, ioi"),
+    ("ubuntu", "bert", {"matching_form": "code"}, "'matching_form' is for encoder smn, dua, dam-2018, ioi"),
     ("ubuntu", "ioi", {"block_objective": "all"}, "'block_objective' must be one of local, global"),
     ("ubuntu", "smn", {"edges": "sia"}, "'edges' are for encoder='transformer'"),
     (POST, None, {"edges": "sia"}, "parser='chain' gives no trees"),

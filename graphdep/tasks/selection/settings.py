@@ -117,8 +117,9 @@ for _name, _summary in {
 SELECTION_MODELS |= {
     "smn": _matching(
         "Sequential Matching Network, from words: images of an utterance and the response, 200 channels, "
-        "learning rate 1e-3",
+        "matching vectors with tanh as in its code, learning rate 1e-3",
         "smn",
+        matching_form="code",
     ),
     "dua": _matching(
         "Deep Utterance Aggregation, from words: SMN over states that have read the last utterance and their "
@@ -201,7 +202,7 @@ PAPER: dict[str, tuple[Published, ...]] = {task: (_of_selection(task),) for task
 
 MATCHING_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "smn": ("match_channels", "image_words", "image_turns", "accumulation"),
+        "smn": ("match_channels", "image_words", "image_turns", "accumulation", "matching_form"),
         "dua": ("match_channels", "image_words", "image_turns", "matching_form"),
         "dam-2018": ("num_layers", "image_words", "image_turns", "matching_form"),
         "ioi": ("num_layers", "image_words", "image_turns", "matching_form", "block_objective"),
@@ -395,7 +396,7 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
     )
     matching_form: str = setting(
         "paper",
-        "Of encoders dua, dam-2018 and ioi: as in the paper or as in its code, where they disagree.",
+        "Of encoders smn, dua, dam-2018 and ioi: as in the paper or as in its code, where they disagree.",
         choices=_MATCHING_FORMS,
         defines=True,
     )
