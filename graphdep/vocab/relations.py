@@ -63,7 +63,9 @@ RELATIONS = ("auto", "ud", "learned")
 UD_SHARE = 0.95
 """Trees are of Universal Dependencies where so many of their arcs have a label that is in its table."""
 _NAMED = 5  # labels in a message
-_TREES, _GRAPHS = 2, 5  # least counts of a label that is learned; those of graphs have words of the text
+_TREES = 2  # arcs that a label of trees is learned from at least
+GRAPH_MIN_FREQ = 5
+"""The same of graphs by default, whose labels have words of the text; as in DAM's paper."""
 
 
 class RelationVocab:
@@ -184,7 +186,7 @@ class RelationVocab:
         )
 
     @classmethod
-    def of_arcs(cls, labels: Iterable[str], how: str = "auto", *, enhanced: bool = False) -> Self:
+    def of_arcs(cls, labels: Iterable[str], how: str = "auto", *, graph_min_freq: int | None = None) -> Self:
         """The relations for trees or graphs whose arcs have these labels.
 
         Args:
@@ -192,25 +194,31 @@ class RelationVocab:
             how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
                 have, and no others. ``"auto"``: the table if at least 95% of the arcs have a label in it, or
                 one whose part before a colon is; else ``"learned"``. (default: ``"auto"``)
-            enhanced: Whether the arcs are of graphs, such as enhanced ones: then, but for ``"ud"``, they are
-                the table, which the trees may be of, and beside it the labels that at least five arcs have.
-                (default: :obj:`False`)
+            graph_min_freq: Of arcs of graphs, such as enhanced ones, which but for ``"ud"`` have the table,
+                which the trees may be of, and beside it the labels that at least so many arcs have.
+                (default: :obj:`None`, the arcs are of trees)
 
         Raises:
-            ValueError: If :obj:`how` is unknown.
+            ValueError: If :obj:`how` is unknown, or :obj:`graph_min_freq` is less than 1.
         """
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
-        if how == "ud" or (how == "auto" and not enhanced and cls._ud_share(counts) >= UD_SHARE):
+        trees = graph_min_freq is None
+        if how == "ud" or (how == "auto" and trees and cls._ud_share(counts) >= UD_SHARE):
             return cls()
-        if enhanced:
-            return cls.learn(counts, _GRAPHS)
+        if graph_min_freq is not None:
+            return cls.learn(counts, graph_min_freq)
         often = [label for label in cls._FIXED if counts[label] >= _TREES]
         return cls(cls.learn(counts, _TREES).learned, often)
 
     @classmethod
     def _ud_share(cls, counts: Counter[str]) -> float:
         return 1 - cls().unknown(counts).total() / max(1, counts.total())
+
+    def types(self, labels: Iterable[str]) -> int:
+        """How many relations arcs with these labels are read as."""
+        known = {self._base(label) for label in _counted(labels)}
+        return len({label if label in self._ids else "dep" for label in known})
 
     def about(self, labels: Iterable[str]) -> str:
         """Which relations these are, for people, and what share of the training's arcs, which have these

@@ -23,6 +23,7 @@ from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, PAPER, TREE_
 from graphdep.tasks.spans import settings as spans
 from graphdep.training import TrainConfig, parse_settings
 from graphdep.training.encoder_config import WORD_MODELS
+from graphdep.vocab.relations import GRAPH_MIN_FREQ
 
 SCORES = ["accuracy", "f1", "macro_f1", "exact"]
 CSV = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
@@ -98,6 +99,8 @@ WRONG = [
         {"arcs": "enhanced"},
         "'arcs' is for edges dam, own-arcs or of your own, on the parser's trees",
     ),
+    ("sst", "bert-dam-basic", {"relation_min_freq": 2}, "'relation_min_freq' is for arcs of a graph"),
+    ("sst", "bert-dam", {"relations": "ud", "relation_min_freq": 2}, "'relation_min_freq' is for arcs of a"),
     ("sst", "bert", {"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
     ("sst", "bert", {"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
     ("sst", "bert-g2g", {"gate": "tanh"}, "'gate' is for relation_attention with relation_terms='score'"),
@@ -406,6 +409,7 @@ def test_defaults_are_those_of_the_papers():
     assert (config.batch_size, config.optimizer, config.weight_decay) == (40, "adamw", 0.01)
     assert (config.lr, config.warmup_steps, config.min_freq) == (5e-4, 3000, 3)
     assert (config.max_turns, config.max_words, config.position_embedding) == (4, 50, False)
+    assert of("cola", "bert-dam").relation_min_freq == GRAPH_MIN_FREQ == 5
     assert of("ubuntu").encoder == "bert-base-uncased"
     assert (of("ecommerce").encoder, of("ecommerce").parser) == ("bert-base-chinese", "stanza:zh")
     assert of("ecommerce", encoder="transformer").encoder == "transformer"
