@@ -64,6 +64,7 @@ WRONG = [
     ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\), which is not given"),
     ("labels", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'labels' \(got 'x'\)"),
     ("labels", None, {"data_seed": 3}, r"'data_seed' is for generated data"),
+    ("labels", None, {"rules": "srl-eval"}, "'rules' is for labels of spans"),
     ("labels", None, {"form": "spans"}, r"'form' is not for task 'labels'"),
     ("labels", None, {"scheme": "iob"}, r"'scheme' must be one of words, bio \(got 'iob'\)"),
     ("labels", None, {"key": "xpos"}, r"'key' is for files of CoNLL-U and spaCy: .* \(got 'xpos'\)"),
@@ -365,6 +366,11 @@ def test_what_is_computed_is_said():
     found = of("propbank-ewt", form="spans").signatures()
     for said in ("labels are spans", "which srl-eval.pl of CoNLL-2005 joins"):
         assert [said in found[name] for name in SCORES] == [False, True, True, False]
+    assert [name for name in SCORES if "where their spans are" in found[name]] == ["exact"]
+    found = of("propbank-ewt", form="spans", rules="srl-eval").signatures()
+    assert ["as srl-eval.pl of CoNLL-2005 joins" in found[name] for name in SCORES] == [
+        *(False, True, True, False)
+    ]
     for text in of("semeval2010").signatures().values():
         assert text.count("floor:") == 1
         assert "look-up: the commonest label of each way through the tree from one span to the other" in text
@@ -392,6 +398,8 @@ def test_codes_of_labels():
         LabelScoring(("O", "A"), "O", "iob")
     with pytest.raises(ValueError, match="must be O, B-LABEL or I-LABEL .*'ARG0'"):
         LabelScoring(("O", "ARG0"), "O", "bio")
+    with pytest.raises(ValueError, match="'rules' 'srl-eval' are for scheme='bio'"):
+        LabelScoring(("O", "B-A"), "O", rules="srl-eval")
 
 
 def test_what_evaluation_may_change():
