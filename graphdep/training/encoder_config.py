@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from graphdep.parsing.enhanced import ARCS, ENGINES
+from graphdep.parsing.enhanced import ARCS, ENGINES, LEVELS
 from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
 from graphdep.training.settings import DATA, setting
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
@@ -186,8 +186,8 @@ class EncoderConfig(PretrainedConfig):
     engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
     relation_min_freq: int = setting(
         5,
-        "Of arcs of graphs: labels that fewer arcs of the training have are read as their part before a "
-        "colon.",
+        "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
+        "before a colon.",
         least=1,
         published=True,
     )
@@ -346,8 +346,8 @@ class EncoderConfig(PretrainedConfig):
         of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
         yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
         yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
-        learned = self.arcs != "basic" and self.relations != "ud"
-        yield ("relation_min_freq",), "arcs of a graph whose labels are learned", learned
+        learned = self.arcs in LEVELS and self.relations != "ud"
+        yield ("relation_min_freq",), "arcs of an enhanced graph whose labels are learned", learned
 
 
 class WordConfig(EncoderConfig):

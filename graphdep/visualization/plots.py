@@ -318,9 +318,8 @@ class AttentionMap:
         kept = torch.tensor(places)
         alpha = self.alpha[..., kept[:, None], kept]
         total = alpha.sum(dim=-1, keepdim=True)
-        words, special = ([of[place] for place in places] for of in (self.words, self.special))
-        alpha = alpha / total.where(total > 0, 1.0)
-        return AttentionMap(words, special, self.layers, alpha)
+        words, special = [self.words[place] for place in places], [self.special[place] for place in places]
+        return AttentionMap(words, special, self.layers, alpha / total.where(total > 0, 1.0))
 
     def plot(self, layer: int | None = None, *, title: str = "") -> Figure:
         """Heat maps: the mean over the heads of each layer, or all heads of one layer.

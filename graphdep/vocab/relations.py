@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.limits import check_between, check_choice, check_least, plural
+from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
@@ -65,7 +66,7 @@ UD_SHARE = 0.95
 _NAMED = 5  # labels in a message
 _TREES = 2  # arcs that a label of trees is learned from at least
 GRAPH_MIN_FREQ = 5
-"""The same of graphs by default, whose labels have words of the text; as in DAM's paper."""
+"""The same of enhanced graphs by default, whose labels have words of the text; as in DAM's paper."""
 
 
 class RelationVocab:
@@ -194,22 +195,23 @@ class RelationVocab:
             how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
                 have, and no others. ``"auto"``: the table if at least 95% of the arcs have a label in it, or
                 one whose part before a colon is; else ``"learned"``. (default: ``"auto"``)
-            graph_min_freq: Of arcs of graphs, such as enhanced ones, which but for ``"ud"`` have the table,
-                which the trees may be of, and beside it the labels that at least so many arcs have.
-                (default: :obj:`None`, the arcs are of trees)
+            graph_min_freq: Of arcs of enhanced graphs, whose labels have words of the text: labels that at
+                least so many arcs have are learned, beside the table, too. (default: :obj:`None`, the arcs
+                are of no such graphs)
 
         Raises:
             ValueError: If :obj:`how` is unknown, or :obj:`graph_min_freq` is less than 1.
         """
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
-        trees = graph_min_freq is None
-        if how == "ud" or (how == "auto" and trees and cls._ud_share(counts) >= UD_SHARE):
+        enhanced = graph_min_freq is not None
+        least = _TREES if graph_min_freq is None else graph_min_freq
+        if how == "ud":
             return cls()
-        if graph_min_freq is not None:
-            return cls.learn(counts, graph_min_freq)
-        often = [label for label in cls._FIXED if counts[label] >= _TREES]
-        return cls(cls.learn(counts, _TREES).learned, often)
+        if how == "auto" and cls._ud_share(counts) >= UD_SHARE:
+            return cls.learn(counts, least) if enhanced else cls()
+        often = [label for label in cls._FIXED if counts[label] >= least]
+        return cls(cls.learn(counts, least).learned, often)
 
     @classmethod
     def _ud_share(cls, counts: Counter[str]) -> float:
@@ -230,7 +232,9 @@ class RelationVocab:
             known = plural(len(self.used) + len(self.learned), "label")
             return f"{known} learned from the training trees; {share} are in Universal Dependencies' table"
         known = plural(sum(label in self._IDS for label in counts), "label")
-        learned = f", and {len(self.learned)} learned from training" if self.learned else ""
+        learned = ""
+        if self.learned:
+            learned = f", and {len(self.learned)} learned from training: {self.types(counts)} relation types"
         return f"{known} of Universal Dependencies, {share}{learned}"
 
     @classmethod
@@ -329,6 +333,18 @@ class RelationVocab:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
         return load_vocab_file(path, cls.from_state_dict)
+
+
+def label_counts(trees: Iterable[Sentence], arcs: str = "basic") -> Counter[str]:
+    """How many arcs have each label: those of the trees; of enhanced graphs in their place, where there are
+    some; of graphs of the user's own beside them.
+    """
+    found: Counter[str] = Counter()
+    for tree in trees:
+        graph = arcs != "basic" and tree.deps is not None
+        found.update(label for *_, label in tree.enhanced_arcs if graph)
+        found.update(() if graph and arcs != "own" else tree.deprel)
+    return found
 
 
 def _counted(labels: Iterable[str]) -> Counter[str]:

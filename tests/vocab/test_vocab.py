@@ -171,9 +171,13 @@ def test_relations_of_arcs():
         relations = RelationVocab.of_arcs(Counter(labels).elements(), how)
         assert relations == RelationVocab.of_arcs(Counter(labels), how)
         assert (relations.learned, relations.used) == (learned, used), (labels, how)
-    for how, learned in [("auto", ["nmod:in_front_of", "ARG0"]), ("ud", [])]:
-        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": 40}), how, graph_min_freq=5)
-        assert (graphs.learned, graphs.used) == (learned, None)
+    for count, how, learned, used in [
+        (5, "auto", ["nmod:in_front_of", "ARG0"], None),  # 95% and the rest
+        (40, "auto", ["nmod:in_front_of", "ARG0"], ["nsubj"]),
+        (40, "ud", [], None),
+    ]:
+        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": count}), how, graph_min_freq=5)
+        assert (graphs.learned, graphs.used) == (learned, used)
     with pytest.raises(ValueError, match="'relations' must be one of auto, ud, learned"):
         RelationVocab.of_arcs([], "own")
 
@@ -210,7 +214,8 @@ def test_labels_of_the_fixed_block_that_training_does_not_have(tmp_path):
             {"nsubj": 9, "nmod:x": 5, "nmod:y": 4},
             5,
             3,
-            "1 label of Universal Dependencies, 100% of the arcs, and 1 learned from training",
+            "1 label of Universal Dependencies, 100% of the arcs, and 1 learned from training: "
+            "3 relation types",
         ),
         (
             {"SBJ": 3, "nsubj": 2},

@@ -33,14 +33,14 @@ from graphdep.datasets.base.rows import (
 )
 from graphdep.io.files import atomic_path, file_digest, place_error
 from graphdep.io.limits import check_choice, check_least, plural
-from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
+from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import vocab_from_state
-from graphdep.vocab.relations import GRAPH_MIN_FREQ, RELATIONS, UD_SHARE, RelationVocab
+from graphdep.vocab.relations import GRAPH_MIN_FREQ, RELATIONS, UD_SHARE, RelationVocab, label_counts
 from graphdep.vocab.vectors import words_with_vector
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 
@@ -248,8 +248,8 @@ class ParsedOptions(SavedOptions, total=False):
             which the parser gives none (:func:`graphdep.parsing.enhance`): ``"enhanced"`` or
             ``"enhanced++"``. (default: ``"basic"``)
         engine: What makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
-        relation_min_freq: Where relations are learned from graphs, labels that fewer arcs have are read as
-            their part before a colon. (default: :obj:`5`)
+        relation_min_freq: Where relations are learned from enhanced graphs, labels that fewer arcs have are
+            read as their part before a colon. (default: :obj:`5`)
         constituents: Read constituents, which the parser has to give
             (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;
             ``"tagged"`` also the tags of words, where there are no ``tokens``. (default: :obj:`False`)
@@ -371,17 +371,13 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     def learn_relations(self, examples: list[Example]) -> None:
         """Learns the relations from the arcs of the training split."""
-        least = None if self.arcs == "basic" else self.relation_min_freq
+        least = self.relation_min_freq if self.arcs in LEVELS else None
         labels = self._labels_of(examples)
         self.relations = RelationVocab.of_arcs(labels, self._relations, graph_min_freq=least)
 
     def _labels_of(self, examples: list[Example]) -> Counter[str]:
-        """How many arcs have each label, of enhanced graphs if these are read and there are any."""
-        found: Counter[str] = Counter()
-        for tree in (tree for example in examples for tree in example.sentences):
-            graph = self.arcs != "basic" and tree.deps is not None
-            found.update((label for *_, label in tree.enhanced_arcs) if graph else tree.deprel)
-        return found
+        """How many arcs have each label, of the graphs that are read."""
+        return label_counts((tree for example in examples for tree in example.sentences), self.arcs)
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
@@ -513,7 +509,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "options": self.options(),
             "to_data": self.to_data_options,
             "vocab": self._ids_depend_on(),
-            "relations": [self.arcs, relations, *([] if self.arcs == "basic" else [self.relation_min_freq])],
+            "relations": [self.arcs, relations, *([self.relation_min_freq] if self.arcs in LEVELS else [])],
             "pre": [self.pre_transform, self.pre_filter],
             **({"constituents": self.constituents} if self.constituents else {}),
         }
