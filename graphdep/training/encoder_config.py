@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from graphdep.parsing.enhanced import ARCS, ENGINES
+from graphdep.parsing.enhanced import ARCS, ENGINES, LEVELS
 from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
 from graphdep.training.settings import DATA, setting
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
@@ -184,6 +184,13 @@ class EncoderConfig(PretrainedConfig):
         defines=True,
     )
     engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
+    relation_min_freq: int = setting(
+        5,
+        "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
+        "before a colon.",
+        least=1,
+        published=True,
+    )
     constituents: bool = setting(
         False,
         "Edges of your own read constituents, which the parser has to give; those of presets know it.",
@@ -256,12 +263,15 @@ class EncoderConfig(PretrainedConfig):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options = super().dataset_options(split)
-        options |= {} if self.arcs == "basic" else {"arcs": self.arcs, "engine": self.engine}
+        options |= {} if self.arcs == "basic" else self._graph_options()
         options |= {"constituents": self.phrases_read} if self.reads_constituents else {}
         return {**options, "max_length": self.max_length} if self.pretrained else options
 
     def parser_options(self) -> dict[str, Any]:
         return {**super().parser_options(), "arcs": self.arcs, "engine": self.engine}
+
+    def _graph_options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("arcs", "engine", "relation_min_freq")}
 
     @property
     def reads_constituents(self) -> bool:
@@ -336,6 +346,8 @@ class EncoderConfig(PretrainedConfig):
         of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
         yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
         yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
+        learned = self.arcs in LEVELS and self.relations != "ud"
+        yield ("relation_min_freq",), "arcs of an enhanced graph whose labels are learned", learned
 
 
 class WordConfig(EncoderConfig):

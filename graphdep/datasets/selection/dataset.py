@@ -340,6 +340,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             "parser": self.parser_fingerprint,
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
+            "relation_types": self.relations.types(self.arc_labels),
             **({"relations": self.relations.about(self.arc_labels)} if self.split == "train" else {}),
             **{name: totals[name] for name in odd},
             **self._cut_note(),
