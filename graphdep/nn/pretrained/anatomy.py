@@ -121,6 +121,8 @@ class LayerEdges:
         windows: ``"own"``: a layer that sees only so many places around a word takes those edges that are
             within them; ``"dropped"``: it takes all.
         position: Places of the nodes in their examples, ``[num_nodes]``, for such layers.
+        scored: Where layers with terms put what they read, their queries and keys, and which of all pairs
+            they attend over; :obj:`None`: nowhere.
     """
 
     shared: AttentionLayout | None
@@ -134,6 +136,7 @@ class LayerEdges:
     senders: dict[nn.Module, EdgeSender] = field(default_factory=dict)
     windows: str = "own"
     position: Tensor | None = None
+    scored: dict[nn.Module, tuple[Tensor, Tensor, Tensor, NearEdges]] | None = None
     _within: dict[tuple[AttentionLayout, int], NearEdges] = field(default_factory=dict)
 
     def within(self, layout: AttentionLayout, window: int | None) -> NearEdges:
@@ -217,6 +220,7 @@ def graph_attention(
     layout = graph.own.get(module, graph.shared)
     assert layout is not None
     near = graph.within(layout, sliding_window)
+    reads = graph.reads
     layout, terms = near.layout, near.terms(_terms(graph, module))
     # An index would cost a copy into zeros in the backward pass, and one of what is no longer contiguous.
     q, k, v = (x.squeeze(0).transpose(0, 1) for x in (query, key, value))
@@ -225,6 +229,9 @@ def graph_attention(
     usual = q.size(-1) ** -0.5  # what edge_attention scales by
     if scaling is not None and scaling != usual:
         q = q * (scaling / usual)
+    if graph.scored is not None and module in graph.terms:
+        assert reads is not None
+        graph.scored[module] = reads, q, k, near
     sender = graph.senders.get(module)
     if sender is not None and sender.sends_messages:
         layout = layout if sender.explained is None or terms else layout.materialize()
