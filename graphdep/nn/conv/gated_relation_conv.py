@@ -116,7 +116,7 @@ class GatedRelationConv(AttentionConv):
         if self.score.untyped == "gate":
             layout, edge_type = write_out(layout, edge_type)
         made = self.score(x, layout.edge_index, edge_type, return_gate=return_gate)
-        terms, gate, score = made if return_gate else (made, None, None)
+        terms = made[0] if return_gate else made
         out = self.attend(
             x,
             layout,
@@ -128,5 +128,5 @@ class GatedRelationConv(AttentionConv):
             return out
         query, key, _ = self.project(x)
         own = pair_scores(query, key, layout.edge_index)
-        values = GateValues(layout.edge_index, edge_type, gate, score, own)
+        values = GateValues(layout.edge_index, edge_type, made[1], made[2], own)
         return (*out, values) if return_attention_weights else (out, values)
