@@ -536,7 +536,7 @@ function showScale(id, most, marks) {
     context.fill();
   });
   const [first, second] = page.sides;
-  left.textContent = isDifference() ? "more in " + second.name : "0";
+  left.textContent = isDifference() ? "more in " + second.name : state.signed ? digits(-most, 2) : "0";
   right.textContent = isDifference() ? "more in " + first.name + " (" + digits(most, 2) + ")" : digits(most, 2);
 }
 
