@@ -217,6 +217,10 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     lists = [str(key) for key, value in sentence.items() if isinstance(value, list | tuple)]
     if message := near_key(lists, [*COLUMN_NAMES, *_FURTHER], _OTHER_NAMES):
         raise ValueError(message)
+    alone = sentence.get("edges") is not None and found["head"] is found["deprel"] is None
+    if alone and found["form"] is not None:  # a parser is to give the tree
+        words = [*_rows("form", found["form"])]
+        found |= {"head": [*range(len(words))], "deprel": ["root", *["dep"] * (len(words) - 1)][: len(words)]}
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
@@ -248,7 +252,7 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
         columns[name] = _tuples(name, sentence.get(name))
     several = check_choice("multiroot", sentence.get("multiroot"), (True, False, None))
     columns["multiroot"] = bool(several) and columns["head"].count(0) > 1
-    return columns
+    return columns | ({"tree_from": "chain"} if alone else {})
 
 
 def _check_ids(ids: Any, words: int) -> None:

@@ -315,7 +315,17 @@ def as_sentences(
     made = sentences_of(parses, own, multiroot=multiroot)
     if intake is None:
         own.say()
+    for (place, _), sentences in zip(parses, made):
+        check_has_tree(place, sentences)
     return [sentence for sentences in made for sentence in sentences]
+
+
+def check_has_tree(place: str, sentences: Iterable[Sentence | None]) -> None:
+    """Raises :class:`ValueError`, with the place, for arcs alone where nothing parses."""
+    if any(sentence is not None and needs_tree(sentence) for sentence in sentences):
+        raise place_error(
+            place, "'edges' alone are no tree: estimators parse such words; or give 'head' and 'deprel'"
+        )
 
 
 def sentences_of(

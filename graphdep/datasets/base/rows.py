@@ -252,8 +252,8 @@ TREE_KEYS = (*HEAD_NAMES, *DEPREL_NAMES, "edges")
 
 
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
-    """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``; a chain with them where
-    there are ``edges`` alone, and :obj:`None` where there are none of these.
+    """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``, or these alone;
+    :obj:`None` where there are none of these keys.
     """
     if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
@@ -261,15 +261,12 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     for name, names in zip(TREE, (HEAD_NAMES, DEPREL_NAMES)):
         found = next((row.values[key] for key in names if row.values.get(key) is not None), None)
         columns |= {} if found is None else {name: found}
-    if arcs_alone := not columns.keys() & {*TREE}:
-        chain = Sentence.chain(words)
-        columns |= {"head": chain.head, "deprel": chain.deprel}
-    if missing := [name for name in TREE if name not in columns]:
+    missing = [name for name in TREE if name not in columns]
+    if len(missing) == 1:
         raise row.error(f"no tree: no {missing[0]!r}")
     with placed(row.place, "no tree: "):
         [raw] = read_dicts({"form": words, **columns}).raws
-    alone = {"tree_from": "chain"} if arcs_alone else {}
-    return raw._replace(columns={**raw.columns, **alone}, place=row.place)
+    return raw._replace(place=row.place)
 
 
 def as_value(one: Input) -> Any:
