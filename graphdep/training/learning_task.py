@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     from graphdep.vocab import RelationVocab, Vocab
 
 
+def graphs_of(trees: list[Sentence], config: Any) -> list[Sentence]:
+    """The trees, or the enhanced graphs that a model of the settings reads."""
+    arcs = getattr(config, "arcs", "basic")
+    return trees if arcs == "basic" else enhance(trees, arcs, config.engine)
+
+
 def gather_rows(rows: tuple[Tensor, ...], number: Tensor | None) -> tuple[Tensor, ...]:
     """The rows of a whole split, the same in every process, from those that each process has.
 
@@ -322,6 +328,8 @@ class LearningTask(L.LightningModule, ABC):
             ValueError: If the model has no layers for them.
         """
         self.edges = self.make_edges(config)
+        if config.edges is not None:
+            check_nodes(config, self.model)
 
     def extra_scores(
         self, splits: Splits, split: str, config: Any, folder: Path | None = None
@@ -354,8 +362,7 @@ class LearningTask(L.LightningModule, ABC):
             ValueError: If the model takes another number of texts.
         """
         trees, _ = parse_joined(parser, texts)
-        arcs = getattr(config, "arcs", "basic")
-        trees = trees if arcs == "basic" else enhance(trees, arcs, getattr(config, "engine", "rules"))
+        trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
@@ -534,11 +541,6 @@ class EncoderTask(LearningTask):
     @classmethod
     def reads(cls, config: Any) -> frozenset[str]:
         return encoder_reads(config)
-
-    def adapt(self, config: Any) -> None:
-        super().adapt(config)
-        if config.pretrained:
-            check_nodes(config, backbone_of(self.model))
 
 
 class WordTask(EncoderTask):

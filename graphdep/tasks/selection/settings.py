@@ -527,7 +527,8 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         return self.base
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        options: dict[str, Any] = {"max_length": self.max_length, "max_turns": self.max_turns}
+        options = super().dataset_options(split)
+        options |= {"max_length": self.max_length, "max_turns": self.max_turns}
         if self.negatives_from is not None:
             options["negatives_from"] = self.negatives_from
         if self.pool_size != 10:

@@ -186,7 +186,7 @@ def test_everything_is_stored_and_parsed_once(tmp_path):
     assert (about["pools"], about["pairs"], about["utterances"]) == (4, 58, 9 + 50)
     with sqlite3.connect(file_of(tmp_path)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert tables == {"notes", "words", "relations", "utterances", "pools", "pairs"}
+        assert tables == {"notes", "words", "relations", "utterances", "graphs", "pools", "pairs"}
         contexts = [len(row[0]) // 4 for row in database.execute("SELECT context FROM pools ORDER BY id")]
     database.close()
     assert contexts == [2, 2, 1, 1]
