@@ -62,7 +62,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")
 POST_TRAINING_MODELS: dict[str, ModelPreset] = {
-    "bert-fp": ModelPreset("masked words and the relevance of short contexts' responses", "transformer")
+    "bert-fp": ModelPreset("masked words and the relevance of short contexts' responses", "transformer"),
+    "bert-fp-dam-basic": ModelPreset(
+        "the same over DAM's edges: a node for each arc of the basic tree",
+        "dam",
+        overrides={"parser": "bundled"},
+    ),
 }
 
 
