@@ -108,7 +108,10 @@ def node_options(config: NodeConfig, name: str) -> dict[str, Any]:
     if name not in ADDING_NODES:
         return {}
     # Of a text one of the two stands for it: [CLS] in pretrained layouts, ROOT in the others.
-    options: dict[str, Any] = {"overview": ("CLS", "ROOT") if config.cls_links else (), "direction": config.links}
+    options: dict[str, Any] = {
+        "overview": ("CLS", "ROOT") if config.cls_links else (),
+        "direction": config.links,
+    }
     options |= {"position": config.relation_position, "relation_links": config.relation_links}
     if name == "constituents":
         named = {"to_relation": "to_phrase", "dependent": "first"}
