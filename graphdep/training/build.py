@@ -180,8 +180,9 @@ def _misfit(
     learner: Any, config: TrainConfig, edges: list[BaseTransform]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Kinds that the model reads and edges lack; kinds that edges carry and the model does not read."""
-    # Every model embeds the nodes that edges add (embed_nodes).
-    reads, there = learner.reads(config) | {NODES}, carried(Compose(edges))
+    # Models of these settings embed the nodes that edges add, whatever else they read (embed_nodes).
+    nodes = {NODES} if isinstance(config, NodeConfig) else set()
+    reads, there = learner.reads(config) | nodes, carried(Compose(edges))
     # Later transforms may write over the columns of the edges.
     return missing(there, reads), unread(carried(edges[0]) | there, reads)
 
@@ -454,6 +455,8 @@ def check_nodes(config: TrainConfig, model: nn.Module) -> None:
     """Raises :class:`ValueError` if a trained model has no vectors for nodes that the edges add, or has them
     for nothing.
     """
+    if config.edges is None or not isinstance(config, NodeConfig):
+        return
     encoder = backbone_of(model)
     table = encoder if config.pretrained else getattr(encoder, "embedding", encoder)
     nodes = adds_nodes(config)

@@ -328,8 +328,7 @@ class LearningTask(L.LightningModule, ABC):
             ValueError: If the model has no layers for them.
         """
         self.edges = self.make_edges(config)
-        if config.edges is not None:
-            check_nodes(config, self.model)
+        check_nodes(config, self.model)
 
     def extra_scores(
         self, splits: Splits, split: str, config: Any, folder: Path | None = None

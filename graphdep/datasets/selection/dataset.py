@@ -683,6 +683,11 @@ class ChineseSelection(RowsSelection):
         if made.language is not None and made.language.split("-")[0] != "zh":
             shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
             raise ValueError(f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
+        if self.arcs != "basic" and not made.gives_graphs:
+            raise ValueError(
+                f"'arcs' cannot be {self.arcs!r}: enhanced graphs are made of English trees, and "
+                f"{self.corpus} is in Chinese: take 'basic' (model bert-dam-basic)"
+            )
         resolved = super()._resolve(made, cache, keep_parses)
         try:
             resolved.fingerprint  # noqa: B018  # loads the models, if they are there
