@@ -191,10 +191,9 @@ class EncodedUtterance:
         if self.anchor is not None:
             word = np.concatenate([word, self.anchor])
         kept = (start <= word) & (word < stop)
-        head, root = cut_tree(self.head[: self.num_words], start, stop)
+        head, roots = cut_tree(self.head[: self.num_words], start, stop)
         deprel = self.deprel[kept]
-        if root is not None:
-            deprel[root] = ROOT_DEPREL
+        deprel[roots] = ROOT_DEPREL
         further = np.arange(len(head), len(deprel))  # the empty nodes, each its own governor
         anchor = None if self.anchor is None else self.anchor[kept[self.num_words :]] - start
         return EncodedUtterance(
@@ -382,11 +381,12 @@ def to_data(
     if phrases == "tagged":
         table.add_tags(sentences)
     if relations is None:  # else whoever has them sees the count
-        _warn_of_unknown(counted, [label for sentence in sentences for label in sentence.deprel])
+        warn_of_unknown(counted, [label for sentence in sentences for label in sentence.deprel])
     return table.data(y)
 
 
-def _warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
+def warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
+    """One warning for the labels of trees that fresh relations read as ``dep``."""
     if unknown := relations.unknown(relations.fallbacks):
         why = "RelationVocab.learn makes relations of your labels: docs/how-to/own-relations.md"
         if is_clear(labels):

@@ -154,6 +154,12 @@ class CSVTexts(OwnFiles, TextDataset):
         drawn = drawn_part(len(rows), self.val_fraction, self.seed, rows[0].place, "rows")
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
+    def take_in(self, path: Path, intake: Intake) -> list[Input | None]:
+        cells = [
+            (row, column) for row in read_text_rows(path, self.text_columns) for column in self.text_columns
+        ]
+        return read_cells(cells, len(self.text_columns) == 1, intake)
+
     def texts(self) -> list[tuple[str, ...]]:
         single = len(self.text_columns) == 1
         return [
@@ -180,7 +186,7 @@ class CSVTexts(OwnFiles, TextDataset):
     def _trees(self, cells: Sequence[tuple[TextRow, str]], split: str) -> Iterator[Sentence | None]:
         """The tree of each text: its own, or the parser's; :obj:`None` for one that is left out."""
         places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
-        intake = self.intake()
+        intake = self.intake(split)
         inputs = read_cells(cells, len(self.text_columns) == 1, intake)
         self.keep_count(split, intake)
         self.own_trees[split] = int(has_own_tree(inputs).sum())

@@ -128,8 +128,8 @@ def _metadata(tokens: Any) -> Iterable[tuple[str, str | None]]:
 # The names that each column may have; the first is the argument of Sentence. TACRED's begin with stanford_.
 COLUMN_NAMES = {
     "form": ("form", "words", "tokens", "token", "word"),
-    "head": ("head", "heads", "stanford_head"),
-    "deprel": ("deprel", "deprels", "stanford_deprel"),
+    "head": ("head", "heads", "stanford_head", "predicted_heads"),
+    "deprel": ("deprel", "deprels", "stanford_deprel", "predicted_dependencies"),
     "lemma": ("lemma", "lemmas"),
     "upos": ("upos",),
     "xpos": ("xpos", "stanford_pos"),
@@ -142,6 +142,24 @@ _DICT_TAKES = (
     "list of words that are mappings with 'id', 'text', 'head' and 'deprel', what CoreNLP and spaCy write as "
     f"JSON, or a list of these ({PAGE})"
 )
+
+
+def key_of(values: Mapping[str, Any], name: str) -> str | None:
+    """The key that a mapping has for a column.
+
+    Raises:
+        ValueError: If it has several, which differ.
+    """
+    keys = [key for key in COLUMN_NAMES[name] if values.get(key) is not None]
+    contents = [_comparable(values[key]) for key in keys]
+    for key, content in zip(keys, contents):
+        if content != contents[0]:
+            raise ValueError(f"{keys[0]!r} and {key!r} are the same column, and differ: leave one out")
+    return keys[0] if keys else None
+
+
+def _comparable(values: Any) -> Any:
+    return [*map(str, values)] if isinstance(values, Iterable) and not isinstance(values, str) else values
 
 
 def read_dicts(parsed: Any, place: str = "") -> Found:
@@ -192,15 +210,15 @@ def _is_one(head: Any) -> bool:
 
 
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: next((sentence[key] for key in keys if sentence.get(key) is not None), None)
-        for name, keys in COLUMN_NAMES.items()
-    }
+    keys = {name: key_of(sentence, name) for name in COLUMN_NAMES}
+    found: dict[str, Any] = {name: None if key is None else sentence[key] for name, key in keys.items()}
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
     tags: Any = sentence.get("pos")
     tags = tags.tolist() if hasattr(tags, "tolist") else tags
+    if isinstance(tags, str):
+        raise ValueError(f"'pos' must be a list (got {shown(tags)})")
     if isinstance(tags, list | tuple) and all(isinstance(tag, str | None) for tag in tags):
         name = _tag_set(tags)
         found[name] = tags if found[name] is None else found[name]
@@ -211,7 +229,10 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     for name in found:
         if columns[name] is not None:
             check_length(name, columns[name], len(columns["form"]), "words")
+    _check_ids(sentence.get("id"), len(columns["form"]))
     if sentence.get("edges") is not None:
+        if sentence.get("deps") is not None:
+            raise ValueError("'edges' and 'deps' are both arcs of a graph: leave one of them out")
         columns["deps"] = _arcs(sentence["edges"], len(columns["form"]))
     elif deps := _rows("deps", sentence.get("deps")):
         columns["deps"] = [_deps(word, value) for word, value in enumerate(deps, start=1)]
@@ -223,6 +244,12 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     several = check_choice("multiroot", sentence.get("multiroot"), (True, False, None))
     columns["multiroot"] = bool(several) and columns["head"].count(0) > 1
     return columns
+
+
+def _check_ids(ids: Any, words: int) -> None:
+    """Raises :class:`ValueError` if words have numbers that do not count them."""
+    if isinstance(ids, list | tuple) and [*map(str, ids)] != [str(n) for n in range(1, words + 1)]:
+        raise ValueError(f"'id' must number the words from 1 in their order (got {shown(ids)})")
 
 
 def _rows(name: str, values: Any) -> list[Any]:
@@ -251,8 +278,11 @@ def _texts(name: str, values: Any) -> list[str] | None:
     return texts if name in ("form", "deprel") or set(texts) != {"_"} else None
 
 
+_DIGITS = 10  # more than any sentence has
+
+
 def _governor_of(word: int, value: Any) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < _DIGITS:
         return int(value)
     if (number := _whole(value)) is None:
         raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")

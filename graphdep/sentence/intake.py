@@ -61,6 +61,7 @@ class Intake:
         trees: Sentences that have been taken in.
         bad: How many were no tree, by the reason.
         converted: How many were converted, by the scheme that they were of.
+        dropped: How many of these have lost the arcs of their column DEPS, which are of the old labels.
         graphs: How many have arcs beside their tree, those of CoNLL-U aside.
         decided: The scheme of the last trees, ``"as-is"`` where they are not converted, as a sentence is not;
             ``"auto"`` before there are any.
@@ -85,6 +86,7 @@ class Intake:
     trees: int = field(default=0, init=False)
     bad: Counter[str] = field(default_factory=Counter, init=False)
     converted: Counter[str] = field(default_factory=Counter, init=False)
+    dropped: int = field(default=0, init=False)
     decided: str = field(default="auto", init=False)
     graphs: int = field(default=0, init=False)
 
@@ -120,6 +122,8 @@ class Intake:
             return taken
         convert = _CONVERTERS[scheme]
         self.converted[scheme] += sum(own)
+        lost = (mine and raw.lines and raw.columns.get("deps") for mine, raw in zip(own, raws))
+        self.dropped += sum(map(bool, lost))
         return [
             _with_arcs(convert(tree), raw) if tree is not None and mine else tree
             for tree, mine, raw in zip(taken, own, raws)
@@ -138,6 +142,8 @@ class Intake:
             f"{plural(count, 'tree')} converted from {_NAMES[scheme]} to version 2 of Universal Dependencies"
             for scheme, count in self.converted.items()
         ]
+        if self.dropped:
+            parts.append(f"the arcs in DEPS of {plural(self.dropped, 'tree')} are left out")
         if self.bad:
             did = {"attach": "attached", "parse": "parsed instead", "skip": "left out"}[self.bad_trees]
             verb = "is" if self.bad.total() == 1 else "are"

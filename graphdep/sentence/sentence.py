@@ -423,7 +423,8 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
     check_some("sentences", sentences, "sentence")
     if len(sentences) == 1:
         return sentences[0]
-    joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0)
+    spans = all(all(s.deps) for s in sentences if s.deps is not None)
+    joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0, spans)
     for sentence in sentences:
         joined.add(sentence)
     return Sentence(
@@ -450,10 +451,12 @@ def check_roots(roots: str) -> None:
 
 
 class _Joined:
-    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots."""
+    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots, and ``spans`` whether
+    graphs have an arc to each word, so that the tree stands in where a sentence has no graph.
+    """
 
-    def __init__(self, root: int) -> None:
-        self.root = root
+    def __init__(self, root: int, spans: bool) -> None:
+        self.root, self.spans = root, spans
         self.form: list[str] = []
         self.head: list[int] = []
         self.deprel: list[str] = []
@@ -471,7 +474,8 @@ class _Joined:
             self.head.append(self.root if attached else head + start * (head > 0))
             self.deprel.append("parataxis" if attached else deprel)
         basic = [[(str(head), deprel)] for head, deprel in zip(sentence.head, sentence.deprel)]
-        self.deps += [self._moved(deps, start) for deps in sentence.deps or basic]
+        instead = basic if self.spans else [[] for _ in basic]
+        self.deps += [self._moved(deps, start) for deps in sentence.deps or instead]
         self.multiword += [(_shift(row[0], start), *row[1:]) for row in sentence.multiword]
         self.empty += [self._moved_empty(row, start) for row in sentence.empty]
 
@@ -511,12 +515,13 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
     """The first (or last) words of a sentence, with a tree over them.
 
     A word whose governor is cut moves to its nearest ancestor that is kept, and keeps its relation. Words
-    without such an ancestor are there only where the root is cut: the first of them becomes the root, and
-    the others depend on it.
+    without such an ancestor are there only where the root of their tree is cut: the first of them becomes its
+    root, and the others depend on it.
 
-    Enhanced arcs from what is cut are left out; a word that moved, or has none left, gets its arc in the
-    tree. A multiword token that is cut in two, an empty node that follows a word that is cut and the
-    ``# text`` comment are left out as well. A constituent loses the words that are cut.
+    Arcs of a graph from what is cut are left out. In enhanced graphs, where each word has an arc, a word that
+    moved, or has none left, gets its arc in the tree. A multiword token that is cut in two, an empty node
+    that follows a word that is cut and the ``# text`` comment are left out as well. A constituent loses the
+    words that are cut.
 
     Args:
         sentence: The sentence; one that is short enough is returned as it is.
@@ -558,7 +563,7 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
     )
 
 
-def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, int | None]:
+def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     r"""The tree over the words ``start`` to ``stop - 1`` of a sentence; see :func:`truncate`.
 
     By pointer jumping, so that long chains are no trouble.
@@ -569,8 +574,8 @@ def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, int |
         stop: The first word after those that are kept.
 
     Returns:
-        The governors of the words that are kept, counted from the first of them, and the number of the word
-        that has become the root, if any.
+        The governors of the words that are kept, counted from the first of them, and the numbers of the words
+        that have become roots, one for each tree that has lost its own.
 
     Shapes:
         - ``head``: :math:`(\text{words})`, int64
@@ -581,20 +586,19 @@ def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, int |
         up = up[up]
     moved = up[head[start:stop]] - start
     orphan = (moved < 0) | (moved >= stop - start)
-    if not orphan.any():
-        return moved, None
-    roots = (head[start:stop] == word[start:stop]).nonzero()[0]
-    root = int(roots[0] if roots.size else orphan.argmax())
-    moved[orphan] = root
-    return moved, None if roots.size else root
+    lost = up[head[start:stop]][orphan]  # the root of each, which is cut
+    _, first, tree = np.unique(lost, return_index=True, return_inverse=True)
+    roots = orphan.nonzero()[0][first]
+    moved[orphan] = roots[tree]
+    return moved, roots
 
 
 def _cut_columns(sentence: Sentence, kept: slice) -> tuple[list[int], list[str]]:
     """The columns HEAD and DEPREL of the words that are kept."""
     head = np.array(sentence.head) - 1
-    head, root = cut_tree(np.where(head < 0, np.arange(len(head)), head), kept.start, kept.stop)
+    head, roots = cut_tree(np.where(head < 0, np.arange(len(head)), head), kept.start, kept.stop)
     deprel = sentence.deprel[kept]
-    if root is not None:
+    for root in roots:
         deprel[root] = "root"
     column = np.where(head == np.arange(len(head)), 0, head + 1)
     return column.tolist(), deprel
@@ -615,13 +619,14 @@ def _cut_deps(
 ) -> list[list[tuple[str, str]]] | None:
     if sentence.deps is None:
         return None
+    spans = all(sentence.deps)
     cut = []
     for word, governor in enumerate(head):
         before = sentence.head[kept][word]
         arcs = [(number[arc[0]], arc[1]) for arc in sentence.deps[kept][word] if arc[0] in number]
         basic = (str(governor), deprel[word])
         moved = number.get(str(before)) != str(governor)
-        if (moved or not arcs) and basic not in arcs:
+        if spans and (moved or not arcs) and basic not in arcs:
             arcs.append(basic)
         cut.append(arcs)
     return cut

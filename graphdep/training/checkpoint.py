@@ -42,7 +42,7 @@ from graphdep.training.learning_task import LearningTask, Outputs
 from graphdep.transforms.fingerprint import identity, same_edges
 from graphdep.transforms.presets import UnknownEdgesError, is_known, name_of, resolve
 from graphdep.vocab.pieces import vocab_from_state
-from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.relations import RelationVocab, label_counts
 from graphdep.vocab.vocab import Vocab
 
 logger = logging.getLogger("graphdep.training")
@@ -296,9 +296,9 @@ class RunState:
         return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes, self.labels))
 
 
-def deprel_counts(trees: Iterable[Sentence]) -> Counter[str]:
-    """How often each label of arcs is in trees."""
-    return Counter(label for tree in trees for label in tree.deprel)
+def labels_of(state: Any, trees: Iterable[Sentence]) -> Counter[str]:
+    """How many arcs have each label, of the trees and graphs that a model reads."""
+    return label_counts(trees, getattr(state.config, "arcs", "basic"))
 
 
 def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> None:
@@ -314,8 +314,8 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
         ValueError: If more than half of the arcs have such a label.
     """
     config, relations = state.config, state.relations
-    # Else training may have read them as dep, too: "ud" is for any scheme, and graphs are not their trees.
-    by_trees = getattr(config, "relations", None) == "auto" and getattr(config, "arcs", "basic") == "basic"
+    # Else training may have read them as dep, too: "ud" is for any scheme.
+    by_trees = getattr(config, "relations", None) == "auto"
     if not (relations.used is not None or by_trees) or not getattr(config, "may_read_labels", True):
         return
     unknown = relations.unknown(labels).total()

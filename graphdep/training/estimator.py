@@ -40,7 +40,7 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import (
     RunState,
     check_scheme,
-    deprel_counts,
+    labels_of,
     load_task,
     save_task,
     trained_setting,
@@ -232,11 +232,11 @@ class Predictor:
             ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
         """
         own = [one for one in inputs if isinstance(one, Sentence) and not needs_tree(one)]
-        check_scheme(self.name, self.state, deprel_counts(own), parsed=False)
+        check_scheme(self.name, self.state, labels_of(self.state, own), parsed=False)
         self.parsed = len(inputs) - len(own)
         trees, self.parser_failures = parse_joined(lambda: self.parser, inputs, roots=roots)
         parsed = (tree for one, tree in zip(inputs, trees) if one is not tree)
-        check_scheme(self.name, self.state, deprel_counts(parsed), parsed=True)
+        check_scheme(self.name, self.state, labels_of(self.state, parsed), parsed=True)
         return trees
 
     def distinct_trees(
@@ -506,9 +506,7 @@ class TaskEstimator(HubModel, BaseEstimator):
     def _train_in(self, folder: Path, text: str, name: str, intake: Intake, own: Mapping[str, Any]) -> None:
         # Fits in one folder, such as those of a search, do not write over each other's texts.
         path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
-        config = self._config(path, folder, own)
-        if intake.scheme == "auto":  # what is predicted for may have too few trees to tell
-            config = config.replace(tree_scheme=intake.decided)
+        config = self._config(path, folder, own).replace(tree_scheme="as-is")
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
         with resolving(self._parses(), None if self.progress else False):
@@ -522,7 +520,9 @@ class TaskEstimator(HubModel, BaseEstimator):
         if self.folder is None:  # the files are gone by the end
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}
-        self._set(task, dataclasses.replace(state, config=config), self.called)
+        # What is predicted for may have too few trees to tell their scheme.
+        scheme = intake.decided if intake.scheme == "auto" else intake.scheme
+        self._set(task, dataclasses.replace(state, config=config.replace(tree_scheme=scheme)), self.called)
         if note := intake.note():
             result["data"]["notes"] = [*result["data"].get("notes", ()), note]
         self.result_ = result

@@ -27,7 +27,7 @@ from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.intake import needs_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import backbone_of
-from graphdep.training.checkpoint import RunState, check_scheme, deprel_counts, load_task
+from graphdep.training.checkpoint import RunState, check_scheme, labels_of, load_task
 from graphdep.training.config import TrainConfig
 from graphdep.training.estimator import check_weights, parser_to_use
 from graphdep.training.learning_task import LearningTask
@@ -107,7 +107,7 @@ def example_of(
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
     own = (text.tree if isinstance(text, SpanExample) else text for text in texts)
     parsed = not all(isinstance(tree, Sentence) and not needs_tree(tree) for tree in own)
-    check_scheme("the model", state, deprel_counts(trees), parsed=parsed)
+    check_scheme("the model", state, labels_of(state, trees), parsed=parsed)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.limits import check_between, check_choice, check_least, plural
+from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
 # Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
@@ -192,21 +193,21 @@ class RelationVocab:
             how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
                 have, and no others. ``"auto"``: the table if at least 95% of the arcs have a label in it, or
                 one whose part before a colon is; else ``"learned"``. (default: ``"auto"``)
-            enhanced: Whether the arcs are of graphs, such as enhanced ones: then, but for ``"ud"``, they are
-                the table, which the trees may be of, and beside it the labels that at least five arcs have.
-                (default: :obj:`False`)
+            enhanced: Whether the arcs are of enhanced graphs, whose labels have words of the text: those of
+                at least five arcs are then learned, beside the table, too. (default: :obj:`False`)
 
         Raises:
             ValueError: If :obj:`how` is unknown.
         """
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
-        if how == "ud" or (how == "auto" and not enhanced and cls._ud_share(counts) >= UD_SHARE):
+        least = _GRAPHS if enhanced else _TREES
+        if how == "ud":
             return cls()
-        if enhanced:
-            return cls.learn(counts, _GRAPHS)
-        often = [label for label in cls._FIXED if counts[label] >= _TREES]
-        return cls(cls.learn(counts, _TREES).learned, often)
+        if how == "auto" and cls._ud_share(counts) >= UD_SHARE:
+            return cls.learn(counts, least) if enhanced else cls()
+        often = [label for label in cls._FIXED if counts[label] >= least]
+        return cls(cls.learn(counts, least).learned, often)
 
     @classmethod
     def _ud_share(cls, counts: Counter[str]) -> float:
@@ -321,6 +322,18 @@ class RelationVocab:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
         return load_vocab_file(path, cls.from_state_dict)
+
+
+def label_counts(trees: Iterable[Sentence], arcs: str = "basic") -> Counter[str]:
+    """How many arcs have each label: those of the trees; of enhanced graphs in their place, where there are
+    some; of graphs of the user's own beside them.
+    """
+    found: Counter[str] = Counter()
+    for tree in trees:
+        graph = arcs != "basic" and tree.deps is not None
+        found.update(label for *_, label in tree.enhanced_arcs if graph)
+        found.update(() if graph and arcs != "own" else tree.deprel)
+    return found
 
 
 def _counted(labels: Iterable[str]) -> Counter[str]:

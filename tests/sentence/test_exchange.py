@@ -140,6 +140,28 @@ def test_what_stanza_makes_of_a_document():
         ({"words": ["a"], "head": [0]}, ValueError, "no 'deprel' among the keys"),
         ({"words": "a b", "head": [0], "deprel": ["root"]}, ValueError, "'form' must be a list"),
         ({"words": ["a"], "head": [None], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
+        ({"form": ["a"], "head": ["9" * 5000], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a w"),
+        (
+            {"words": ["a"], "token": ["b"], "head": [0], "deprel": ["root"]},
+            ValueError,
+            "'words' and 'token'",
+        ),
+        (
+            {"form": ["a"], "head": [0], "stanford_head": ["1"], "deprel": ["root"]},
+            ValueError,
+            "'head' and 'stanford_head' are the same column, and differ",
+        ),
+        (
+            {"form": ["a"], "head": [0], "deprel": ["root"], "edges": [], "deps": ["0:root"]},
+            ValueError,
+            "'edges' and 'deps' are both arcs",
+        ),
+        (
+            {"form": ["a"], "head": [0], "deprel": ["root"], "id": [2]},
+            ValueError,
+            "'id' must number the words",
+        ),
+        ({"form": ["a"], "head": [0], "deprel": ["root"], "pos": "X"}, ValueError, "'pos' must be a list"),
         ({"words": ["a"], "head": [True], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
         ({"words": ["a"], "head": ["x"], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
         ({"words": [1], "head": [0], "deprel": ["root"]}, ValueError, "word 1: 'form' must be text"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence import check_tree
-from graphdep.sentence.sentence import split_words, truncate
+from graphdep.sentence.sentence import join_sentences, split_words, truncate
 from tests.kit.strategies import sentences
 
 
@@ -244,21 +244,36 @@ def test_truncate_twice_is_truncate_to_the_fewer_where_the_root_is_kept(sentence
 
 
 @given(sentences(max_words=10, multiroot=True), st.integers(1, 10), sides)
-def test_truncate_keeps_roots_of_several(sentence, max_words, side):
+def test_truncate_keeps_trees_apart(sentence, max_words, side):
+    """Each tree that has a word left has one root, which is its own or the first that lost it."""
+
+    def root_of(word):
+        return word if sentence.head[word - 1] == 0 else root_of(sentence.head[word - 1])
+
     cut = truncate(sentence, max_words, side)
     kept = kept_words(sentence, max_words, side)
-    roots = [place for place, word in enumerate(kept) if sentence.head[word - 1] == 0]
-    assert [word for word, head in enumerate(cut.head) if head == 0] == (roots or cut_roots(cut))
+    tree = {place: root_of(word) for place, word in enumerate(kept, start=1)}
+    roots = [place for place, head in enumerate(cut.head, start=1) if head == 0]
+    assert sorted(tree[place] for place in roots) == sorted(set(tree.values()))
+    assert all(head == 0 or tree[place] == tree[head] for place, head in enumerate(cut.head, start=1))
+    for place in roots:
+        assert kept[place - 1] == tree[place] or (tree[place] not in kept and cut.deprel[place - 1] == "root")
 
 
 def test_a_root_that_stays_keeps_its_relation():
     sentence = Sentence(["a", "b", "c"], [0, 3, 0], ["dep", "det", "root"], multiroot=True)
     cut = truncate(sentence, 2)
-    assert (cut.head, cut.deprel) == ([0, 1], ["dep", "det"])
+    assert (cut.head, cut.deprel) == ([0, 0], ["dep", "root"])
 
 
-def cut_roots(cut: Sentence) -> list[int]:
-    return [cut.head.index(0)]
+def test_graphs_that_do_not_reach_each_word_get_no_arcs_of_the_tree():
+    words, tree = list("abcde"), ([2, 0, 2, 2, 2], ["det", "root", "obj", "det", "obj"])
+    own = Sentence(words, *tree, deps=[[], [], [("1", "knows")], [("5", "q")], []])
+    assert truncate(own, 4).deps == [[], [], [("1", "knows")], []]
+    joined = join_sentences([own, Sentence(["f", "g"], [2, 0], ["nsubj", "root"])])
+    assert joined.deps == [*own.deps, [], []]
+    full = Sentence(words, *tree, deps=[[(str(head), label)] for head, label in zip(*tree)])
+    assert truncate(full, 4, "left").deps == [[("0", "root")], [("1", "obj")], [("1", "det")], [("1", "obj")]]
 
 
 def test_truncate_cuts_the_other_columns():

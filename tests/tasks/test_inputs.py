@@ -215,6 +215,15 @@ def test_one_scheme_for_fit_and_predictions():
     assert (one.deprel, other.deprel) == (["nsubj", "root", "case", "obl"], few["deprel"])
 
 
+def test_a_sentence_is_converted_by_no_setting():
+    foreign = Sentence(["She", "saw", "him"], [2, 0, 2], ["SBJ", "root", "dobj"])
+    options = {**OPTIONS, "tree_scheme": "clear"}
+    model = SequenceClassifier("transformer", "dt", **options).fit([foreign, as_dict(ONE)] * 4, [0, 1] * 4)
+    assert "dobj" in model._predictor.state.relations
+    assert model._predictor.config.tree_scheme == "clear"
+    assert model.result_["data"]["tree_scheme"] == {"train": "as-is", "val": "as-is"}
+
+
 def test_bad_trees_of_a_fit():
     bad = {"words": ["a", "b"], "head": [0, 0], "deprel": ["root", "root"]}
     for policy, message in (

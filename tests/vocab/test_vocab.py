@@ -171,9 +171,13 @@ def test_relations_of_arcs():
         relations = RelationVocab.of_arcs(Counter(labels).elements(), how)
         assert relations == RelationVocab.of_arcs(Counter(labels), how)
         assert (relations.learned, relations.used) == (learned, used), (labels, how)
-    for how, learned in [("auto", ["nmod:in_front_of", "ARG0"]), ("ud", [])]:
-        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": 40}), how, enhanced=True)
-        assert (graphs.learned, graphs.used) == (learned, None)
+    for count, how, learned, used in [
+        (5, "auto", ["nmod:in_front_of", "ARG0"], None),  # 95% and the rest
+        (40, "auto", ["nmod:in_front_of", "ARG0"], ["nsubj"]),
+        (40, "ud", [], None),
+    ]:
+        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": count}), how, enhanced=True)
+        assert (graphs.learned, graphs.used) == (learned, used)
     with pytest.raises(ValueError, match="'relations' must be one of auto, ud, learned"):
         RelationVocab.of_arcs([], "own")
 

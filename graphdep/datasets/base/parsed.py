@@ -40,7 +40,7 @@ from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import vocab_from_state
-from graphdep.vocab.relations import RELATIONS, UD_SHARE, RelationVocab
+from graphdep.vocab.relations import RELATIONS, UD_SHARE, RelationVocab, label_counts
 from graphdep.vocab.vectors import words_with_vector
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 
@@ -366,16 +366,12 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     def learn_relations(self, examples: list[Example]) -> None:
         """Learns the relations from the arcs of the training split."""
-        labels, enhanced = self._labels_of(examples), self.arcs != "basic"
+        labels, enhanced = self._labels_of(examples), self.arcs not in ("basic", "own")
         self.relations = RelationVocab.of_arcs(labels, self._relations, enhanced=enhanced)
 
     def _labels_of(self, examples: list[Example]) -> Counter[str]:
-        """How many arcs have each label, of enhanced graphs if these are read and there are any."""
-        found: Counter[str] = Counter()
-        for tree in (tree for example in examples for tree in example.sentences):
-            graph = self.arcs != "basic" and tree.deps is not None
-            found.update((label for *_, label in tree.enhanced_arcs) if graph else tree.deprel)
-        return found
+        """How many arcs have each label, of the graphs that are read."""
+        return label_counts((tree for example in examples for tree in example.sentences), self.arcs)
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""

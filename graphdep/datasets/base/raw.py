@@ -432,9 +432,21 @@ class OwnFiles(RawFiles):
         self.tree_scheme, self.bad_trees = tree_scheme, bad_trees
         self.taken: dict[str, Any] = {}
 
-    def intake(self) -> Intake:
-        """What takes in the trees of a file, as the options say."""
-        return Intake(self.tree_scheme, self.bad_trees, self._parser if self.bad_trees == "parse" else None)
+    @abstractmethod
+    def take_in(self, path: Path, intake: Intake) -> Any:
+        """The content of a file, whose trees are taken in."""
+
+    def intake(self, split: str) -> Intake:
+        """What takes in the trees of a split, as the options say; the scheme is that of the training file."""
+        parser = self._parser if self.bad_trees == "parse" else None
+        scheme, train = self.tree_scheme, self.files["train"]
+        if scheme == "auto" and self.file(split) != train and train.is_file():
+            if "train" not in self.taken:
+                of_training = Intake(scheme, self.bad_trees, parser)
+                self.take_in(train, of_training)
+                self.taken["train"] = {"tree_scheme": of_training.decided}
+            scheme = self.taken["train"]["tree_scheme"]
+        return Intake(scheme, self.bad_trees, parser)
 
     def keep_count(self, split: str, intake: Intake) -> None:
         """Keeps what was counted, for :meth:`describe`."""

@@ -443,8 +443,8 @@ class OwnLabels(OwnFiles, LabelDataset):
         return super().options() | own | self.tree_options()
 
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
-        intake = self.intake()
-        own = self._sentences(self.file(split), intake)
+        intake = self.intake(split)
+        own = self.take_in(self.file(split), intake)
         self.keep_count(split, intake)
         found, drawn = own.examples, ""
         if split != "test" and "val" not in self.files:
@@ -464,7 +464,7 @@ class OwnLabels(OwnFiles, LabelDataset):
     def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
         if self.learns_labels and not self.labels:
             # All of the training file, with what is drawn from it for validation.
-            whole = self._sentences(self.file("train"), self.intake())
+            whole = self.take_in(self.file("train"), self.intake("train"))
             self._keyed = whole.keyed
             self.labels = self.classes([example.cut(self.word_limit) for example in whole.examples])
 
@@ -526,8 +526,7 @@ class OwnLabels(OwnFiles, LabelDataset):
                 f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
             )
 
-    def _sentences(self, path: Path, intake: Intake) -> OwnSentences:
-        """All that a file has."""
+    def take_in(self, path: Path, intake: Intake) -> OwnSentences:
         spans = self.scheme == "bio"
         found = read_own_sentences(
             path,

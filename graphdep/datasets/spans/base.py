@@ -32,7 +32,7 @@ from graphdep.io.files import place_error
 from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
-from graphdep.sentence.intake import needs_tree
+from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.vocab.vocab import Vocab
 
 
@@ -344,11 +344,14 @@ class OwnSpans(OwnFiles, SpanDataset):
         found = {name: value for name, value in more.items() if value}
         return super().describe() | self.describe_trees() | found
 
+    def take_in(self, path: Path, intake: Intake) -> tuple[list[SpanExample], list[str], bool]:
+        rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end or "auto")
+        return span_rows(rows, self.text_column, self.label_column, intake=intake), [*notes], paired
+
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
-        intake = self.intake()
-        rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end or "auto")
-        found = span_rows(rows, self.text_column, self.label_column, intake=intake)
+        intake = self.intake(split)
+        found, notes, paired = self.take_in(path, intake)
         self.keep_count(split, intake)
         said = [*notes]
         if split != "test" and "val" not in self.files:

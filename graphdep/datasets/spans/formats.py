@@ -31,14 +31,12 @@ from graphdep.datasets.spans.rows import (
 )
 from graphdep.io.files import place_error, placed
 from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.sentence.exchange import COLUMN_NAMES, key_of
 
 MAX_ENTITIES = 256
 """Of a sentence; each of them makes a pair with each other one."""
 
-# The names that words and trees have in these files, the first that is there is read.
-_WORDS = ("tokens", "token", "words")
-_HEADS = ("stanford_head", "head", "heads", "predicted_heads")
-_LABELS = ("stanford_deprel", "deprel", "deprels", "predicted_dependencies")
+_WORDS, _HEADS, _LABELS = (COLUMN_NAMES[name] for name in ("form", "head", "deprel"))
 _ARCS = "dependencies"
 _TAGS = ("stanford_pos", "pos", "tags")
 _TEXT = "sentence"
@@ -181,22 +179,22 @@ def _row(
 
 
 def _words(values: Mapping[str, Any]) -> list[str]:
-    return next(values[name] for name in _WORDS if values.get(name) is not None)
+    return values[key_of(values, "form") or _WORDS[0]]
 
 
 def _check_words(place: str, values: Mapping[str, Any]) -> list[str]:
     """Returns the words of an object, which must have some."""
-    name = next((name for name in _WORDS if values.get(name) is not None), _WORDS[0])
+    with placed(place):
+        name = key_of(values, "form") or _WORDS[0]
     check_forms(place, values, {name: _TEXTS})
     return values[name]
 
 
 def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
     """``head`` and ``deprel`` of an object, from two lists or from arcs; nothing where it has none."""
-    head, deprel = (
-        next((values[name] for name in names if values.get(name) is not None), None)
-        for names in (_HEADS, _LABELS)
-    )
+    with placed(place):
+        keys = [key_of(values, name) for name in ("head", "deprel")]
+    head, deprel = (None if key is None else values[key] for key in keys)
     if head is None and deprel is None:
         return {} if values.get(_ARCS) is None else _tree_of_arcs(place, values, size)
     return {"head": head, "deprel": deprel}

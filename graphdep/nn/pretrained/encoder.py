@@ -18,6 +18,7 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
+from graphdep.data.node_table import warn_of_unknown
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share
 from graphdep.nn.attention.dispatch import check_backend
@@ -594,7 +595,7 @@ class PretrainedEncoder(TextEncoder):
             edges: A preset, made with ``implicit=True``, or a transform; of typed edges, once
                 :meth:`add_terms` has given the encoder what reads them. (default: ``"transformer"``)
             relations: Ids of relations, e.g. those that a model was trained with.
-                (default: a fresh :class:`~graphdep.RelationVocab`)
+                (default: a fresh :class:`~graphdep.RelationVocab`, and a warning says which labels it lacks)
             roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, so
                 that words have the depths of their own sentences; or those after the ``"first"`` depend on
                 it, as in the tasks on sentences. (default: ``"all"``)
@@ -628,10 +629,12 @@ class PretrainedEncoder(TextEncoder):
         )
         self.own_trees = has_own_tree([one for part in parts for one in part]).tolist()
         ordered = iter(trees if arcs == "basic" else enhance(trees, arcs, engine))
-        relations = RelationVocab() if relations is None else relations
+        known = RelationVocab() if relations is None else relations
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}
         options["phrases"] = phrases
-        examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
+        examples = [trees_data([next(ordered) for _ in part], known, **options) for part in parts]
+        if relations is None:  # else whoever has them sees the count
+            warn_of_unknown(known, [label for tree in trees for label in tree.deprel])
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
         batch = implicit_edges(edges)(batch.to(self.model.device))

@@ -28,7 +28,7 @@ from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import are_side_by_side
-from graphdep.training.checkpoint import check_scheme, deprel_counts, trained_setting
+from graphdep.training.checkpoint import check_scheme, labels_of, trained_setting
 from graphdep.training.estimator import (
     Predictor,
     TaskEstimator,
@@ -364,7 +364,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         parsed = parse_examples(examples, known.parser if any(asked) else None, most)
         for each in (False, True):
             trees = (marked.tree for marked, one in zip(parsed.marked, asked) if one == each)
-            check_scheme(known.name, known.state, deprel_counts(trees), parsed=each)
+            check_scheme(known.name, known.state, labels_of(known.state, trees), parsed=each)
         graphs = known.graphs([marked.tree for marked in parsed.marked])
         found: list[SpanAnswer] = []
         for part in known.chunks(len(examples)):

@@ -47,6 +47,22 @@ d 0 1 sings VBZ (VP*))) sing sing.01 (V*)
 """
 
 
+@pytest.mark.parametrize("other", ["clear", "as-is"])
+def test_the_training_file_decides_the_scheme(tmp_path, other):
+    clear = TREES.replace("nsubj", "prep")
+    plain = TREES.replace("nsubj", "SBJ") + clear  # with which no label is CLEAR's alone
+    train, test = (clear, plain) if other == "clear" else (plain, clear)
+    for name, text in (("train", train * 2), ("test", test)):
+        (tmp_path / f"{name}.conllu").write_text(text, encoding="utf-8")
+    files = {name: tmp_path / f"{name}.conllu" for name in ("train", "test")} | {
+        "val": tmp_path / "test.conllu"
+    }
+    known = OwnLabels(tmp_path / "a", "train", "chain", **files)
+    assert known.decided_scheme == other
+    options = {"vocab": known.vocab, "relations": known.relations, "labels": known.labels}
+    assert OwnLabels(tmp_path / "b", "test", "chain", **files, **options).decided_scheme == other
+
+
 def tabs(text: str) -> str:
     return "\n".join(line if line.startswith("#") else line.replace(" ", "\t") for line in text.split("\n"))
 

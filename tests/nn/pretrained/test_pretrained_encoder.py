@@ -441,6 +441,16 @@ class Graphs(Halves):
         return replace(tree, deps=deps)
 
 
+def test_labels_that_fresh_relations_lack_are_told(make, caplog):
+    encoder, _ = make()
+    tree = Sentence(["a", "room"], [2, 0], ["NMOD", "root"])
+    encoder.to_data([tree, "a"], parser=Halves())
+    assert [record.getMessage() for record in caplog.records if "unknown labels" in record.getMessage()]
+    caplog.clear()
+    encoder.to_data([tree], relations=RelationVocab(["NMOD"]))
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("arcs", ["basic", "enhanced", "enhanced++"])
 def test_arcs_and_relations_of_texts(make, arcs):
     encoder, _ = make(double=False)
