@@ -24,7 +24,7 @@ from graphdep.parsing.enhanced import check_arcs
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, check_roots
-from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.relations import RelationVocab, label_counts
 from graphdep.vocab.vocab import Tokens
 
 IGNORED = -100
@@ -301,15 +301,8 @@ class PostTrainingDataset(Dataset):
             self.dialogues, self._counts["parser_failures"] = parsed
         if isinstance(relations, str):
             trees = (tree for turns in self.dialogues for tree in turns if isinstance(tree, Sentence))
-            graphs = self.arcs != "basic"
-            labels = (
-                label
-                for tree in trees
-                for label in (
-                    [label for *_, label in tree.enhanced_arcs] if graphs and tree.deps else tree.deprel
-                )
-            )
-            relations = RelationVocab.of_arcs(labels, relations, enhanced=graphs)
+            enhanced = arcs not in ("basic", "own")
+            relations = RelationVocab.of_arcs(label_counts(trees, arcs), relations, enhanced=enhanced)
         self.relations = relations
         if len(self.dialogues) < 2 and shares[RANDOM]:
             message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"

@@ -375,7 +375,9 @@ def test_sentence_vectors_are_the_states_that_are_classified(config_of, trained,
         states = task.model.encoder(task.edges(data.clone()))
         assert torch.allclose(vector, states[0], atol=1e-6)
     assert not vectors[2].any()
-    with pytest.raises(ValueError, match="'edges' cannot be 'dam': the model was trained without nodes of relations"):
+    with pytest.raises(
+        ValueError, match="'edges' cannot be 'dam': the model was trained without nodes of relations"
+    ):
         evaluate_own(trained("sst", "bert")[0] / "best.ckpt", settings={"edges": "dam"})
 
 

@@ -34,6 +34,7 @@ from graphdep.datasets.selection.store import (
 from graphdep.io.files import atomic_path
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
+from graphdep.vocab.relations import label_counts
 from graphdep.vocab.vocab import SPECIALS, Tokens, Vocab
 
 # What is parsed and written in one go.
@@ -48,6 +49,7 @@ def build_store(
     *,
     log: str | None = None,
     graphs: Callable[[list[Sentence]], list[Sentence]] | None = None,
+    arcs: str = "basic",
 ) -> None:
     """Reads, parses and writes pools; the file is there once it is whole, in place of the one before.
 
@@ -60,11 +62,13 @@ def build_store(
         log: What to call it in lines of progress on stderr; :obj:`None` for none. (default: :obj:`None`)
         graphs: Gives sentences the enhanced graphs that are kept with their constituents; :obj:`None` keeps
             trees alone. (default: :obj:`None`)
+        arcs: Which arcs' labels are counted (:func:`~graphdep.vocab.relations.label_counts`). (default:
+            ``"basic"``)
     """
     with atomic_path(path) as temporary, closing(sqlite3.connect(temporary)) as database:
         # Nobody sees the file before it is whole, and what is lost in a crash is made again.
         database.execute("PRAGMA journal_mode = OFF")
-        addition, last = Addition(database, graphs), time.monotonic()
+        addition, last = Addition(database, graphs, arcs), time.monotonic()
         rest = iter(pools)
         while some := list(islice(rest, POOLS)):
             addition.add(some, parser)
@@ -82,8 +86,9 @@ class Addition:
         self,
         database: sqlite3.Connection,
         graphs: Callable[[list[Sentence]], list[Sentence]] | None = None,
+        arcs: str = "basic",
     ) -> None:
-        self.database, self.graphs = database, graphs
+        self.database, self.graphs, self.arcs = database, graphs, arcs
         self.totals = Counter[str](dict.fromkeys(TOTALS.values(), 0))
         self.forms: dict[str, dict[str, int]] = {"words": {}, "relations": {}}
         self.counts: dict[str, Counter[int]] = {"words": Counter(), "relations": Counter()}
@@ -138,10 +143,9 @@ class Addition:
         if tree is None:
             return b""
         words, relations = self._numbers("words", tree.form), self._numbers("relations", tree.deprel)
-        graph = self.graphs is not None and tree.deps is not None
-        arcs = self._numbers("relations", [label for *_, label in tree.enhanced_arcs]) if graph else relations
         self.counts["words"].update(words)
-        self.counts["relations"].update(arcs)
+        labels = label_counts([tree], self.arcs)
+        self.counts["relations"].update(dict(zip(self._numbers("relations", labels), labels.values())))
         return pack_tree(np.array(words), np.array(tree.head), np.array(relations))
 
     def _numbers(self, name: str, forms: Iterable[str]) -> list[int]:

@@ -447,6 +447,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             self._parser,
             log=name if shown else None,
             graphs=self._enhanced if self.has_graphs else None,
+            arcs=self.arcs,
         )
 
     @property
@@ -480,7 +481,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.arc_labels = _arc_labels(self._store)
         if self._learns_relations:
             train = self.arc_labels if self.split == "train" else _arc_labels(self._train())
-            self.relations = RelationVocab.of_arcs(train, self._relations, enhanced=self.arcs != "basic")
+            enhanced = self.arcs not in ("basic", "own")
+            self.relations = RelationVocab.of_arcs(train, self._relations, enhanced=enhanced)
         elif self._relations == "auto":
             warn_of_relations(self.corpus, self.split, self.relations, self.arc_labels)
         self.relations.fallbacks.update(

@@ -154,7 +154,7 @@ def test_examples_are_those_of_a_slow_loop(tmp_path, seed, make, monkeypatch):
         assert same(dataset[number], expected)
     different = {turn for row in rows for turn in row.split("\t")[1:] if turn}
     trees = [make(turn.split()) for turn in different]
-    labels = [[label for *_, label in tree.enhanced_arcs] if graphs else tree.deprel for tree in trees]
+    labels = [[*tree.deprel, *(label for *_, label in tree.enhanced_arcs if graphs)] for tree in trees]
     assert dataset.arc_labels == Counter(chain.from_iterable(labels))
     assert dataset.groups().tolist() == groups
     assert dataset.labels().tolist() == [int(row[0]) for row in rows]
