@@ -382,10 +382,12 @@ class OwnTrees(NamedTuple):
     Args:
         sentences: The sentences.
         note: How many, where their trees are from, and what was changed.
+        counts: What was changed as plain values.
     """
 
     sentences: list[Sentence]
     note: str
+    counts: dict[str, Any]
 
 
 def own_trees(
@@ -424,7 +426,7 @@ def own_trees(
     ]
     parts += [intake.note()] if intake.note() else []
     parts += [f"{made.failures} with a chain tree"] if made is not None else []
-    return OwnTrees(sentences, f"{name}: {'; '.join(parts)}")
+    return OwnTrees(sentences, f"{name}: {'; '.join(parts)}", intake.counts())
 
 
 def parser_options(parser: str | None, scheme: str, bad_trees: str) -> dict[str, Any]:

@@ -457,7 +457,7 @@ def explore(
     from graphdep.datasets.base.rows import SUFFIXES
     from graphdep.parsing.files import LookupParser
     from graphdep.parsing.resolver import resolve_parser
-    from graphdep.sentence.intake import Intake
+    from graphdep.sentence.intake import OF_ROWS, Intake
     from graphdep.tasks.spans.predict import one_row
     from graphdep.training.checkpoint import load_task, trained_setting
     from graphdep.visualization.attention import explore as explored
@@ -474,7 +474,7 @@ def explore(
         scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
         if task.reads_spans and Path(str(input)).suffix.lower() in SUFFIXES:
             parses = make() if bad_trees == "parse" else None
-            intake = Intake(scheme, bad_trees, parses, "--bad-trees attach or parse takes it")
+            intake = Intake(scheme, bad_trees, parses, OF_ROWS)
             texts, note = [one_row(Path(str(input)), state, intake)], intake.note()
         elif given.format != "text":
             own = own_trees(given, str(input), scheme, bad_trees, make)

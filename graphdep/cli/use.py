@@ -7,6 +7,7 @@ import io
 import re
 import sys
 from collections.abc import Callable
+from json import JSONDecoder
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,7 @@ from graphdep.cli.options import import_edges
 from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.sentence.exchange import COLUMN_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -158,10 +160,10 @@ def predict(
     if trees is not None and trees.format in ("columns", "unknown") and task.reads_columns:
         trees = None
     reads, said = model_parser(parser, tree_scheme, bad_trees), []
-    own = None
+    own = counts = None
     if trees is not None:
         scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
-        own, note = own_trees(
+        own, note, counts = own_trees(
             trees,
             str(source),
             scheme,
@@ -177,8 +179,10 @@ def predict(
     predicted = task.predict_file(request)
     _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
-        print_json({"checkpoint": str(checkpoint), **predicted.summary, "output": str(output)})
+        counts = predicted.taken.counts() if counts is None else counts
+        print_json({"checkpoint": str(checkpoint), **predicted.summary, **counts, "output": str(output)})
     console = plain_console(stderr=True)
+    said += [predicted.taken.note()] if predicted.taken.note() else []
     for note in [*said, *predicted.notes[:-1]]:
         console.print(note, soft_wrap=True)
     where = "" if output is None else f" -> {output}"
@@ -194,16 +198,26 @@ def _trees(source: str | None) -> Texts | None:
         trees = tree_file(source)
         return trees if trees is not None and trees.format in ("conllu", "conllu-plus") else None
     if Path(source).suffix.lower() == ".json":
-        with open(source, encoding="utf-8", errors="replace") as file:
-            start = file.read(100_000)
-        words_alone = '"words"' in start and '"head' not in start
-        if words_alone or any(f'"{key}"' in start for key in _OF_SPANS):
+        first = _first_value(Path(source))
+        words_alone = "words" in first and not first.keys() & {*COLUMN_NAMES["head"]}
+        # A word of stanza's has a text for "ner".
+        if words_alone or any(not isinstance(first.get(key, ""), str) for key in _OF_SPANS):
             return None
     return tree_file(source)
 
 
 # Keys of rows with marked spans, whatever trees they have (graphdep.datasets.spans.formats).
 _OF_SPANS = ("subj_start", "aspects", "spans", "relations", "ner", "entities")
+
+
+def _first_value(path: Path) -> dict[str, Any]:
+    """The first object of a file of JSON, which may be a list of them; empty for anything else."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace").lstrip()
+    try:
+        value, _ = JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
+    except (ValueError, RecursionError):  # its reader says more
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _check_files(

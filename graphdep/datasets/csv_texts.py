@@ -21,9 +21,9 @@ from graphdep.datasets.base.rows import (
     TREE_KEYS,
     Label,
     TextRow,
+    are_texts,
     check_suffix,
     drawn_part,
-    is_words,
     learned_names,
     read_text_rows,
     row_raw,
@@ -284,7 +284,7 @@ def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
         return Found([raw] if raw else [], True)
     if single and isinstance(value, str):
         value = _words_beside(row, column)
-    if is_words(value):
+    if are_texts(value):
         with placed(row.place):
             check_words(column, value)
         return [*value]
@@ -299,10 +299,10 @@ def _words_beside(row: TextRow, column: str) -> str | list[str]:
     """The text of a cell, or the words that the row has of it."""
     text = row.text(column)
     sentences = row.values.get("sentences")
-    if isinstance(sentences, list) and sentences and all(map(is_words, sentences)):
+    if isinstance(sentences, list) and sentences and all(map(are_texts, sentences)):
         raise row.error(f"'sentences' beside {column!r} are not read: give all their words as 'words'")
     for name in ("words", "tokens"):
-        if is_words(row.values.get(name)):
+        if are_texts(row.values.get(name)):
             words: list[str] = row.values[name]
             if "".join(words) != "".join(text.split()):
                 message = f"{name!r} are not the words of {column!r}: leave one out, or rename {name!r}"

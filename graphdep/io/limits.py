@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import unicodedata
@@ -273,6 +274,26 @@ def check_words(place: str, words: Sequence[Any]) -> None:
                 f"'{place}[{number}]' has white space, and a list of strings is one of words: a text is a "
                 f"string, a pair of texts a tuple; words with white space need a tree (got {shown(word)})"
             )
+
+
+# From 0 to 1: "marks", "label" and "Words" are near to a key, "keywords", "lang" and "id" are not.
+_NEAR = 0.8
+
+
+def near_key(values: Iterable[str], read: Sequence[str], others: Sequence[str] = ()) -> str:
+    """The message for a key that is nearly one of those that are read, and not that one; empty for none.
+
+    Args:
+        values: The keys that are there.
+        read: The keys that are read.
+        others: Keys that are known, and not read here. (default: none)
+    """
+    values = [*values]
+    missing = [key for key in read if key not in values]
+    for key in (key for key in values if key not in (*read, *others)):
+        if near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=_NEAR):
+            return f"unknown key {key!r} (did you mean {near[0]!r}?)"
+    return ""
 
 
 def shown(value: object) -> str:

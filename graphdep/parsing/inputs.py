@@ -9,7 +9,7 @@ import numpy as np
 
 from graphdep.io.limits import check_some, check_text, check_words, listed, shown
 from graphdep.parsing.parser import Input
-from graphdep.sentence.intake import PARSES, Intake, is_parse, needs_tree, sentences_of
+from graphdep.sentence.intake import PARSES, Intake, is_own, is_parse, sentences_of
 from graphdep.sentence.sentence import Sentence, join_sentences
 
 ADVICE = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
@@ -135,4 +135,4 @@ def read_examples(
 
 def has_own_tree(inputs: Sequence[Input | None]) -> np.ndarray:
     """Whether the tree of each input is the user's, ``[n]``, and not a parser's."""
-    return np.array([isinstance(one, Sentence) and not needs_tree(one) for one in inputs], dtype=bool)
+    return np.array([*map(is_own, inputs)], dtype=bool)

@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from graphdep.io.files import placed
-from graphdep.io.limits import check_choice, check_length, shown
+from graphdep.io.limits import check_choice, check_length, near_key, shown
 from graphdep.sentence.conllu import read_blocks
 from graphdep.sentence.corenlp import is_corenlp, read_sentence
 from graphdep.sentence.tree import PAGE, Found, Raw, is_from, parse_deps
@@ -136,6 +136,8 @@ COLUMN_NAMES = {
     "feats": ("feats",),
     "misc": ("misc",),
 }
+_OTHER_NAMES = tuple(name for names in COLUMN_NAMES.values() for name in names)
+_FURTHER = ("pos", "deps", "edges", "constituents", "comments", "multiword", "empty")
 _UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
 _DICT_TAKES = (
     "from_dict takes a mapping with 'form' (or 'words', 'tokens', 'token', 'word'), 'head' and 'deprel', a "
@@ -212,6 +214,13 @@ def _is_one(head: Any) -> bool:
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     keys = {name: key_of(sentence, name) for name in COLUMN_NAMES}
     found: dict[str, Any] = {name: None if key is None else sentence[key] for name, key in keys.items()}
+    lists = [str(key) for key, value in sentence.items() if isinstance(value, list | tuple)]
+    if message := near_key(lists, [*COLUMN_NAMES, *_FURTHER], _OTHER_NAMES):
+        raise ValueError(message)
+    alone = sentence.get("edges") is not None and found["head"] is found["deprel"] is None
+    if alone and found["form"] is not None:  # a parser is to give the tree
+        words = [*_rows("form", found["form"])]
+        found |= {"head": [*range(len(words))], "deprel": ["root", *["dep"] * (len(words) - 1)][: len(words)]}
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")
@@ -243,7 +252,7 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
         columns[name] = _tuples(name, sentence.get(name))
     several = check_choice("multiroot", sentence.get("multiroot"), (True, False, None))
     columns["multiroot"] = bool(several) and columns["head"].count(0) > 1
-    return columns
+    return columns | ({"tree_from": "chain"} if alone else {})
 
 
 def _check_ids(ids: Any, words: int) -> None:

@@ -24,12 +24,12 @@ from graphdep.sentence.exchange import (
     read_token_lists,
 )
 from graphdep.sentence.sentence import Sentence
-from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParser, tree_fault
+from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParser, cycles, tree_fault
 
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
-ARCS_ALONE = "# arcs_alone = yes"
-"""Comment of a sentence whose tree is to be parsed: only its arcs are the user's."""
+OF_ROWS = "--bad-trees attach or parse takes it"
+"""The advice where a row is not left out, since it has a prediction."""
 _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 
@@ -110,7 +110,7 @@ class Intake:
         # A tree that is parsed or left out, or is still to be parsed, is of no scheme of the user's.
         given = self.bad_trees in ("error", "attach")
         own = [given or number not in faults for number in range(len(raws))]
-        own = [mine and ARCS_ALONE not in raw.columns.get("comments", ()) for mine, raw in zip(own, raws)]
+        own = [mine and raw.columns.get("tree_from") is None for mine, raw in zip(own, raws)]
         found = (label for raw, mine in zip(raws, own) if mine for label in raw.columns["deprel"])
         known = {*labels, *(label for label in found if label != "_")}
         scheme = self.decide(known)
@@ -189,6 +189,7 @@ class Intake:
             if number in faults and self.bad_trees == "parse":
                 tree = next(parsed)
                 columns = {**columns, "head": tree.head, "deprel": tree.deprel, "multiroot": tree.multiroot}
+                columns["tree_from"] = "parser"
             elif number in faults:
                 columns = {**columns, "head": attached(columns["head"]), "multiroot": False}
             elif multiroot:
@@ -245,28 +246,20 @@ def attached(head: Sequence[int]) -> list[int]:
         if governor == -1 or (governor == 0 and word != root):
             mended[word - 1] = root
             root = root or word
-    safe = [True] + [False] * size
-    for start in range(1, size + 1):
-        path: list[int] = []
-        on_path: set[int] = set()
-        word = start
-        while not safe[word]:
-            if word in on_path:  # the first word of the cycle gives up its governor
-                word = min(path[path.index(word) :])
-                mended[word - 1] = root
-                root = root or word
-                break
-            path.append(word)
-            on_path.add(word)
-            word = mended[word - 1]
-        for visited in path:
-            safe[visited] = True
+    for cycle in [*cycles(mended)]:
+        mended[min(cycle) - 1] = root
+        root = root or min(cycle)
     return mended
 
 
 def needs_tree(sentence: Sentence | None) -> bool:
     """Whether a sentence is still to be parsed."""
-    return sentence is None or ARCS_ALONE in sentence.comments
+    return sentence is None or sentence.tree_from == "chain"
+
+
+def is_own(value: object) -> bool:
+    """Whether a value is a sentence whose tree is the user's, and not a parser's."""
+    return isinstance(value, Sentence) and value.tree_from is None
 
 
 def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
@@ -322,7 +315,17 @@ def as_sentences(
     made = sentences_of(parses, own, multiroot=multiroot)
     if intake is None:
         own.say()
+    for (place, _), sentences in zip(parses, made):
+        check_has_tree(place, sentences)
     return [sentence for sentences in made for sentence in sentences]
+
+
+def check_has_tree(place: str, sentences: Iterable[Sentence | None]) -> None:
+    """Raises :class:`ValueError`, with the place, for arcs alone where nothing parses."""
+    if any(sentence is not None and needs_tree(sentence) for sentence in sentences):
+        raise place_error(
+            place, "'edges' alone are no tree: estimators parse such words; or give 'head' and 'deprel'"
+        )
 
 
 def sentences_of(

@@ -29,6 +29,9 @@ from graphdep.sentence.tree import (
     shifted,
 )
 
+TREE_FROM = (None, "parser", "chain")
+"""Where a tree may be from; a text of several sentences has the last of theirs."""
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -56,6 +59,9 @@ class Sentence:
             before those in it and these from left to right (preorder). Tags of single words and the ROOT
             over all are left out. CoNLL-U has them as a comment, ``# constituency = (ROOT ...)``, as
             stanza does. (default: :obj:`None`, which is not known)
+        tree_from: Where the tree is from that stands in for a user's: ``"parser"`` for one that is no tree
+            (``bad_trees="parse"``), ``"chain"`` where :obj:`deps` are given alone and a parser is still to be
+            asked. It is no column, and no file has it. (default: :obj:`None`, for the tree that was given)
 
     Raises:
         ValueError: If the sentence is empty, columns differ in length, a governor does not exist, there
@@ -85,8 +91,10 @@ class Sentence:
     empty: list[Row] = field(default_factory=list, kw_only=True)
     multiroot: bool = field(default=False, kw_only=True)
     constituents: list[Constituent] | None = field(default=None, kw_only=True)
+    tree_from: str | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
+        check_choice("tree_from", self.tree_from, TREE_FROM)
         self._check_columns()
         check_tree(self.head, multiroot=self.multiroot)
         self._check_ranges()
@@ -356,10 +364,11 @@ class Sentence:
     def _of(
         cls, found: Found, multiroot: bool, scheme: str, bad_trees: str, parser: WordParser | None
     ) -> Any:
-        from graphdep.sentence import Intake
+        from graphdep.sentence.intake import Intake, check_has_tree
 
         intake = Intake(scheme, bad_trees, parser)
         taken = intake.sentences(found.raws, multiroot=multiroot, labels=found.labels)
+        check_has_tree("", taken)
         intake.say()
         if found.single and taken == [None]:
             raise ValueError("bad_trees='skip' leaves out the only sentence")
@@ -442,6 +451,7 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
         misc=_column(sentences, "misc"),
         multiroot=joined.head.count(0) > 1,
         constituents=joined.constituents if any(s.constituents is not None for s in sentences) else None,
+        tree_from=max((s.tree_from for s in sentences), key=TREE_FROM.index),
     )
 
 

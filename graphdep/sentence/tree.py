@@ -90,8 +90,10 @@ def _fault(head: Sequence[int], multiroot: bool) -> Fault | None:
             return Fault(kind, message, word)
     if head and 0 not in head:
         return Fault("no root", "no root: no word has head 0")
-    if cycle := _cycle(head):
-        return cycle
+    if cycle := next(cycles(head), None):
+        word = cycle[0]
+        message = f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
+        return Fault("cycle", message, word)
     roots = [word for word, governor in enumerate(head, start=1) if governor == 0]
     if len(roots) < 2 or multiroot:
         return None
@@ -115,7 +117,8 @@ def are_side_by_side(head: Sequence[int]) -> bool:
     return sum(before != after for before, after in pairwise(root)) == head.count(0)
 
 
-def _cycle(head: Sequence[int]) -> Fault | None:
+def cycles(head: Sequence[int]) -> Iterator[list[int]]:
+    """The words of each cycle of governors from 0 to the number of words. O(words), no recursion."""
     safe = [True] + [False] * len(head)
     for start in range(1, len(head) + 1):
         path: list[int] = []
@@ -123,15 +126,13 @@ def _cycle(head: Sequence[int]) -> Fault | None:
         word = start
         while not safe[word]:
             if word in on_path:
-                cycle = path[path.index(word) :]
-                message = f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
-                return Fault("cycle", message, word)
+                yield path[path.index(word) :]
+                break
             path.append(word)
             on_path.add(word)
             word = head[word - 1]
         for visited in path:
             safe[visited] = True
-    return None
 
 
 # Label, first word and the word after the last one, counted from 0.

@@ -35,7 +35,7 @@ from graphdep.io.limits import (
 )
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving
-from graphdep.sentence.intake import Intake, needs_tree
+from graphdep.sentence.intake import OF_ROWS, Intake, is_own
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import (
     RunState,
@@ -160,7 +160,7 @@ def distinct(inputs: Sequence[Input]) -> tuple[list[Input], list[int]]:
 
 
 def _key(one: Input) -> Any:
-    return ("", repr(one)) if isinstance(one, Sentence) else one  # no word is empty
+    return ("", one.tree_from, repr(one)) if isinstance(one, Sentence) else one  # no word is empty
 
 
 CHUNK = 4096
@@ -217,6 +217,7 @@ class Predictor:
         self.task = task.to(self.device).eval()
         self._given, self._cache = parser, cache
         self.parsed = self.parser_failures = 0
+        self.taken = Intake()
 
     @cached_property
     def parser(self) -> Parser:
@@ -231,11 +232,11 @@ class Predictor:
         Raises:
             ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
         """
-        own = [one for one in inputs if isinstance(one, Sentence) and not needs_tree(one)]
+        own = [one for one in inputs if isinstance(one, Sentence) and is_own(one)]
         check_scheme(self.name, self.state, labels_of(self.state, own), parsed=False)
         self.parsed = len(inputs) - len(own)
         trees, self.parser_failures = parse_joined(lambda: self.parser, inputs, roots=roots)
-        parsed = (tree for one, tree in zip(inputs, trees) if one is not tree)
+        parsed = (tree for one, tree in zip(inputs, trees) if not is_own(one))
         check_scheme(self.name, self.state, labels_of(self.state, parsed), parsed=True)
         return trees
 
@@ -250,12 +251,17 @@ class Predictor:
         trees = self.trees(different, roots)
         return [self.limit.tree(tree, first[number]) for number, tree in enumerate(trees)], numbers
 
-    def intake(self, advice: str = "") -> Intake:
-        """What takes in the trees of one call, by the scheme and the policy of the training."""
+    def intake(self, advice: str = OF_ROWS) -> Intake:
+        """What takes in the trees of one call, by the scheme and the policy of the training; :attr:`taken`
+        from now on. The usual advice is for files, and for tasks that have the option.
+        """
         scheme = trained_setting(self.state, "tree_scheme")
         policy = getattr(self.config, "bad_trees", "error")
         policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
-        return Intake(scheme, policy, self.parser if policy == "parse" else None, advice)
+        has = advice != OF_ROWS or hasattr(self.config, "bad_trees")
+        parser = self.parser if policy == "parse" else None
+        self.taken = Intake(scheme, policy, parser, advice if has else "")
+        return self.taken
 
     def data(self, trees: list[Sentence]) -> Data:
         """The trees of one example as the model reads them."""
@@ -360,6 +366,7 @@ class TaskEstimator(HubModel, BaseEstimator):
     max_words: int
     truncate: bool
     settings: dict[str, Any]
+    tree_counts: dict[str, Any]
     _predictor: Predictor | None = None
     _trained_edges: str | BaseTransform | None = None
 
@@ -523,6 +530,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         # What is predicted for may have too few trees to tell their scheme.
         scheme = intake.decided if intake.scheme == "auto" else intake.scheme
         self._set(task, dataclasses.replace(state, config=config.replace(tree_scheme=scheme)), self.called)
+        self.tree_counts = intake.counts()
         if note := intake.note():
             result["data"]["notes"] = [*result["data"].get("notes", ()), note]
         self.result_ = result

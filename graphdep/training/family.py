@@ -9,6 +9,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.intake import Intake
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,11 +146,13 @@ class FilePrediction:
         text: The content of the new file, of the kind of the old one.
         summary: What was done as plain values.
         notes: What was done, for people; the last line is a summary.
+        taken: What has taken in the trees of the file, with its counts. (default: a fresh one)
     """
 
     text: str
     summary: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
+    taken: Intake = field(default_factory=Intake)
 
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from graphdep.nn.models.baselines.tree_transformer import TreeTransformer
 from graphdep.nn.models.transformer import FrozenEncoder, TextEncoder
 from graphdep.parsing.parser import Input, Parser
 from graphdep.parsing.resolver import resolve_parser
-from graphdep.sentence.intake import needs_tree
+from graphdep.sentence.intake import is_own
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, check_scheme, labels_of, load_task
@@ -106,7 +106,7 @@ def example_of(
             check_text(f"texts[{number}]", text, "text")
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
     own = (text.tree if isinstance(text, SpanExample) else text for text in texts)
-    parsed = not all(isinstance(tree, Sentence) and not needs_tree(tree) for tree in own)
+    parsed = not all(map(is_own, own))
     check_scheme("the model", state, labels_of(state, trees), parsed=parsed)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:

@@ -174,9 +174,17 @@ def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
         assert message in run(*command).stderr.replace("\n", " ")
 
 
-@pytest.mark.parametrize(("more", "kind"), [("", None), (', "head": [0], "deprel": ["root"]', "json")])
-def test_words_of_json_without_trees_are_rows(tmp_path, more, kind):
-    (tmp_path / "a.json").write_text(f'[{{"words": ["a"]{more}}}]')
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [
+        ({"words": ["head"]}, None),
+        ({"words": ["spans"], "head": [0], "deprel": ["root"]}, "json"),
+        ({"words": ["a"], "head": [0], "deprel": ["root"], "spans": [[0, 1]]}, None),
+        ([{"text": "words", "head": 0, "deprel": "root", "ner": "O"}], "json"),
+    ],
+)
+def test_rows_of_json_are_told_by_their_keys(tmp_path, first, kind):
+    (tmp_path / "a.json").write_text(json.dumps([first]))
     trees = _trees(str(tmp_path / "a.json"))
     assert (trees and trees.format) == kind
 

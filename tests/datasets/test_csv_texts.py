@@ -282,6 +282,7 @@ def test_trees_that_are_none(tmp_path, policy, expected):
     dataset = CSVTexts(tmp_path / "root", train=path, bad_trees=policy, **options)
     assert [governors(data) for data in dataset][:2] == expected
     assert dataset.describe()["bad_trees"] == {"several roots": 1}
+    assert dataset.describe()["own_trees"] == {"attach": 4, "parse": 3, "skip": 3}[policy]
     assert "1 of 4 trees is bad: several roots (1)" in dataset.describe()["note"]
 
 

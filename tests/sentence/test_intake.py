@@ -12,9 +12,9 @@ from stanza.utils.conll import CoNLL
 from graphdep import ConlluError, Sentence, to_data
 from graphdep.io import parse_conllu, read_conllu
 from graphdep.parsing.parser import ChainParser
-from graphdep.sentence import Intake, as_sentences, check_tree, is_clear
+from graphdep.sentence import Intake, as_sentences, check_tree, is_clear, join_sentences
 from graphdep.sentence.clear import ud1_to_ud
-from graphdep.sentence.intake import attached
+from graphdep.sentence.intake import attached, is_own, needs_tree
 from graphdep.sentence.tree import Raw, tree_fault
 
 CLEAR = (["Look", "at", "it"], [0, 1, 2], ["ROOT", "prep", "pobj"])
@@ -222,6 +222,16 @@ def test_a_parser_s_trees_are_of_no_scheme_of_the_user_s():
     clear, parsed = as_sentences([as_dict(*CLEAR), bad], intake=intake)
     assert (clear.head, parsed.head, parsed.deprel) == ([0, 3, 1], [0, 1], ["root", "dep"])
     assert intake.counts() == {"trees": 2, "bad_trees": {"several roots": 1}, "converted": {"clear": 1}}
+    assert [is_own(tree) for tree in (clear, parsed, join_sentences([clear, parsed]))] == [True, False, False]
+
+
+def test_no_file_says_whose_a_tree_is():
+    said = {**as_dict(["a"], [0], ["root"]), "comments": ["# tree_from = chain"], "tree_from": "chain"}
+    made = Sentence.from_dict(said)
+    assert is_own(made)
+    assert not needs_tree(made)
+    with pytest.raises(ValueError, match="'tree_from' must be one of None, parser, chain"):
+        Sentence(["a"], [0], ["root"], tree_from="me")
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,26 @@ def test_predictions_for_files_are_those_for_their_values(fitted, run, tmp_path)
     np.testing.assert_allclose(shares, model.predict_proba(pairs), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["rows.jsonl", "trees.conllu"])
+def test_bad_trees_of_predictions_are_told(fitted, run, tmp_path, name):
+    fitted["words"].save(tmp_path / "model.ckpt")
+    rows = [as_dict(ONE), {**as_dict(TWO), "head": [0, 0]}]
+    bad = TWO.to_conllu().replace("\t1\tobl", "\t0\tobl")
+    text = "".join(json.dumps(row) + "\n" for row in rows) if name == "rows.jsonl" else TEXT[0] + "\n" + bad
+    (tmp_path / name).write_text(text)
+    files = ("--input", tmp_path / name, "--output", tmp_path / f"out{tmp_path.joinpath(name).suffix}")
+    ask = ("predict", "--checkpoint", tmp_path / "model.ckpt", "--parser", "chain", *files, "--json")
+    done = run(*ask)
+    assert done.exit_code == 2
+    assert "more than one root; --bad-trees attach" in " ".join(done.stderr.split())
+    for policy in ("attach", "parse"):
+        done = run(*ask, "--bad-trees", policy)
+        summary = json.loads(done.stdout)
+        assert (summary["trees"], summary["bad_trees"]) == (2, {"several roots": 1})
+        assert " ".join(done.stderr.split()).count("1 of 2 trees is bad: several roots (1)") == 1
+        assert name == "trees.conllu" or summary["parsed"] == (policy == "parse")
+
+
 def test_files_and_fits_have_the_same_trees(tmp_path):
     deps = [[("2", "nsubj"), ("1.1", "x")], [("0", "root")]]
     empty = [("1.1", "c", "_", "_", "_", "_", "_", "_", "2:x", "_")]
@@ -237,7 +257,9 @@ def test_bad_trees_of_a_fit():
             ["a", bad] * 4, [0, 1] * 4
         )
         assert "4 of 4 trees are bad: several roots" in model.result_["data"]["notes"][-1]
-        assert model.predict([bad]).shape == (1,)
+        assert model.predict([bad, as_dict(ONE), "a", ["b"]]).shape == (4,)
+        assert model.own_trees.tolist() == [policy == "attach", True, False, False]
+        assert model.tree_counts == {"trees": 2, "bad_trees": {"several roots": 1}, "converted": {}}
 
 
 def test_pairs_are_tuples():

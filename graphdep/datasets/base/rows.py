@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import math
 import random
@@ -24,10 +23,10 @@ from graphdep.datasets.base.raw import (
     row_error,
 )
 from graphdep.io.files import json_value, place_error, placed
-from graphdep.io.limits import check_name, check_whole, shown
+from graphdep.io.limits import check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
-from graphdep.sentence.intake import ARCS_ALONE, Intake
+from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Raw
 
@@ -232,14 +231,14 @@ def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
     """
     what = "a list of at least one word" if max_words is None else f"a list of 1 to {max_words} words"
     most = math.inf if max_words is None else max_words
-    form = Form(f"{what}, none of them blank", lambda words: is_words(words) and len(words) <= most)
+    form = Form(f"{what}, none of them blank", lambda words: are_texts(words) and len(words) <= most)
     return row.value("words", form)
 
 
-def is_words(words: Any) -> bool:
+def are_texts(values: Any) -> bool:
     """Whether something is a list of at least one text, none of them blank."""
-    listed = isinstance(words, list) and words != []
-    return listed and all(isinstance(word, str) and word.strip() for word in words)
+    listed = isinstance(values, list) and values != []
+    return listed and all(isinstance(value, str) and value.strip() for value in values)
 
 
 _MORE = ("edges", "upos", "xpos", "pos", "lemma", "feats", "misc", "deps", "empty", "multiword")
@@ -253,8 +252,8 @@ TREE_KEYS = (*HEAD_NAMES, *DEPREL_NAMES, "edges")
 
 
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
-    """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``; a chain with them where
-    there are ``edges`` alone, and :obj:`None` where there are none of these.
+    """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``, or these alone;
+    :obj:`None` where there are none of these keys.
     """
     if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
@@ -262,10 +261,8 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     for name, names in zip(TREE, (HEAD_NAMES, DEPREL_NAMES)):
         found = next((row.values[key] for key in names if row.values.get(key) is not None), None)
         columns |= {} if found is None else {name: found}
-    if not columns.keys() & {*TREE}:
-        chain = Sentence.chain(words)
-        columns |= {"head": chain.head, "deprel": chain.deprel, "comments": [ARCS_ALONE]}
-    if missing := [name for name in TREE if name not in columns]:
+    missing = [name for name in TREE if name not in columns]
+    if len(missing) == 1:
         raise row.error(f"no tree: no {missing[0]!r}")
     with placed(row.place, "no tree: "):
         [raw] = read_dicts({"form": words, **columns}).raws
@@ -277,6 +274,14 @@ def as_value(one: Input) -> Any:
     if not isinstance(one, Sentence):
         return one if isinstance(one, str) else list(one)
     columns = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    del columns["tree_from"]
+    if needs_tree(one):  # its arcs alone are written
+        arcs = [
+            [int(head), word, label]
+            for word, own in enumerate(one.deps or [], start=1)
+            for head, label in own
+        ]
+        columns |= {"head": None, "deprel": None, "deps": None, "edges": arcs}
     return {name: value for name, value in columns.items() if value not in (None, [], False)}
 
 
@@ -303,14 +308,10 @@ def check_label(place: str, label: Any) -> None:
             check_name("label", label)
 
 
-def check_tree(place: str, words: Sequence[str], tree: Sentence | None) -> None:
+def check_tree_words(place: str, words: Sequence[str], tree: Sentence | None) -> None:
     """Raises :class:`ValueError`, with the place, if a tree is of other words."""
     if tree is not None and list(tree.form) != list(words):
         raise place_error(place or "words", "the tree has other words", " ".join(tree.form))
-
-
-# From 0 to 1: "marks", "label" and "Words" are near to a key, "keywords", "lang" and "id" are not.
-_NEAR = 0.8
 
 
 def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) -> None:
@@ -333,14 +334,8 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
             ...
         ValueError: a.jsonl:1: unknown key 'marks' (did you mean 'mark'?); those that are read are words, mark
     """
-    missing = [key for key in read if key not in row.values]
-    for key in row.values:
-        if key in (*read, *others):
-            continue
-        if near := difflib.get_close_matches(key.lower(), missing, n=1, cutoff=_NEAR):
-            keys = ", ".join(read)
-            message = f"unknown key {key!r} (did you mean {near[0]!r}?); those that are read are {keys}"
-            raise row.error(message)
+    if message := near_key(row.values, read, others):
+        raise row.error(f"{message}; those that are read are {', '.join(read)}")
 
 
 UNKNOWN = -1

@@ -37,7 +37,7 @@ from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
-from graphdep.sentence.intake import Intake, needs_tree
+from graphdep.sentence.intake import Intake, is_own
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import Vocab
 
@@ -452,7 +452,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         cut = [example.cut(self.word_limit) for example in found]
         self._said[split] = {
             "drawn": drawn,
-            "own_trees": sum(not needs_tree(example.tree) for example in cut),
+            "own_trees": sum(is_own(example.tree) for example in cut),
             "marked": sum(example.mark is not None for example in cut),
             **({"key": self.column.key} if own.keyed else {}),
             "left_out": own.counts,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphdep.datasets.base.rows import check_label, check_tree
+from graphdep.datasets.base.rows import check_label, check_tree_words
 from graphdep.io.limits import check_name
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
@@ -197,7 +197,7 @@ class LabelledWords:
         size = len(self.words)
         if len(self.labels) != size:
             raise self.error(f"{len(self.labels)} labels for {size} words")
-        check_tree(self.place, self.words, self.tree)
+        check_tree_words(self.place, self.words, self.tree)
         if self.mark is not None and not 0 <= self.mark < size:
             raise self.error(f"the mark must be a number from 0 to {size - 1} (got {self.mark})")
         for label in self.labels:

@@ -32,7 +32,7 @@ from graphdep.io.files import place_error
 from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
-from graphdep.sentence.intake import Intake, needs_tree
+from graphdep.sentence.intake import Intake, is_own
 from graphdep.vocab.vocab import Vocab
 
 
@@ -360,7 +360,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         if paired and (split == "train" or not self.negatives):
             found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
             said.append(drawn)
-        trees = sum(not needs_tree(example.tree) for example in found)
+        trees = sum(is_own(example.tree) for example in found)
         self.taken[split]["own_trees"] = trees
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
         self.said[split] = "; ".join(note for note in (*said, own, self.taken[split]["note"]) if note)

@@ -14,8 +14,8 @@ from graphdep.datasets.base.raw import LIST, WHOLE, Form, check_forms, check_the
 from graphdep.datasets.base.rows import (
     Draw,
     TextRow,
+    are_texts,
     check_columns,
-    is_words,
     iter_text_rows,
     read_text_rows,
 )
@@ -229,7 +229,7 @@ def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str,
     return tree | ({"deps": of_word} if any(len(own) > 1 for own in of_word) else {})
 
 
-_TEXTS = Form(f"a list of 1 to {MAX_WORDS} words", lambda words: is_words(words) and len(words) <= MAX_WORDS)
+_TEXTS = Form(f"a list of 1 to {MAX_WORDS} words", lambda words: are_texts(words) and len(words) <= MAX_WORDS)
 
 
 def _is_arc(arc: Any, size: int) -> bool:
@@ -324,7 +324,7 @@ def _rows_of_terms(
             reading.counts["aspects without words are left out"] += 1
             continue
         named = {} if polarity is None else {reading.label: polarity}
-        written = "".join(term) if is_words(term) else term
+        written = "".join(term) if are_texts(term) else term
         other = isinstance(written, str) and _letters(written) != _letters("".join(words[start:stop]))
         reading.counts["aspects are written otherwise than the words that they mark"] += other
         yield _row(

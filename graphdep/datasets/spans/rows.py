@@ -17,10 +17,10 @@ from graphdep.datasets.base.rows import (
     TREE,
     TREE_COLUMNS,
     TextRow,
+    are_texts,
     check_keys,
     check_label,
-    check_tree,
-    is_words,
+    check_tree_words,
     row_raw,
     row_words,
     taken,
@@ -158,7 +158,7 @@ class SpanExample:
                 check_spans(self.spans, len(self.words), "words")
             else:
                 check_ranges(self.spans, self.text)
-        check_tree(self.place, self.words, self.tree)
+        check_tree_words(self.place, self.words, self.tree)
         check_label(self.place, self.label)
 
     def __len__(self) -> int:
@@ -354,7 +354,7 @@ def _sentences_form(max_words: int | None) -> Form:
 
     def holds(sentences: Any) -> bool:
         listed = isinstance(sentences, list) and sentences != []
-        return listed and all(map(is_words, sentences)) and sum(map(len, sentences)) <= most
+        return listed and all(map(are_texts, sentences)) and sum(map(len, sentences)) <= most
 
     return Form(f"a list of lists of words, none of them blank{limit}", holds)
 

@@ -387,6 +387,7 @@ class PretrainedEncoder(TextEncoder):
         tokens: The :class:`~graphdep.vocab.Tokens` of the tokenizer.
         parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
         own_trees: Whether the tree of each text of the last :meth:`to_data` was given, with both of a pair.
+        tree_counts: Of its trees how many were given, bad, by the reason, or converted, by the scheme.
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
@@ -410,6 +411,7 @@ class PretrainedEncoder(TextEncoder):
 
     parser_failures = 0
     own_trees: Sequence[bool] = ()
+    tree_counts: dict[str, Any]
     senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
 
     def __init__(
@@ -628,6 +630,7 @@ class PretrainedEncoder(TextEncoder):
             roots=roots,
         )
         self.own_trees = has_own_tree([one for part in parts for one in part]).tolist()
+        self.tree_counts = intake.counts()
         ordered = iter(trees if arcs == "basic" else enhance(trees, arcs, engine))
         known = RelationVocab() if relations is None else relations
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}

@@ -34,8 +34,9 @@ class Responder(CheckpointModel):
     draws: they come from the seed and the words of the context.
 
     A text that the parser fails on has a chain for a tree: :attr:`parser_failures` counts those of the last
-    call, and a warning is logged. :attr:`own_trees` counts the turns whose trees were given. A word that
-    training has not seen is ``[UNK]``.
+    call, and a warning is logged. :attr:`own_trees` counts the turns whose trees were given, and
+    :attr:`tree_counts` has how many of these were bad or converted. A word that training has not seen is
+    ``[UNK]``.
 
     Args:
         checkpoint: ``best.ckpt`` of a run on dialogues.
@@ -70,6 +71,7 @@ class Responder(CheckpointModel):
 
     family, answers = "dialogue", "responses"
     own_trees = 0
+    tree_counts: dict[str, Any]
 
     def __init__(
         self,
@@ -140,7 +142,7 @@ class Responder(CheckpointModel):
         read = [turn for context in turns for turn in context[-most:]]
         trees, numbers = known.distinct_trees([one for one, _ in read], [place for _, place in read], roots)
         self.own_trees = int(has_own_tree([one for one, _ in read]).sum())
-        self.parser_failures = known.parser_failures
+        self.parser_failures, self.tree_counts = known.parser_failures, intake.counts()
         made = [known.data([truncate(tree, self.config.max_words)]) for tree in known.graphs(trees)]
         utterances = iter([made[number] for number in numbers])
         return [join_utterances([next(utterances) for _ in context[-most:]]) for context in turns]

@@ -179,6 +179,7 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
             f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}, {parsed} of them "
             f"parsed, {failures} with a chain tree",
         ],
+        model._ready().taken,
     )
 
 
@@ -253,6 +254,7 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
             f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {parsed} of them parsed, "
             f"{failures} with a chain tree",
         ],
+        model._ready().taken,
     )
 
 
@@ -326,6 +328,8 @@ class WordLabeller(TaskEstimator):
             :obj:`folder`; a loaded model has none.
         own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
             others are a parser's.
+        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
+            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
         parser_failures: Sentences of the last prediction that have a chain for a tree.
         cut_words: Words of the last prediction without a label: :obj:`truncate` has cut them, or a pretrained
             encoder had no room for them.
@@ -396,7 +400,7 @@ class WordLabeller(TaskEstimator):
         check_learnable("labels", found)
         check_different("sentences", (tuple(example.words) for example in examples))
         text = "".join(json.dumps(_row(example)) + "\n" for example in examples)
-        self.own_trees = np.array([example.tree is not None for example in examples])
+        self.own_trees = has_own_tree([example.tree for example in examples])
         self._train_on(text, "sentences", intake, scheme=self.scheme, outside=self.outside)
         return self
 
@@ -502,6 +506,7 @@ class WordLabeller(TaskEstimator):
         for part in known.chunks(len(trees)):
             found += self._chunk(known, trees[part], marks[part])
         self.own_trees, self.parser_failures = has_own_tree(sentences), known.parser_failures
+        self.tree_counts = known.taken.counts()
         self.cut_words = sum(answer.labels.count(None) for answer in found)
         return found
 

@@ -44,7 +44,8 @@ class ResponseSelector(CheckpointModel):
     than the model takes is cut as in training: from the left of the context, and a response only where it is
     too long alone. :attr:`cut_words` counts what was cut in the last call, ``{"context": ..., "candidates":
     ...}``, a context once for each of its candidates; :attr:`parser_failures` the texts that have a chain for
-    a tree, :attr:`own_trees` those whose trees were given.
+    a tree, :attr:`own_trees` those whose trees were given, :attr:`tree_counts` how many of these were bad or
+    converted.
 
     Equal candidates of a context get equal scores.
 
@@ -79,6 +80,7 @@ class ResponseSelector(CheckpointModel):
 
     family, answers = "selection", "rankings"
     own_trees = 0
+    tree_counts: dict[str, Any]
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -134,7 +136,7 @@ class ResponseSelector(CheckpointModel):
             [inputs[number] for number in flat], [places[number] for number in flat], "all"
         )
         self.own_trees = int(has_own_tree([inputs[number] for number in flat]).sum())
-        self.parser_failures = known.parser_failures
+        self.parser_failures, self.tree_counts = known.parser_failures, known.taken.counts()
         utterances = encoded_turns(trees, self.tokens, known.state.relations, self.config)
         tree_of = iter(numbers)
         texts = [[next(tree_of) for _ in part] for part in read]

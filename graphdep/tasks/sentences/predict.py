@@ -130,6 +130,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             f"{plural(len(rows), 'row')}, {plural(model.parser_failures, 'text')} with a chain tree, "
             f"{plural(model.cut_words, 'word')} cut in {plural(model._cut_examples, 'row')}",
         ],
+        model._ready().taken,
     )
 
 
@@ -223,6 +224,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
             :obj:`folder`; a loaded model has none.
         own_trees: Of the texts of the last fit or prediction whether their trees were in ``X``, ``[n]``, or
             of pairs ``[n, 2]``; all others are a parser's.
+        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
+            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
         parser_failures: Texts of the last prediction that have a chain for a tree.
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
@@ -348,6 +351,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         read = [graphs[number] for number in numbers]
         made = [read[start : start + width] for start in range(0, len(read), width)]
         self.own_trees, self.parser_failures = _own_trees(examples), known.parser_failures
+        self.tree_counts = known.taken.counts()
         self.cut_words = self._cut_examples = 0
         return torch.cat([self._chunk(known, made[part]) for part in known.chunks(len(made))])
 
@@ -440,6 +444,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     answers = "sentence vectors"
     parser_failures = 0
     own_trees: np.ndarray
+    tree_counts: dict[str, Any]
     _loaded: tuple[tuple[Any, ...], Predictor] | None = None
 
     def __init__(
@@ -544,6 +549,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             if numbers:
                 found[numbers] = self._vectors(known, [values[number] for number in numbers], places)
         self.own_trees, self.parser_failures = has_own_tree(values), known.parser_failures if numbers else 0
+        self.tree_counts = known.taken.counts()
         return found
 
     @torch.inference_mode()

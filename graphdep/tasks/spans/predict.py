@@ -23,7 +23,7 @@ from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, check_name, check_text, listed, plural
-from graphdep.parsing.inputs import ADVICE, entries, read_inputs
+from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
@@ -156,6 +156,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             *words,
             f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
+        model._ready().taken,
     )
 
 
@@ -238,6 +239,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
             :obj:`folder`; a loaded model has none.
         own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
             others are a parser's.
+        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
+            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
         parser_failures: Sentences of the last prediction that have a chain for a tree.
         lost_spans: Examples of the last prediction without a label, since a span is not read:
             :obj:`truncate` has cut it, or a pretrained encoder had no room for it.
@@ -305,7 +308,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         check_different("sentences", (tuple(example.words) for example in examples))
         rows = (_row(example, label, self._limit) for example, label in zip(examples, named))
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        self.own_trees = np.array([example.tree is not None for example in examples])
+        self.own_trees = has_own_tree([example.tree for example in examples])
         self._train_on(text, "spans", intake, outside=self.outside)
         return self
 
@@ -359,12 +362,13 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     def _answers(self, examples: Sequence[SpanExample]) -> tuple[list[SpanAnswer], list[str]]:
         """What the model says of each example, and what there is to say of their words."""
         known = self._ready()
-        asked = [needs_tree(example.tree) for example in examples]
+        own = has_own_tree([example.tree for example in examples])
+        asks = any(needs_tree(example.tree) for example in examples)
         most = known.limit.max_words if known.limit.truncate else None
-        parsed = parse_examples(examples, known.parser if any(asked) else None, most)
-        for each in (False, True):
-            trees = (marked.tree for marked, one in zip(parsed.marked, asked) if one == each)
-            check_scheme(known.name, known.state, labels_of(known.state, trees), parsed=each)
+        parsed = parse_examples(examples, known.parser if asks else None, most)
+        for each in (True, False):
+            trees = (marked.tree for marked, one in zip(parsed.marked, own) if one == each)
+            check_scheme(known.name, known.state, labels_of(known.state, trees), parsed=not each)
         graphs = known.graphs([marked.tree for marked in parsed.marked])
         found: list[SpanAnswer] = []
         for part in known.chunks(len(examples)):
@@ -373,8 +377,9 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
                 for one, graph in zip(parsed.marked[part], graphs[part])
             ]
             found += self._chunk(known, made)
-        known.parsed, known.parser_failures = parsed.parsed, parsed.failures
-        self.own_trees, self.parser_failures = np.array([not one for one in asked]), parsed.failures
+        known.parsed, known.parser_failures = len(own) - int(own.sum()), parsed.failures
+        self.own_trees, self.parser_failures = own, parsed.failures
+        self.tree_counts = known.taken.counts()
         self.lost_spans = sum(answer.label is None for answer in found)
         return found, parsed.notes()
 

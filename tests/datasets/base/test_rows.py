@@ -3,13 +3,15 @@ from __future__ import annotations
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.rows import _MAX_NUMBER, read_text_rows
+from graphdep.datasets.base.rows import _MAX_NUMBER, TextRow, as_value, read_text_rows, row_raw
+from graphdep.sentence.intake import Intake, needs_tree
 
 COLUMNS = ["text", "label"]
 
@@ -115,3 +117,11 @@ def test_control_characters_are_blanks_and_counted(tmp_path, caplog, suffix, tex
     ]
     line = 1 if suffix == ".jsonl" else 2
     assert f"x{suffix}: 2 control characters read as a blank, the first on line {line}" in caplog.text
+
+
+def test_arcs_alone_are_written_as_they_were_read():
+    values = {"edges": [[1, 2, "agent"], [0, 2, "top"]]}
+    raw = row_raw(TextRow(Path("a.jsonl"), 1, values), ["She", "sings"])
+    [tree] = Intake().sentences([raw])
+    assert needs_tree(tree)
+    assert as_value(tree) == {"form": ["She", "sings"], **values}
