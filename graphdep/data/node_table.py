@@ -549,7 +549,15 @@ class _NodeTable:
 _INHERITED = ("node_type", "deprel", "depth", "utterance", "word", "segment")
 
 
-def utterance_data(tree: Sentence, vocab: Vocab, relations: RelationVocab, *, root: bool = True) -> Data:
+def utterance_data(
+    tree: Sentence,
+    vocab: Vocab,
+    relations: RelationVocab,
+    *,
+    root: bool = True,
+    arcs: str = "basic",
+    phrases: bool | str = False,
+) -> Data:
     """One utterance alone: :func:`graphdep.to_data`, with a node for each piece of a word if the vocabulary
     has pieces.
 
@@ -558,11 +566,17 @@ def utterance_data(tree: Sentence, vocab: Vocab, relations: RelationVocab, *, ro
         vocab: Ids of words or of pieces.
         relations: Ids of relations.
         root: Put a ROOT node before the words. (default: :obj:`True`)
+        arcs: ``"basic"`` takes the arcs of the tree, any other those of :attr:`Sentence.deps`, where the
+            sentence has it. (default: ``"basic"``)
+        phrases: Read :attr:`Sentence.constituents`, without nodes for them. (default: :obj:`False`)
     """
+    options: dict[str, Any] = {"relations": relations, "root": root}
+    options |= {"arcs": "basic" if arcs == "basic" else "enhanced", "phrases": "spans" if phrases else False}
     if not isinstance(vocab, PieceVocab):
-        return to_data([tree], vocab=vocab, relations=relations, root=root)
-    words = [vocab.encode(word) for word in tree.form]
-    return expand_pieces(to_data([tree], relations=relations, root=root), [*([[ROOT_ID]] * root), *words])
+        return to_data([tree], vocab=vocab, **options)
+    empty = tree.empty if arcs != "basic" and tree.deps is not None else []
+    words = [vocab.encode(word) for word in (*tree.form, *(row[1] for row in empty))]
+    return expand_pieces(to_data([tree], **options), [*([[ROOT_ID]] * root), *words])
 
 
 def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:

@@ -50,6 +50,8 @@ class DialogueOptions(SavedOptions, total=False):
             and response follow each other in the training split, too. (default: ``"keep"``)
         pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
             training split; :obj:`None` for words. (default: :obj:`None`)
+        arcs, engine, constituents: As in :class:`~graphdep.datasets.base.parsed.ParsedOptions`. (default:
+            ``"basic"``, ``"rules"``, :obj:`False`)
     """
 
     max_turns: int
@@ -57,6 +59,9 @@ class DialogueOptions(SavedOptions, total=False):
     roots: str
     overlap: str
     pieces: int | None
+    arcs: str
+    engine: str
+    constituents: bool
 
 
 logger = logging.getLogger("graphdep.datasets")
@@ -233,8 +238,9 @@ class DialogueDataset(TextDataset):
         for number, (dialogue, responses) in enumerate(_by_dialogue(examples)):
             # Turns are in several contexts: each is made once.
             trees = [self._cut(tree) for tree in dialogue.trees]
+            read: dict[str, Any] = {"arcs": self.arcs, "phrases": self.constituents}
             utterances = [
-                utterance_data(tree, vocab, self.relations, **self.to_data_options) for tree in trees
+                utterance_data(tree, vocab, self.relations, **read, **self.to_data_options) for tree in trees
             ]
             targets = [_target(tree.form, vocab) for tree in trees]
             for response in responses:

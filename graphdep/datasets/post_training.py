@@ -20,10 +20,11 @@ from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.store import sentence_of
 from graphdep.io.limits import check_least
+from graphdep.parsing.enhanced import LEVELS, check_arcs
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, check_roots
-from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.relations import GRAPH_MIN_FREQ, RelationVocab, label_counts
 from graphdep.vocab.vocab import Tokens
 
 IGNORED = -100
@@ -162,13 +163,14 @@ def positive_dialogues(
         raise ValueError(f"'dataset' has no right response (got {len(dataset)} pairs)")
     used = {turn for dialogue in dialogues for turn in dialogue}
     words, relations = list(store.words()), store.relations()
+    graphs = store.graphs(used) if trees and dataset.has_graphs else {}
 
-    def read(tree: tuple[np.ndarray, np.ndarray, np.ndarray]) -> str | Sentence | None:
+    def read(number: int, tree: tuple[np.ndarray, np.ndarray, np.ndarray]) -> str | Sentence | None:
         if trees:
-            return sentence_of(tree, words, relations)
+            return sentence_of(tree, words, relations, graphs.get(number))
         return " ".join(words[number] for number in tree[0].tolist()) or None
 
-    every = ((number, read(tree)) for number, tree in enumerate(store.each_tree()) if number in used)
+    every = ((number, read(number, tree)) for number, tree in enumerate(store.each_tree()) if number in used)
     found = {number: turn for number, turn in every if turn is not None}
     with_words = {tuple(turn for turn in dialogue if turn in found) for dialogue in dialogues}
     return [[found[turn] for turn in dialogue] for dialogue in _distinct(with_words, short_context)]
@@ -241,6 +243,11 @@ class PostTrainingDataset(Dataset):
         max_length: Nodes of a sample at most. (default: :obj:`240`)
         shares: Shares of the three labels. (default: ``(0.5, 0.25, 0.25)``)
         seed: Seed. (default: :obj:`0`)
+        arcs: ``"basic"`` reads the arcs of trees, any other those of enhanced graphs, which the trees of the
+            dialogues then have (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+        relation_min_freq: Where relations are learned from enhanced graphs, labels that fewer arcs have are
+            read as their part before a colon. (default: :obj:`5`)
+        constituents: Read the constituents of trees, too. (default: :obj:`False`)
         transform: Applied to each sample. (default: :obj:`None`)
 
     Shapes:
@@ -276,23 +283,30 @@ class PostTrainingDataset(Dataset):
         max_length: int = 240,
         shares: tuple[float, float, float] = (0.5, 0.25, 0.25),
         seed: int = 0,
+        arcs: str = "basic",
+        relation_min_freq: int = GRAPH_MIN_FREQ,
+        constituents: bool = False,
         transform: Callable[[Data], Data] | None = None,
     ) -> None:
         check_roots(roots)
+        check_arcs(arcs)
         check_least("short_context", short_context, 1)
+        check_least("relation_min_freq", relation_min_freq, 1)
         if len(shares) != 3 or not min(shares) >= 0 or not abs(sum(shares) - 1) <= 1e-6:
             raise ValueError(f"'shares' must be three probabilities that sum to 1 (got {shares})")
         super().__init__(transform=transform)
         self.tokens, self.masking = tokens, masking
         self.short_context, self.max_length = short_context, max_length
         self.shares, self.seed = shares, seed
+        self.arcs, self.constituents = "basic" if arcs == "basic" else "enhanced", constituents
         self.dialogues, self._counts = _without_blank(dialogues)
         if parser is not None:
-            parsed = _parsed(self.dialogues, resolve_parser(parser), roots)
+            parsed = _parsed(self.dialogues, resolve_parser(parser, constituents=constituents), roots)
             self.dialogues, self._counts["parser_failures"] = parsed
         if isinstance(relations, str):
             trees = (tree for turns in self.dialogues for tree in turns if isinstance(tree, Sentence))
-            relations = RelationVocab.of_arcs((label for tree in trees for label in tree.deprel), relations)
+            least = relation_min_freq if arcs in LEVELS else None
+            relations = RelationVocab.of_arcs(label_counts(trees, arcs), relations, graph_min_freq=least)
         self.relations = relations
         if len(self.dialogues) < 2 and shares[RANDOM]:
             message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"
@@ -370,7 +384,7 @@ class PostTrainingDataset(Dataset):
 
     def _encode(self, utterance: Utterance) -> EncodedUtterance:
         tree = Sentence.chain(utterance.split()) if isinstance(utterance, str) else utterance
-        return EncodedUtterance.of(tree, self.tokens, self.relations)
+        return EncodedUtterance.of(tree, self.tokens, self.relations, self.arcs, phrases=self.constituents)
 
 
 def _other(draw: Draw, size: int, number: int) -> int:

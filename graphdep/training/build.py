@@ -21,7 +21,14 @@ from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.training.config import TrainConfig, resolve_model
-from graphdep.training.encoder_config import ADDING_NODES, CONVS, EncoderConfig, PretrainedConfig, WordConfig
+from graphdep.training.encoder_config import (
+    ADDING_NODES,
+    CONVS,
+    EncoderConfig,
+    NodeConfig,
+    PretrainedConfig,
+    WordConfig,
+)
 from graphdep.training.settings import NOISY_TREES, PARSED
 from graphdep.transforms.carried import carried, missing, unread
 from graphdep.transforms.edge_set import CLIQUES, CLS, CLS_ALL, DISTANCES, MARKS, NODES, ROOT, TYPES, Compose
@@ -96,15 +103,15 @@ def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform
     return parts[0] if len(parts) == 1 else Compose(parts)
 
 
-def node_options(config: Any, name: str, overview: str) -> dict[str, Any]:
-    """Options of a preset about the nodes that it adds, as the settings have them.
-
-    Args:
-        config: The settings, an :class:`~graphdep.training.encoder_config.EncoderConfig`.
-        name: The preset.
-        overview: The node type that stands for the whole text, whose nodes see those that are added.
-    """
-    options = {"overview": (overview,) if config.cls_links else (), "direction": config.links}
+def node_options(config: NodeConfig, name: str) -> dict[str, Any]:
+    """Options of a preset about the nodes that it adds, as the settings have them."""
+    if name not in ADDING_NODES:
+        return {}
+    # Of a text one of the two stands for it: [CLS] in pretrained layouts, ROOT in the others.
+    options: dict[str, Any] = {
+        "overview": ("CLS", "ROOT") if config.cls_links else (),
+        "direction": config.links,
+    }
     options |= {"position": config.relation_position, "relation_links": config.relation_links}
     if name == "constituents":
         named = {"to_relation": "to_phrase", "dependent": "first"}
@@ -121,10 +128,8 @@ def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
         for option in EDGE_OPTIONS
         if option in taken and hasattr(config, option)
     }
-    edges = T.resolve(name, implicit=True, **options)
-    if NODES in carried(edges) and getattr(config, "takes_nodes", False):
-        return T.resolve(name, implicit=True, **options, **node_options(config, name, "ROOT"))
-    return edges
+    nodes = node_options(config, name) if isinstance(config, NodeConfig) else {}
+    return T.resolve(name, implicit=True, **options, **nodes)
 
 
 # How messages describe what edges carry; of several kinds the first is named.
@@ -175,7 +180,9 @@ def _misfit(
     learner: Any, config: TrainConfig, edges: list[BaseTransform]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Kinds that the model reads and edges lack; kinds that edges carry and the model does not read."""
-    reads, there = learner.reads(config), carried(Compose(edges))
+    # Models of these settings embed the nodes that edges add, whatever else they read (embed_nodes).
+    nodes = {NODES} if isinstance(config, NodeConfig) else set()
+    reads, there = learner.reads(config) | nodes, carried(Compose(edges))
     # Later transforms may write over the columns of the edges.
     return missing(there, reads), unread(carried(edges[0]) | there, reads)
 
@@ -278,7 +285,7 @@ def build_encoder(
         "vectors": vectors,
     }
     if config.encoder in CONVS:
-        return M.GraphTransformer(
+        graph = M.GraphTransformer(
             num_words,
             attention_of(config, num_relations),
             num_layers=config.num_layers,
@@ -288,6 +295,8 @@ def build_encoder(
             norm_first=config.norm_first,
             **common,
         )
+        embed_nodes(config, num_relations, graph)
+        return graph
     if config.encoder != "transformer":
         own = {name: getattr(config, name) for name in _OWN.get(config.encoder, ())}
         return _BASELINES[config.encoder](num_words, **common, **own)
@@ -309,10 +318,30 @@ def build_encoder(
         embedding_scale=config.embedding_scale,
         **common,
     )
-    if config.edges is not None and NODES in carried(T.resolve(config.edges)):
-        size, kind = config.hidden_channels, config.type_embedding
-        encoder.add_relations(M.RelationEmbedding(num_relations, size, type_embedding=kind, std=size**-0.5))
+    embed_nodes(config, num_relations, encoder)
     return encoder
+
+
+def embed_nodes(config: Any, num_relations: int, encoder: Any) -> None:
+    """Gives an encoder vectors of the nodes that the edges of the settings add, drawn as its words are; none
+    where they add no nodes.
+
+    Args:
+        config: The settings, a :class:`~graphdep.training.encoder_config.NodeConfig`.
+        num_relations: Number of relation ids.
+        encoder: What has ``add_relations``: a :class:`~graphdep.nn.models.TextEncoder` or a
+            :class:`~graphdep.nn.models.NodeEmbedding`. It is changed in place.
+    """
+    if not adds_nodes(config):
+        return
+    size = encoder.embedding_channels if config.pretrained else encoder.hidden_channels
+    options = {"type_embedding": config.type_embedding, "std": 0.02 if config.pretrained else size**-0.5}
+    encoder.add_relations(M.RelationEmbedding(num_relations, size, **options))
+
+
+def adds_nodes(config: Any) -> bool:
+    """Whether the edges of the settings add nodes to those of the text."""
+    return config.edges is not None and NODES in carried(T.resolve(config.edges))
 
 
 def attention_of(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
@@ -350,30 +379,20 @@ def encoder_reads(config: EncoderConfig) -> frozenset[str]:
     """What the encoder of the settings, pretrained or not, reads of edges."""
     if config.pretrained:
         terms = A.RelationKeyValue if config.relation_terms == "key-value" else A.GatedRelationScore
-        reads = C.AttentionConv.reads | (terms.reads if config.relation_attention else frozenset())
-    else:
-        reads = (C.GatedRelationConv if config.relation_attention else ATTENTION[config.encoder]).reads
-    return reads | {NODES} if config.takes_nodes else reads
+        return C.AttentionConv.reads | (terms.reads if config.relation_attention else frozenset())
+    return (C.GatedRelationConv if config.relation_attention else ATTENTION[config.encoder]).reads
 
 
-def add_syntax(
-    config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder, edges: BaseTransform
-) -> None:
+def add_syntax(config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder) -> None:
     """Gives an encoder what the settings add to its layers, not trained, and freezes those that stay.
 
     Args:
         config: The settings.
         num_relations: Number of relation ids.
         encoder: The encoder, with its weights. It is changed in place.
-        edges: The edges it gets, of :func:`~graphdep.training.build.pretrained_edges`.
     """
     encoder.windows = config.windows
-    if NODES in carried(edges):
-        encoder.add_relations(
-            M.RelationEmbedding(
-                num_relations, encoder.embedding_channels, type_embedding=config.type_embedding
-            )
-        )
+    embed_nodes(config, num_relations, encoder)
     if config.relation_attention:
         encoder.add_terms(_terms(config, num_relations, encoder))
     if config.freeze_layers:
@@ -429,18 +448,22 @@ def _options(config: EncoderConfig, edges: str) -> dict[str, Any]:
         options["pieces"] = config.pieces
     taken = T.preset_options(edges)
     own = {name: value for name, value in options.items() if name in taken}
-    return own | (node_options(config, edges, "CLS") if edges in ADDING_NODES else {})
+    return own | node_options(config, edges)
 
 
-def check_nodes(config: EncoderConfig, encoder: PretrainedEncoder) -> None:
-    """Raises :class:`ValueError` if a trained encoder has no vectors for nodes that the edges bring, or has
-    them for nothing.
+def check_nodes(config: TrainConfig, model: nn.Module) -> None:
+    """Raises :class:`ValueError` if a trained model has no vectors for nodes that the edges add, or has them
+    for nothing.
     """
-    nodes = NODES in carried(pretrained_edges(config))
-    if nodes != (encoder.relations is not None):
+    if config.edges is None or not isinstance(config, NodeConfig):
+        return
+    encoder = backbone_of(model)
+    table = encoder if config.pretrained else getattr(encoder, "embedding", encoder)
+    nodes = adds_nodes(config)
+    if nodes != (getattr(table, "relations", None) is not None):
         raise ValueError(
             f"'edges' cannot be {config.edges!r}: the model was trained "
-            f"{'without' if nodes else 'with'} relation nodes"
+            f"{'without' if nodes else 'with'} nodes of relations or phrases"
         )
 
 
@@ -620,5 +643,4 @@ def complete_encoder(encoder: TextEncoder, config: WordConfig, parts: Parts, mar
     if marks:
         encoder.add_marks(marks)
     if parts.pretrained is not None:
-        edges = pretrained_edges(config)
-        add_syntax(config, parts.num_relations, parts.pretrained, edges)
+        add_syntax(config, parts.num_relations, parts.pretrained)

@@ -48,14 +48,100 @@ _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
 _OF_EDGES = ("max_distance", "directions", "pieces")
 _OF_PLACES = ("dependent_places", "places_from")
-_OF_NODES = ("links", "cls_links", "relation_position", "type_embedding")
+_OF_NODES = ("links", "cls_links", "relation_position")
 
 
-class PretrainedConfig(TrainConfig):
+class NodeConfig(TrainConfig):
+    """Settings of runs whose edges may add nodes of relations or phrases, or read enhanced graphs.
+
+    Args:
+        **settings: Those of :class:`TrainConfig`, and those of the nodes and of what they are made of.
+    """
+
+    arcs: str = setting(
+        "basic",
+        "Arcs that edges dam, own-arcs and those of your own read: of the basic tree, of an enhanced graph, "
+        "or own, the 'edges' of rows.",
+        choices=ARCS,
+        defines=True,
+    )
+    engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
+    relation_min_freq: int = setting(
+        5,
+        "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
+        "before a colon.",
+        least=1,
+        published=True,
+    )
+    constituents: bool = setting(
+        False,
+        "Edges of your own read constituents, which the parser has to give; those of presets know it.",
+        defines=True,
+    )
+    links: str = setting(
+        "both",
+        "Of edges dam and constituents: which of a word and its relation or phrase node reads the other.",
+        choices=("both", "to_word", "to_relation", "none"),
+        defines=True,
+    )
+    cls_links: bool = setting(
+        True,
+        "Of edges dam and constituents: [CLS], or ROOT in an encoder from scratch, and added nodes see one "
+        "another.",
+        defines=True,
+    )
+    relation_links: bool = setting(
+        False, "Of edges dam: relation nodes of one word see one another.", defines=True
+    )
+    relation_position: str = setting(
+        "sequence",
+        "Of edges dam and constituents: positions of added nodes; with none they have no segment either.",
+        choices=("sequence", "dependent", "zero", "none"),
+        defines=True,
+    )
+    type_embedding: bool = setting(
+        True, "Added nodes share a vector that tells them from words.", defines=True
+    )
+
+    def check(self) -> None:
+        super().check()
+        for reader in self._readers():
+            self.check_read(*reader)
+
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        """Settings, what reads them, and whether that is there."""
+        own = self.edges is not None and is_own(self.edges)
+        dam, nodes = self.edges == "dam", self.edges in ADDING_NODES
+        yield _OF_NODES, "edges='dam' or 'constituents'", nodes
+        yield ("type_embedding",), "edges dam, constituents or of your own", nodes or own
+        yield ("relation_links",), "edges='dam'", dam
+        yield ("constituents",), "edges of your own (those of the presets know what they read)", own
+        of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
+        yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
+        yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
+        learned = self.arcs in LEVELS and self.relations != "ud"
+        yield ("relation_min_freq",), "arcs of an enhanced graph whose labels are learned", learned
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options = super().dataset_options(split)
+        if self.arcs != "basic":
+            options |= {name: getattr(self, name) for name in ("arcs", "engine", "relation_min_freq")}
+        return options | ({"constituents": self.phrases_read} if self.reads_constituents else {})
+
+    def parser_options(self) -> dict[str, Any]:
+        return {**super().parser_options(), "arcs": self.arcs, "engine": self.engine}
+
+    @property
+    def reads_constituents(self) -> bool:
+        """Whether the edges read constituents."""
+        return self.constituents or any(getattr(self, name) in PHRASE_PRESETS for name in self.edge_settings)
+
+
+class PretrainedConfig(NodeConfig):
     """Settings of runs whose encoder may be a pretrained one.
 
     Args:
-        **settings: Those of :class:`TrainConfig`, and ``freeze_layers``, ``head_lr``, ``layer_decay`` and
+        **settings: Those of :class:`NodeConfig`, and ``freeze_layers``, ``head_lr``, ``layer_decay`` and
             ``floor_frozen``.
     """
 
@@ -176,55 +262,11 @@ class EncoderConfig(PretrainedConfig):
         choices=("paper", "code"),
         defines=True,
     )
-    arcs: str = setting(
-        "basic",
-        "Arcs that edges dam, own-arcs and those of your own read: of the basic tree, of an enhanced graph, "
-        "or own, the 'edges' of rows.",
-        choices=ARCS,
-        defines=True,
-    )
-    engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
-    relation_min_freq: int = setting(
-        5,
-        "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
-        "before a colon.",
-        least=1,
-        published=True,
-    )
-    constituents: bool = setting(
-        False,
-        "Edges of your own read constituents, which the parser has to give; those of presets know it.",
-        defines=True,
-    )
     pieces: str | None = setting(
         None,
         "Pieces that stand for a word in edges; none for the edges' own choice.",
         choices=(None, "first", "all"),
         defines=True,
-    )
-    links: str = setting(
-        "both",
-        "Of edges dam and constituents: which of a word and its relation or phrase node reads the other.",
-        choices=("both", "to_word", "to_relation", "none"),
-        defines=True,
-    )
-    cls_links: bool = setting(
-        True,
-        "Of edges dam and constituents: [CLS], or ROOT in an encoder from scratch, and added nodes see one "
-        "another.",
-        defines=True,
-    )
-    relation_links: bool = setting(
-        False, "Of edges dam: relation nodes of one word see one another.", defines=True
-    )
-    relation_position: str = setting(
-        "sequence",
-        "Of edges dam and constituents: positions of added nodes; with none they have no segment either.",
-        choices=("sequence", "dependent", "zero", "none"),
-        defines=True,
-    )
-    type_embedding: bool = setting(
-        True, "Added nodes share a vector that tells them from words.", defines=True
     )
     windows: str = setting(
         "own",
@@ -253,30 +295,12 @@ class EncoderConfig(PretrainedConfig):
         return super().reads_labels or self.relation_attention
 
     @property
-    def takes_nodes(self) -> bool:
-        """Whether the encoder has an embedding for nodes of relations and phrases."""
-        return self.pretrained or (self.encoder == "transformer" and not self.relation_attention)
-
-    @property
     def most_pieces(self) -> int | None:
         return self.batch_pieces if self.pretrained else None
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options = super().dataset_options(split)
-        options |= {} if self.arcs == "basic" else self._graph_options()
-        options |= {"constituents": self.phrases_read} if self.reads_constituents else {}
         return {**options, "max_length": self.max_length} if self.pretrained else options
-
-    def parser_options(self) -> dict[str, Any]:
-        return {**super().parser_options(), "arcs": self.arcs, "engine": self.engine}
-
-    def _graph_options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("arcs", "engine", "relation_min_freq")}
-
-    @property
-    def reads_constituents(self) -> bool:
-        """Whether the edges read constituents."""
-        return self.constituents or self.edges in PHRASE_PRESETS
 
     def data_settings(self) -> dict[str, Any]:
         # The encoder's tokenizer cuts words into pieces.
@@ -316,24 +340,16 @@ class EncoderConfig(PretrainedConfig):
                 f"'relation_attention' is for encoder='transformer', and {self.encoder!r} has its own "
                 "attention (got True)"
             )
-        for reader in self._readers():
-            self.check_read(*reader)
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-        """Settings, what reads them, and whether that is there."""
+        yield from super()._readers()
         terms = self.pretrained and self.relation_attention
-        nodes = self.takes_nodes and self.edges in ADDING_NODES
-        dam = nodes and self.edges == "dam"
         yield _OF_PIECES, "a pretrained encoder", self.pretrained
         yield ("windows",), "a pretrained encoder", self.pretrained
         yield ("vectors_scale",), "'vectors'", self.vectors is not None
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
         yield _OF_PLACES, "encoder='dt-rnn'", self.encoder == "dt-rnn"
-        yield _OF_NODES, "edges='dam' or 'constituents'", nodes
-        yield ("relation_links",), "edges='dam'", dam
-        own = self.edges is not None and is_own(self.edges)
-        yield ("constituents",), "edges of your own (those of the presets know what they read)", own
         if self.pretrained:
             score = terms and self.relation_terms == "score"
             yield _OF_SCORES, "relation_attention with relation_terms='score'", score
@@ -343,11 +359,6 @@ class EncoderConfig(PretrainedConfig):
                 takers = [edges for edges in (*PRESETS, *PHRASE_PRESETS) if name in preset_options(edges)]
                 read = self.edges is not None and name in preset_options(self.edges)
                 yield (name,), f"edges {', '.join(takers)}", read
-        of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
-        yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
-        yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
-        learned = self.arcs in LEVELS and self.relations != "ud"
-        yield ("relation_min_freq",), "arcs of an enhanced graph whose labels are learned", learned
 
 
 class WordConfig(EncoderConfig):

@@ -24,7 +24,6 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep import parsing
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_folder
 from graphdep.io.limits import (
@@ -49,6 +48,7 @@ from graphdep.training.checkpoint import (
 from graphdep.training.config import OF_TREES, TrainConfig, resolve_model
 from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
+from graphdep.training.learning_task import graphs_of
 from graphdep.training.run import run_folder, train_model
 from graphdep.training.task import family_of
 from graphdep.training.trainer import METRICS, read_metrics
@@ -270,8 +270,7 @@ class Predictor:
 
     def graphs(self, trees: list[Sentence]) -> list[Sentence]:
         """The trees, or the enhanced graphs that the model reads."""
-        arcs = self.config.arcs
-        return trees if arcs == "basic" else parsing.enhance(trees, arcs, self.config.engine)
+        return graphs_of(trees, self.config)
 
     def chunks(self, count: int, what: str = "predicting", size: int = CHUNK) -> Iterator[slice]:
         """The parts of so many examples that are in memory at a time."""

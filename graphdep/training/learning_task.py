@@ -47,6 +47,12 @@ if TYPE_CHECKING:
     from graphdep.vocab import RelationVocab, Vocab
 
 
+def graphs_of(trees: list[Sentence], config: Any) -> list[Sentence]:
+    """The trees, or the enhanced graphs that a model of the settings reads."""
+    arcs = getattr(config, "arcs", "basic")
+    return trees if arcs == "basic" else enhance(trees, arcs, config.engine)
+
+
 def gather_rows(rows: tuple[Tensor, ...], number: Tensor | None) -> tuple[Tensor, ...]:
     """The rows of a whole split, the same in every process, from those that each process has.
 
@@ -316,6 +322,7 @@ class LearningTask(L.LightningModule, ABC):
             ValueError: If the model has no layers for them.
         """
         self.edges = self.make_edges(config)
+        check_nodes(config, self.model)
 
     def extra_scores(
         self, splits: Splits, split: str, config: Any, folder: Path | None = None
@@ -348,8 +355,7 @@ class LearningTask(L.LightningModule, ABC):
             ValueError: If the model takes another number of texts.
         """
         trees, _ = parse_joined(parser, texts)
-        arcs = getattr(config, "arcs", "basic")
-        trees = trees if arcs == "basic" else enhance(trees, arcs, getattr(config, "engine", "rules"))
+        trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
@@ -528,11 +534,6 @@ class EncoderTask(LearningTask):
     @classmethod
     def reads(cls, config: Any) -> frozenset[str]:
         return encoder_reads(config)
-
-    def adapt(self, config: Any) -> None:
-        super().adapt(config)
-        if config.pretrained:
-            check_nodes(config, backbone_of(self.model))
 
 
 class WordTask(EncoderTask):

@@ -414,6 +414,8 @@ def insert_nodes(
     minus, zero = torch.full_like(owner, -1), torch.zeros_like(owner)
     columns = {"node_type": torch.full_like(owner, kind), "deprel": label, "input_ids": label, "mark": zero}
     columns |= dict.fromkeys(("depth", "word", "clique"), minus)
+    # An added node is the target of no objective: -100 and 0 are those of nodes that are not asked for.
+    columns |= dict.fromkeys(("mlm_target", "order_target"), minus * 100) | {"mark_target": zero}
     columns |= {key: nodes[key][owner] for key in ("utterance", "segment") if key in data}
     if "position" in data:
         places = {"zero": zero, "none": minus, "sequence": _last_position(nodes)[example] + 1 + rank}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import logging
 import pickle
 from collections import Counter
@@ -61,13 +62,23 @@ def tree(text: str, max_words: int = 50, roots: str = "all") -> Sentence:
     return truncate(join_sentences(chains, roots=roots), max_words)
 
 
-def slow(dialogues, vocab, max_turns=4, max_words=50, roots="all"):
+def with_graph(tree: Sentence) -> Sentence:
+    """The tree with an arc from its last word to its first, a copy of that, and a constituent."""
+    deps = [[(str(head), label)] for head, label in zip(tree.head, tree.deprel)]
+    deps[0].append((str(len(tree)), "conj"))
+    empty = [("1.1", tree.form[0], *["_"] * 6, "1:dep", "CopyOf=1")]
+    return dataclasses.replace(tree, deps=deps, empty=empty, constituents=[("NP", 0, len(tree))])
+
+
+def slow(dialogues, vocab, max_turns=4, max_words=50, roots="all", graphs=False):
     """Every example the obvious way, from the texts."""
     examples = []
+    read = {"arcs": "own", "phrases": "spans"} if graphs else {}
     for turns in dialogues:
-        trees = [tree(turn, max_words, roots) for turn in turns]
+        whole = [tree(turn, roots=roots) for turn in turns]
+        trees = [truncate(with_graph(one) if graphs else one, max_words) for one in whole]
         for turn in range(1, len(turns)):
-            data = to_data(trees[:turn][-max_turns:], vocab=vocab, positions="example")
+            data = to_data(trees[:turn][-max_turns:], vocab=vocab, positions="example", **read)
             data.target_ids = torch.tensor([vocab[w] for w in trees[turn].form] + [4])
             examples.append(data)
     return examples
@@ -90,6 +101,15 @@ def test_examples_are_those_of_the_texts(load, options):
         del data.dialogue, data.turn
         assert_same_data(data, other)
     assert dataset.describe()["target_tokens"] == sum(len(data.target_ids) for data in expected)
+
+
+def test_graphs_and_constituents_are_read(load, parser, monkeypatch):
+    monkeypatch.setattr(DailyDialog, "_enhanced", lambda self, trees: [*map(with_graph, trees)])
+    monkeypatch.setattr(parser, "gives_constituents", True, raising=False)
+    dataset = load(arcs="own", constituents=True, max_words=2)
+    for data, other in zip(dataset, slow(DIALOGUES, dataset.vocab, max_words=2, graphs=True), strict=True):
+        del data.dialogue, data.turn
+        assert_same_data(data, other)
 
 
 def dra(sentences: list[list[str]]) -> set[tuple[int, int]]:

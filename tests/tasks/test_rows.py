@@ -9,18 +9,20 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
+from graphdep import NodeType
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.dialogues.settings import DIALOGUE_MODELS
 from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SELECTION_MODELS
 from graphdep.tasks.sentences.settings import MODELS
-from graphdep.training import load_splits
+from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import join_outputs
-from graphdep.transforms import PRESETS, resolve
+from graphdep.transforms import PRESETS, CompleteEdges, RelationNodes, register_edges, resolve
 from graphdep.transforms.carried import carried
-from graphdep.transforms.edge_set import MARKS, NODES, TYPES
+from graphdep.transforms.edge_set import MARKS, NODES, TYPES, Compose
+from tests.kit.runs import SHORT, build_edges
 
 READOUTS = [{"readout": "mean", "path": False}, {"readout": "top", "path": True}]
 # The others differ from these as they do on sentences.
@@ -158,6 +160,7 @@ def test_spans_of_other_tasks(task, config_of, splits_of):
 def test_response_selection(model, config_of, splits_of):
     own = SELECTION_MODELS[model].overrides.get("encoder")
     own = {"encoder": own, "image_words": 8} if own in MATCHING_ENCODERS else {}
+    own |= {"arcs": "basic"} if SELECTION_MODELS[model].overrides.get("engine") else {}
     config = config_of("ubuntu", model, dropout=0.0, **own)
     splits = splits_of(config)
     # Of an objective a batch has more in it.
@@ -170,3 +173,104 @@ def test_dialogues(model, config_of, splits_of):
     pieces = {"pieces": 280} if "pieces" in DIALOGUE_MODELS[model].overrides else {}
     config = config_of("dailydialog", model, dropout=0.0, **pieces)
     check_row(config, splits_of(config))
+
+
+# --------------------------------------------------------------------------- edges that add nodes
+# Models of all families that read edges, from scratch and pretrained.
+WITH_NODES = [
+    ("sick-e", "transformer"),
+    ("sick-e", "dt"),
+    ("sick-e", "bert-dt"),
+    ("ud-tags", "transformer"),
+    ("propbank-ewt", "bert"),
+    ("semeval2010", "dt"),
+    ("semeval2010", "bert"),
+    ("dailydialog", "transformer"),
+    ("dailydialog", "dialogbert"),
+    ("ubuntu", "bert"),
+    ("ubuntu", "bert-sia"),
+    ("ubuntu", "bert-ums"),
+    ("ubuntu", "bert-ss-da"),
+    ("ubuntu", "bert-spider"),
+    ("ubuntu", "pretrained"),
+    ("post-train", "bert-fp"),
+]
+ADDED = {"dam": NodeType.RELATION, "constituents": NodeType.PHRASE, "own-nodes": NodeType.RELATION}
+
+
+@pytest.fixture
+def with_nodes(config_of, splits_of, places, encoder, no_own_edges):
+    """The settings and the splits of a model with edges that add nodes."""
+    register_edges("own-nodes", Compose([RelationNodes("zero"), CompleteEdges()]))
+
+    def with_nodes(task, model, edges, **others):
+        own = {"parser": "bundled", "edges": edges, "dropout": 0.0, **others}
+        if task == "post-train":
+            place = {name: value for name, value in places("ubuntu").items() if name in ("root", "raw_from")}
+            own |= {**SHORT, **place, "corpus": "ubuntu", "encoder": encoder, "max_length": 32}
+            config = TrainConfig.of(model, task=task, **own)
+        else:
+            own |= {"trees": "parser"} if edges == "constituents" else {}
+            own |= {"encoder": encoder} if model == "pretrained" else {}
+            config = config_of(task, "bert" if model == "pretrained" else model, **own)
+        return config, splits_of(config)
+
+    return with_nodes
+
+
+def examples_of(splits, config):
+    """Examples of the training split, and how they are made a batch."""
+    if config.task == "ubuntu":
+        batch = next(iter(splits.loader("train", config, shuffle=True)))
+        return batch.to_data_list(), Batch.from_data_list
+    dataset = getattr(splits, "samples", splits.datasets)["train"]
+    follow = getattr(dataset, "follow_batch", [])
+    return list(dataset)[:4], functools.partial(Batch.from_data_list, follow_batch=follow)
+
+
+def loss_of(task, batch):
+    task.log = lambda *args, **options: None
+    return task.loss(batch)
+
+
+@pytest.mark.parametrize("edges", ADDED)
+@pytest.mark.parametrize(("task", "model"), WITH_NODES)
+def test_nodes_that_edges_add_are_read(task, model, edges, with_nodes):
+    """Their labels have vectors that learn, and a batch with them is answered as each example alone."""
+    config, splits = with_nodes(task, model, edges)
+    made_task = made(config, splits)
+    examples, batch_of = examples_of(splits, config)
+    batch = made_task.edges(batch_of(examples))
+    assert bool((batch.node_type == ADDED[edges]).any())
+    with torch.no_grad():
+        together = made_task.outputs(batch)
+        alone = join_outputs([made_task.outputs(made_task.edges(batch_of([data]))) for data in examples])
+    for whole, part in zip(together, alone, strict=True):
+        torch.testing.assert_close(whole, part)
+    loss_of(made_task, batch).backward()
+    tables = [p for name, p in made_task.named_parameters() if name.endswith("relations.relation.weight")]
+    assert len({id(table) for table in tables}) == 1
+    used = tables[0].grad.abs().sum(dim=1).nonzero().view(-1)
+    assert used.numel()
+    assert {*used.tolist()} <= {*batch.deprel[batch.node_type == ADDED[edges]].tolist()}
+
+
+# In the layers of SIA special nodes see all others, added ones, too.
+@pytest.mark.parametrize("edges", ["dam", "constituents"])
+@pytest.mark.parametrize(("task", "model"), [row for row in WITH_NODES if row[1] != "bert-sia"])
+def test_nodes_that_nobody_sees_change_nothing(task, model, edges, with_nodes):
+    """They are never scored, pooled, copied, asked for or decoded: a model answers as without them."""
+    own = {"cross_nodes": False} if (task, model) == ("dailydialog", "transformer") else {}
+    config, splits = with_nodes(task, model, edges, links="none", cls_links=False, **own)
+    made_task = made(config, splits)
+    examples, batch_of = examples_of(splits, config)
+    plain = config.replace(edges="transformer", links="both", cls_links=True, **dict.fromkeys(own, True))
+    with torch.no_grad():
+        found = []
+        for transform in (made_task.edges, build_edges(plain)):
+            batch = transform(batch_of(examples))
+            found.append((*made_task.outputs(batch), loss_of(made_task, batch)))
+    assert len(found[0]) == len(found[1])
+    for number, (one, other) in enumerate(zip(*found)):
+        if task != "ubuntu" or number != len(found[0]) - 2:  # the key of an example has its nodes
+            torch.testing.assert_close(one, other)

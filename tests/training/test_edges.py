@@ -28,9 +28,8 @@ UNREAD = {
     ("sst", "transformer", "dt"): f"{TYPED} model 'transformer' does not read (model 'dt' does)",
     ("ud-tags", "transformer", "lisa-complete"): f"{MARKED} model 'transformer' does not read (model 'lisa",
     ("ud-tags", "dt", "lisa-complete"): f"{MARKED} model 'dt' does not read (model 'lisa' does)",
-    ("ud-tags", "dt", "dam"): "nodes of their own, which model 'dt' does not read (model 'dam' does)",
     ("ud-tags", "gate", "g2g"): "pairs that are not written out ('clique'), which model 'gate' does not read",
-    ("dailydialog", "transformer-dra", "dam"): "does not read (no model here takes these edges)",
+    ("dailydialog", "transformer-dra", "dt"): "does not read (no model here takes these edges)",
 }
 MISSING = {
     ("dailydialog", "lisa", "dra"): "reads marks of pairs ('edge_mark'), which they do not carry (edges 'l",
@@ -135,7 +134,6 @@ def test_words_take_edges_exactly_where_their_model_reads_them(model):
     expected = {
         TYPES: {"dt", "g2g", "gate", "bert-dt", "bert-g2g"},
         MARKS: {"lisa"},
-        NODES: {"transformer", "bert", "bert-dt", "bert-g2g"},
         CLIQUES: {"transformer", "dt", "g2g", "lisa", "bert", "bert-dt", "bert-g2g"},
     }
     needs = {"g2g": TYPES, "gate": TYPES, "lisa": MARKS}

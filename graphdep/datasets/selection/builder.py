@@ -27,12 +27,14 @@ from graphdep.datasets.selection.store import (
     Utterance,
     create_table,
     key_of,
+    pack_graph,
     pack_tree,
     parse_utterances,
 )
 from graphdep.io.files import atomic_path
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
+from graphdep.vocab.relations import label_counts
 from graphdep.vocab.vocab import SPECIALS, Tokens, Vocab
 
 # What is parsed and written in one go.
@@ -40,7 +42,15 @@ POOLS = 512
 _SECONDS = 10.0  # between two lines of progress
 
 
-def build_store(path: Path, pools: Iterable[Pool], parser: Parser, *, log: str | None = None) -> None:
+def build_store(
+    path: Path,
+    pools: Iterable[Pool],
+    parser: Parser,
+    *,
+    log: str | None = None,
+    graphs: Callable[[list[Sentence]], list[Sentence]] | None = None,
+    arcs: str = "basic",
+) -> None:
     """Reads, parses and writes pools; the file is there once it is whole, in place of the one before.
 
     No more than a few pools and the lexicon are in memory. Equal utterances are parsed once.
@@ -50,11 +60,15 @@ def build_store(path: Path, pools: Iterable[Pool], parser: Parser, *, log: str |
         pools: The pools.
         parser: The parser.
         log: What to call it in lines of progress on stderr; :obj:`None` for none. (default: :obj:`None`)
+        graphs: Gives sentences the enhanced graphs that are kept with their constituents; :obj:`None` keeps
+            trees alone. (default: :obj:`None`)
+        arcs: Which arcs' labels are counted (:func:`~graphdep.vocab.relations.label_counts`). (default:
+            ``"basic"``)
     """
     with atomic_path(path) as temporary, closing(sqlite3.connect(temporary)) as database:
         # Nobody sees the file before it is whole, and what is lost in a crash is made again.
         database.execute("PRAGMA journal_mode = OFF")
-        addition, last = Addition(database), time.monotonic()
+        addition, last = Addition(database, graphs, arcs), time.monotonic()
         rest = iter(pools)
         while some := list(islice(rest, POOLS)):
             addition.add(some, parser)
@@ -68,8 +82,13 @@ def build_store(path: Path, pools: Iterable[Pool], parser: Parser, *, log: str |
 class Addition:
     """Pools on their way into a new file."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self.database = database
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        graphs: Callable[[list[Sentence]], list[Sentence]] | None = None,
+        arcs: str = "basic",
+    ) -> None:
+        self.database, self.graphs, self.arcs = database, graphs, arcs
         self.totals = Counter[str](dict.fromkeys(TOTALS.values(), 0))
         self.forms: dict[str, dict[str, int]] = {"words": {}, "relations": {}}
         self.counts: dict[str, Counter[int]] = {"words": Counter(), "relations": Counter()}
@@ -86,6 +105,11 @@ class Addition:
         new = {key: turn for turn, key in keys.items() if turn not in number_of}
         trees, failures = parse_utterances(parser, list(new.values()))
         first = self.totals["utterances"]
+        if self.graphs is not None:
+            found = iter(self.graphs([tree for tree in trees if tree is not None]))
+            trees = [None if tree is None else next(found) for tree in trees]
+            rows = [(n, "" if tree is None else pack_graph(tree)) for n, tree in enumerate(trees, first)]
+            self.database.executemany("INSERT INTO graphs VALUES (?, ?)", rows)
         packed = [self._pack(tree) for tree in trees]
         self._insert("utterances", ((data,) for data in packed))
         self.database.executemany("INSERT INTO keys VALUES (?, ?)", zip(new, range(first, first + len(new))))
@@ -103,7 +127,7 @@ class Addition:
             each = np.array([counts[number] for number in range(len(self.forms[name]))], COUNTS)
             self._note(f"counts of {name}", each.tobytes())
         sha = hashlib.sha256()
-        for table in ("words", "relations", "utterances", "pools", "pairs"):
+        for table in ("words", "relations", "utterances", "graphs", "pools", "pairs"):
             for row in self.database.execute(f"SELECT * FROM {table} ORDER BY id"):
                 sha.update(repr(row).encode())
         self._note("content", sha.hexdigest().encode())
@@ -119,14 +143,15 @@ class Addition:
         if tree is None:
             return b""
         words, relations = self._numbers("words", tree.form), self._numbers("relations", tree.deprel)
-        return pack_tree(words, np.array(tree.head), relations)
+        self.counts["words"].update(words)
+        labels = label_counts([tree], self.arcs)
+        self.counts["relations"].update(dict(zip(self._numbers("relations", labels), labels.values())))
+        return pack_tree(np.array(words), np.array(tree.head), np.array(relations))
 
-    def _numbers(self, name: str, forms: Iterable[str]) -> np.ndarray:
+    def _numbers(self, name: str, forms: Iterable[str]) -> list[int]:
         """The numbers of words or relations; new ones get the next."""
         known = self.forms[name]
-        numbers = [known.setdefault(form, len(known)) for form in forms]
-        self.counts[name].update(numbers)
-        return np.array(numbers)
+        return [known.setdefault(form, len(known)) for form in forms]
 
     def _add_pools(self, pools: Sequence[Pool], number_of: dict[Utterance, int]) -> None:
         contexts = (np.array([number_of[turn] for turn in pool.context], NUMBERS) for pool in pools)

@@ -45,18 +45,20 @@ from graphdep.datasets.selection.store import (
     Pair,
     Pool,
     SelectionStore,
+    Tree,
     Utterance,
     given_words,
     sentence_of,
 )
 from graphdep.io.files import file_digest
 from graphdep.io.limits import check_least
+from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import VocabTokens
-from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.relations import GRAPH_MIN_FREQ, RelationVocab
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 
 T = TypeVar("T")
@@ -104,6 +106,9 @@ class SelectionOptions(CorpusOptions, total=False):
             (default: :obj:`True`)
         cache_size: The number of utterances that are kept in memory, those that were used last.
             (default: :obj:`20_000`)
+        arcs, engine, relation_min_freq, constituents: As in
+            :class:`~graphdep.datasets.base.parsed.ParsedOptions`; graphs and constituents are stored beside
+            the trees. (default: ``"basic"``, ``"rules"``, :obj:`5`, :obj:`False`)
     """
 
     tokens: Tokens | None
@@ -111,6 +116,10 @@ class SelectionOptions(CorpusOptions, total=False):
     max_turns: int | None
     keep_parses: bool
     cache_size: int
+    arcs: str
+    engine: str
+    relation_min_freq: int
+    constituents: bool
 
 
 class RowsOptions(SelectionOptions, total=False):
@@ -165,7 +174,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
         raw_from, tokens, max_length, max_turns, vocab, relations, min_freq, lower, limit, keep_parses,
-            cache_size, transform, log, force_reload: See :class:`SelectionOptions`.
+            cache_size, arcs, engine, relation_min_freq, constituents, transform, log, force_reload: See
+            :class:`SelectionOptions`.
 
     Shapes:
         - the node table of :func:`~graphdep.data.encoded`, and its ``cut_words``
@@ -192,6 +202,10 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         limit: int | None = None,
         keep_parses: bool = True,
         cache_size: int = 20_000,
+        arcs: str = "basic",
+        engine: str = "rules",
+        relation_min_freq: int = GRAPH_MIN_FREQ,
+        constituents: bool = False,
         transform: Callable | None = None,
         log: bool = True,
         force_reload: bool = False,
@@ -204,7 +218,12 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.split, self.limit, self.max_turns, self.max_length = split, limit, max_turns, max_length
         self.min_freq, self.lower = min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
-        reads_train = split == "train" or (tokens is None and vocab is None)
+        check_arcs(arcs)
+        check_engine(engine)
+        check_least("relation_min_freq", relation_min_freq, 1)
+        self.arcs, self.engine, self.constituents = arcs, engine, constituents
+        self.relation_min_freq = relation_min_freq
+        reads_train = split == "train" or (tokens is None and vocab is None) or arcs != "basic"
         self.relations, self._learns_relations = known_relations(relations, reads_train)
         self._relations = relations if isinstance(relations, str) else ""
         self.cache_size = cache_size
@@ -273,10 +292,17 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         """The trees of a pair's context and of its candidate, uncut; :obj:`None` for one without words."""
         pair = self._pairs([self.indices()[number]])[0]
         turns = [*pair.context.tolist(), pair.response]
-        trees = self._store.trees(turns)
-        words = self._store.words_of({word for tree in trees.values() for word in tree[0].tolist()})
-        *context, response = [sentence_of(trees[turn], words, self._labels) for turn in turns]
+        sentences = self._sentences(self._store.trees(turns))
+        *context, response = [sentences[turn] for turn in turns]
         return context, response
+
+    def _sentences(self, trees: Mapping[int, Tree]) -> dict[int, Sentence | None]:
+        """Utterances as sentences, with their graphs and constituents where these are stored."""
+        words = self._store.words_of({word for tree in trees.values() for word in tree[0].tolist()})
+        graphs = self._store.graphs(trees) if self.has_graphs else {}
+        return {
+            turn: sentence_of(tree, words, self._labels, graphs.get(turn)) for turn, tree in trees.items()
+        }
 
     def context(self, number: int) -> list[list[str]]:
         """The words of each utterance of a pair's context, uncut."""
@@ -364,6 +390,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         """
         counts = self._pieces.counts
         sizes = np.fromiter((counts[tree[0]].sum() for tree in self._store.each_tree()), np.int64)
+        if self.has_graphs:  # some of which have empty nodes
+            found = self._encoded({*range(len(sizes))})
+            sizes = np.array([found[turn].num_pieces for turn in range(len(sizes))])
         return count_cut(self._store, sizes, self.max_length, self._load)
 
     def process(self) -> None:
@@ -395,6 +424,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             "split": [split, limit, self.max_turns],
             "options": self.options(split),
             "parser": self.parser_fingerprint,
+            "arcs": "basic" if self.arcs == "basic" else [self.arcs, enhance_fingerprint(self.engine)],
+            "constituents": self.constituents,
         }
         return SelectionStore(Path(self.processed_dir, f"{split}-{digest(depends_on)}.sqlite"))
 
@@ -416,7 +447,22 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
             print(f"Processing {name} ...", file=sys.stderr)
-        build_store(store.path, self._pools(split, limit), self._parser, log=name if shown else None)
+        build_store(
+            store.path,
+            self._pools(split, limit),
+            self._parser,
+            log=name if shown else None,
+            graphs=self._enhanced if self.has_graphs else None,
+            arcs=self.arcs,
+        )
+
+    @property
+    def has_graphs(self) -> bool:
+        """Whether utterances have more than their tree: an enhanced graph or constituents."""
+        return self.arcs != "basic" or bool(self.constituents)
+
+    def _enhanced(self, trees: list[Sentence]) -> list[Sentence]:
+        return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
         """The pools to build, with the last turns of their contexts."""
@@ -429,7 +475,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             yield Pool(last, pool.candidates, pool.labels, pool.counts)
 
     def _resolve(self, parser: str | Parser, cache: Path, keep_parses: bool) -> Parser:
-        return resolve_parser(parser, cache=cache if keep_parses else None)
+        reads: dict[str, Any] = {"arcs": self.arcs, "engine": self.engine}
+        reads["constituents"] = bool(self.constituents)
+        return resolve_parser(parser, cache=cache if keep_parses else None, **reads)
 
     def _encode_lexicon(self) -> None:
         """Encodes every different word, once, so that loading does not look at words."""
@@ -439,14 +487,15 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.arc_labels = _arc_labels(self._store)
         if self._learns_relations:
             train = self.arc_labels if self.split == "train" else _arc_labels(self._train())
-            self.relations = RelationVocab.of_arcs(train, self._relations)
+            least = self.relation_min_freq if self.arcs in LEVELS else None
+            self.relations = RelationVocab.of_arcs(train, self._relations, graph_min_freq=least)
         elif self._relations == "auto":
             warn_of_relations(self.corpus, self.split, self.relations, self.arc_labels)
         self.relations.fallbacks.update(
             {label: count for label, count in self.arc_labels.items() if label not in self.relations}
         )
-        known = self.relations.copy()  # whose count of fallbacks is nobody's
-        self._deprel = np.array([known[label] for label in self._labels], dtype=np.int64)
+        self._known = self.relations.copy()  # whose count of fallbacks is nobody's
+        self._deprel = np.array([self._known[label] for label in self._labels], dtype=np.int64)
         self._cache: dict[int, EncodedUtterance] = {}
 
     def _own(self) -> np.ndarray:
@@ -468,8 +517,18 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         """Utterances by their numbers; those that are not in memory are read with one query."""
         # A dict keeps the order in which keys were put in: what is used now becomes the last.
         found = {turn: self._cache.pop(turn) for turn in turns if turn in self._cache}
-        for turn, tree in self._store.trees(turns - found.keys()).items():
-            found[turn] = self._encode(*tree)
+        new = self._store.trees(turns - found.keys())
+        if self.has_graphs:
+            for turn, sentence in self._sentences(new).items():
+                found[turn] = EncodedUtterance.of(
+                    sentence,
+                    self.tokens,
+                    self._known,
+                    "basic" if self.arcs == "basic" else "enhanced",
+                    phrases=bool(self.constituents),
+                )
+        else:
+            found |= {turn: self._encode(*tree) for turn, tree in new.items()}
         self._cache |= found
         for turn in list(islice(self._cache, max(0, len(self._cache) - self.cache_size))):
             del self._cache[turn]
@@ -503,7 +562,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
 def _arc_labels(store: SelectionStore) -> Counter[str]:
     """How many arcs have each label, of each utterance once."""
-    return Counter(dict(zip(store.relations(), store.counts("relations").tolist())))
+    return +Counter(dict(zip(store.relations(), store.counts("relations").tolist())))
 
 
 class Row(NamedTuple):
@@ -632,6 +691,11 @@ class ChineseSelection(RowsSelection):
         if made.language is not None and made.language.split("-")[0] != "zh":
             shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
             raise ValueError(f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
+        if self.arcs != "basic" and not made.gives_graphs:
+            raise ValueError(
+                f"'arcs' cannot be {self.arcs!r}: enhanced graphs are made of English trees, and "
+                f"{self.corpus} is in Chinese: take 'basic' (model bert-dam-basic)"
+            )
         resolved = super()._resolve(made, cache, keep_parses)
         try:
             resolved.fingerprint  # noqa: B018  # loads the models, if they are there

@@ -73,7 +73,7 @@ def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[l
     return joined, failures
 
 
-FORMAT = 5  # of the file, and of the rules that make pools of raw files
+FORMAT = 6  # of the file, and of the rules that make pools of raw files
 # Little-endian on every machine; a column of a tree takes the first type that its largest number fits in.
 _TYPES = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4"))
 NUMBERS = _TYPES[2]
@@ -83,11 +83,14 @@ TABLES = {
     "words": "id INTEGER PRIMARY KEY, form TEXT NOT NULL",
     "relations": "id INTEGER PRIMARY KEY, form TEXT NOT NULL",
     "utterances": "id INTEGER PRIMARY KEY, tree BLOB NOT NULL",
+    "graphs": "id INTEGER PRIMARY KEY, graph TEXT NOT NULL",
     "pools": "id INTEGER PRIMARY KEY, context BLOB NOT NULL",
     "pairs": "id INTEGER PRIMARY KEY, pool INTEGER, response INTEGER, label INTEGER",
 }
 # What the totals call the number of a table's rows.
 TOTALS = {name: name for name in ("relations", "utterances", "pools", "pairs")} | {"words": "forms"}
+# What of a sentence is kept beside its tree, where it is read.
+_GRAPH = ("deps", "empty", "constituents")
 _EACH_PAIR = "SELECT pairs.id, pool, context, response, label FROM pairs JOIN pools ON pools.id = pool"
 _NUMBERED = "IN (SELECT value FROM json_each(?))"
 
@@ -122,15 +125,31 @@ def unpack_tree(data: bytes) -> Tree:
     return words, head, relations
 
 
+def pack_graph(tree: Sentence) -> str:
+    """The enhanced graph and the constituents of a sentence."""
+    return json.dumps({name: getattr(tree, name) for name in _GRAPH})
+
+
 def sentence_of(
-    tree: Tree, words: Mapping[int, str] | Sequence[str], relations: Sequence[str]
+    tree: Tree, words: Mapping[int, str] | Sequence[str], relations: Sequence[str], graph: str | None = None
 ) -> Sentence | None:
-    """The sentence of a tree, with words and relations by their numbers; :obj:`None` for no words."""
+    """The sentence of a tree, with words and relations by their numbers, and with what :func:`pack_graph`
+    packed; :obj:`None` for no words.
+    """
     numbers, head, labels = (column.tolist() for column in tree)
     if not numbers:
         return None
     form, deprel = [words[number] for number in numbers], [relations[number] for number in labels]
-    return Sentence(form, head, deprel, multiroot=head.count(0) > 1)
+    found: dict[str, Any] = {} if graph is None else json.loads(graph)
+    found = {name: None if rows is None else _tuples(name, rows) for name, rows in found.items()}
+    return Sentence(form, head, deprel, multiroot=head.count(0) > 1, **found)
+
+
+def _tuples(name: str, rows: list[Any]) -> list[Any]:
+    """Rows as a sentence has them, which JSON has as lists."""
+    if name == "deps":
+        return [[(head, label) for head, label in deps] for deps in rows]
+    return [tuple(row) for row in rows]
 
 
 class Pair(NamedTuple):
@@ -148,7 +167,8 @@ class SelectionStore:
 
     - A pool has its context once, however many candidates there are, and a pair is four numbers.
     - An utterance is stored once, wherever it occurs, as its :data:`Tree`; the numbers of words and relations
-      are those of two tables, in the order in which they were first seen.
+      are those of two tables, in the order in which they were first seen. Its enhanced graph and its
+      constituents are there where the file was built for them, as JSON.
     - Nothing is pickled.
 
     Each operation opens the file anew, so that a process may fork, and others may read it, too.
@@ -203,6 +223,10 @@ class SelectionStore:
         """Utterances by their numbers."""
         rows = self._some("SELECT id, tree FROM utterances WHERE id", numbers)
         return {number: unpack_tree(data) for number, data in rows}
+
+    def graphs(self, numbers: Iterable[int]) -> dict[int, str]:
+        """What is kept beside the trees of utterances, by their numbers."""
+        return dict(self._some("SELECT id, graph FROM graphs WHERE id", numbers))
 
     def words_of(self, numbers: Iterable[int]) -> dict[int, str]:
         """Words by their numbers."""

@@ -21,7 +21,13 @@ from graphdep.io.limits import check_divides, check_least
 from graphdep.nn.attention.dense import PackedLayout, packed_attention
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
-from graphdep.nn.models.transformer import ContextEncoder, Memory, TextEncoder, example_bounds
+from graphdep.nn.models.transformer import (
+    ContextEncoder,
+    Memory,
+    TextEncoder,
+    added_nodes,
+    example_bounds,
+)
 from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import ROOT_ID
 
@@ -36,12 +42,20 @@ class ContextTransformer(ContextEncoder):
     in :obj:`encoder`, as with DRA, neither the order of words nor that of turns is known: turns of equal
     content give equal rows.
 
+    Edges such as ``resolve("dam")`` add nodes of relations or phrases. "Augmenting Transformers with Enhanced
+    Dependency Structures by Treating Relations as New Words" connects its encoder to a decoder (section 3.4)
+    without saying whether the decoder reads relations. They are part of the encoder's output sequence, which
+    a decoder reads as a whole, so that by default it attends to them, too.
+
     Args:
         encoder: Encodes the nodes, e.g. :class:`GraphTransformer` or :class:`ConstituentTransformer`; has an
             ``embedding``.
+        cross_nodes: Hand added nodes to the decoder as well; otherwise they are read in the encoder alone.
+            (default: :obj:`True`)
 
     Shapes:
-        - data: what :obj:`encoder` takes; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows
+        - data: what :obj:`encoder` takes; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows, or fewer
+          without ``cross_nodes``
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -52,9 +66,9 @@ class ContextTransformer(ContextEncoder):
         Memory(x=[8, 8], ptr=[2], group=[8])
     """
 
-    def __init__(self, encoder: TextEncoder) -> None:
+    def __init__(self, encoder: TextEncoder, *, cross_nodes: bool = True) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self.cross_nodes = encoder, cross_nodes
         self.hidden_channels = encoder.hidden_channels
 
     @property
@@ -62,7 +76,19 @@ class ContextTransformer(ContextEncoder):
         return cast(NodeEmbedding, self.encoder.embedding)
 
     def forward(self, data: Data) -> Memory:
-        return Memory(self.encoder(data), example_bounds(data), data.utterance)
+        x, ptr = self.encoder(data), example_bounds(data)
+        if self.cross_nodes:
+            return Memory(x, ptr, data.utterance)
+        kept = self.rows(data)
+        return Memory(x[kept], torch.searchsorted(kept, ptr), data.utterance[kept])
+
+    def rows(self, data: Data) -> Tensor:
+        """The node of each row of the memory."""
+        nodes = torch.arange(data.num_nodes, device=data.node_type.device)
+        return nodes if self.cross_nodes else nodes[~added_nodes(data)]
+
+    def extra_repr(self) -> str:
+        return "" if self.cross_nodes else "cross_nodes=False"
 
 
 class WordOutput(nn.Module):
@@ -489,8 +515,8 @@ class DialogueModel(nn.Module):
         Draws depend on the seed and the words of the context, not on the rest of the batch. Afterwards every
         module is in the mode, training or evaluation, that it was in.
         """
-        ids, bounds = data.input_ids.cpu(), example_bounds(data).tolist()
-        keys = [zlib.crc32(ids[a:b].numpy().tobytes()) for a, b in pairwise(bounds)]
+        ids, words, bounds = data.input_ids.cpu(), ~added_nodes(data).cpu(), example_bounds(data).tolist()
+        keys = [zlib.crc32(ids[a:b][words[a:b]].numpy().tobytes()) for a, b in pairwise(bounds)]
         with torch.no_grad(), _evaluating(self):
             return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
 

@@ -163,11 +163,20 @@ def utterance_bounds(data: Data) -> Tensor:
 
 
 def with_positions_in_utterance(data: Data) -> Data:
-    """A shallow copy whose positions count from the ROOT node of each utterance."""
+    """A shallow copy whose positions count from the ROOT node of each utterance.
+
+    Added nodes without a position, of -1, stay so, and those at position 0 of the example are at 0 of theirs.
+    """
     out = copy.copy(data)
     start = data.position[root_nodes(data)]
-    out.position = data.position - start[utterance_of(data)]
+    moved = (data.position - start[utterance_of(data)]).clamp(min=0)
+    out.position = torch.where(data.position < 0, data.position, moved)
     return out
+
+
+def added_nodes(data: Data) -> Tensor:
+    """Which nodes were added by edges, of relations and phrases: ``[num_nodes]``."""
+    return (data.node_type == NodeType.RELATION) | (data.node_type == NodeType.PHRASE)
 
 
 Pieces = tuple[int, ...]

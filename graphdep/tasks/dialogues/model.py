@@ -27,9 +27,16 @@ from graphdep.nn.models.dialogue import ContextTransformer, DialogueModel, Trans
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig, responses_name
-from graphdep.training.build import ATTENTION, Parts, attention_of, make_optimizer, preset_edges
+from graphdep.training.build import (
+    ATTENTION,
+    Parts,
+    attention_of,
+    embed_nodes,
+    make_optimizer,
+    preset_edges,
+)
 from graphdep.training.family import SplitScores
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
 from graphdep.training.splits import Splits
 from graphdep.transforms.carried import carried
 from graphdep.transforms.controls import RewiredEdges
@@ -64,7 +71,7 @@ def looked_at(
     weights = model.decoder.attention(memory, ids)[-1].mean(dim=0).cpu()
     if isinstance(model.encoder, ContextTransformer):
         nodes = WordNodes.of(batch.cpu(), [tree.form for tree in trees], state.relations)
-        names, entry = _with_turns(nodes), nodes.entry
+        names, entry = _with_turns(nodes), nodes.entry[model.encoder.rows(batch.cpu())]
     elif weights.size(1) == len(trees):
         names, entry = [f"turn {number + 1}" for number in range(len(trees))], torch.arange(len(trees))
     else:
@@ -119,8 +126,9 @@ def build_context_encoder(
     if config.encoder == "recosa":
         return M.ReCoSa(num_words, num_layers=config.context_layers, **_sizes(config), **common)
     words = _word_encoder(config, num_words, num_relations, common)
+    embed_nodes(config, num_relations, words)
     if config.encoder != "dialogbert":
-        return M.ContextTransformer(words)
+        return M.ContextTransformer(words, cross_nodes=config.cross_nodes)
     objectives = [name for name in ("mur", "duor") if getattr(config, name)]
     return M.DialogBERT(words, num_layers=config.context_layers, objectives=objectives, **_sizes(config))
 
@@ -260,8 +268,15 @@ class DialogueTask(LearningTask):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, as far as the model reads them."""
         trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
-        trees = [truncate(tree, config.max_words) for tree in trees]
-        return join_utterances([utterance_data(tree, vocab, relations) for tree in trees]), trees
+        trees = [truncate(tree, config.max_words) for tree in graphs_of(trees, config)]
+        return self.encoded(trees, config, vocab, relations), trees
+
+    def encoded(
+        self, trees: list[Sentence], config: DialogueConfig, vocab: Vocab, relations: RelationVocab
+    ) -> Data:
+        """The turns of a context as the model reads them."""
+        read: dict[str, Any] = {"arcs": config.arcs, "phrases": config.reads_constituents}
+        return join_utterances([utterance_data(tree, vocab, relations, **read) for tree in trees])
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """What the model responds with, decoded as in its settings, and what of the context it looks at."""

@@ -12,7 +12,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.data.node_table import join_utterances, utterance_data
+from graphdep.data.node_table import join_utterances
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis
 from graphdep.io.limits import MAX_WORDS, check_list
 from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
@@ -143,8 +143,7 @@ class Responder(CheckpointModel):
         trees, numbers = known.distinct_trees([one for one, _ in read], [place for _, place in read], roots)
         self.own_trees = int(has_own_tree([one for one, _ in read]).sum())
         self.parser_failures, self.tree_counts = known.parser_failures, intake.counts()
-        vocab, relations = known.state.vocab, known.state.relations
-        made = [utterance_data(truncate(tree, self.config.max_words), vocab, relations) for tree in trees]
+        made = [known.data([truncate(tree, self.config.max_words)]) for tree in known.graphs(trees)]
         utterances = iter([made[number] for number in numbers])
         return [join_utterances([next(utterances) for _ in context[-most:]]) for context in turns]
 

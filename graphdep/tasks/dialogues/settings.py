@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,10 +10,12 @@ from graphdep.metrics.generation import GENERATION_METRICS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
 from graphdep.sentence.sentence import ROOTS
-from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.config import ModelPreset
+from graphdep.training.encoder_config import ADDING_NODES, NodeConfig
 from graphdep.training.family import Published
 from graphdep.training.settings import setting
 from graphdep.training.task import Task
+from graphdep.transforms.presets import is_own
 
 if TYPE_CHECKING:
     from graphdep.decoding import DecodeConfig
@@ -124,6 +126,11 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
         edges="dra",
         position_embedding=False,
         **_SMALL,
+    ),
+    # another paper's edges
+    "transformer-dam": _transformer(
+        "DAM under a decoder: words of the context see one another, and a node for each arc, with its label",
+        edges="dam",
     ),
     # controls
     "transformer-utterance": _transformer(
@@ -246,7 +253,7 @@ PAPER: dict[str, tuple[Published, ...]] = {task: _of_dra(task) for task in _DIAL
 _OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
 
 
-class DialogueConfig(TrainConfig, kind="dialogue"):
+class DialogueConfig(NodeConfig, kind="dialogue"):
     """Settings of a run on dialogues; the defaults are those of "Modeling Compositionality with Dependency
     Graph for Dialogue Generation" (DRA) where it gives them. It gives neither the size of the feed-forward
     layers nor dropout, epochs, or how it decodes. ``graphdep settings --task dailydialog`` lists them.
@@ -258,7 +265,7 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     roots of a turn of several sentences stay roots (``roots="all"``).
 
     Args:
-        **settings: Those of :class:`TrainConfig`, and of dialogues.
+        **settings: Those of :class:`~graphdep.training.encoder_config.NodeConfig`, and of dialogues.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -272,6 +279,9 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     )
     edges: str | None = "dra"
     max_distance: int = setting(1, "GATE's delta: longest tree path between words that see one another.")
+    cross_nodes: bool = setting(
+        True, "The decoder attends to nodes that edges add, too, as to words.", defines=True
+    )
     parse_errors: float = setting(0.0, "Share of DRA's pairs that are wrong.", defines=True, free=True)
     min_freq: int = setting(3, published=True)
     seed: int = setting(0, free=True)  # responses are drawn by it, too
@@ -358,8 +368,14 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
             )
         self.decoding()
 
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        yield from super()._readers()
+        nodes = self.edges is not None and (self.edges in ADDING_NODES or is_own(self.edges))
+        reader = "edges dam, constituents or of your own, under a decoder that reads words"
+        yield ("cross_nodes",), reader, nodes and self.encoder != "dialogbert"
+
     def dataset_options(self, split: str) -> dict[str, Any]:
-        options = {name: getattr(self, name) for name in _OF_DATA}
+        options = super().dataset_options(split) | {name: getattr(self, name) for name in _OF_DATA}
         return options if split == "train" else {**options, "overlap": self.overlap}
 
     def decoded(self) -> str:

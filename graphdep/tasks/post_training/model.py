@@ -33,7 +33,14 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.post_training.family import ENCODER
 from graphdep.tasks.post_training.settings import LOSS, PostTrainingConfig
 from graphdep.tasks.selection.model import read_pair
-from graphdep.training.build import Parts, backbone_of, fingerprint_of, load_pretrained, make_optimizer
+from graphdep.training.build import (
+    Parts,
+    backbone_of,
+    embed_nodes,
+    fingerprint_of,
+    load_pretrained,
+    make_optimizer,
+)
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 from graphdep.training.splits import NO_WORDS, SharedBatches, Splits, check_length
@@ -110,6 +117,8 @@ def load_post_training_splits(
             short_context=config.short_context,
             max_length=config.max_length,
             seed=config.seed,
+            arcs=config.arcs,
+            constituents=config.reads_constituents,
         )
         for split, corpus in corpora.items()
     }
@@ -186,7 +195,9 @@ class PostTrainingTask(LearningTask):
     def build(cls, config: PostTrainingConfig, parts: Parts) -> Self:
         assert parts.pretrained is not None
         how: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
-        return cls(PostTrainingModel(parts.pretrained), cls.make_edges(config), make_optimizer(config), **how)
+        model = PostTrainingModel(parts.pretrained)
+        embed_nodes(config, parts.num_relations, parts.pretrained)
+        return cls(model, cls.make_edges(config), make_optimizer(config), **how)
 
     @classmethod
     def reads(cls, config: PostTrainingConfig) -> frozenset[str]:
@@ -227,7 +238,7 @@ class PostTrainingTask(LearningTask):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response; no word is masked."""
         tokens = backbone_of(self.model).tokens
-        return read_pair(texts, parser, tokens, relations, config.max_length, config.short_context)
+        return read_pair(texts, parser, tokens, relations, config, config.short_context)
 
     def loss(self, batch: Batch) -> Tensor:
         words, relevance = self.model(batch)

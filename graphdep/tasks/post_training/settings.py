@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.metrics.metric import Metric
-from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.config import ModelPreset
+from graphdep.training.encoder_config import NodeConfig
 from graphdep.training.settings import DATA, setting
 from graphdep.training.task import Task, resolve_task
 
@@ -61,11 +62,16 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")
 POST_TRAINING_MODELS: dict[str, ModelPreset] = {
-    "bert-fp": ModelPreset("masked words and the relevance of short contexts' responses", "transformer")
+    "bert-fp": ModelPreset("masked words and the relevance of short contexts' responses", "transformer"),
+    "bert-fp-dam-basic": ModelPreset(
+        "the same over DAM's edges: a node for each arc of the basic tree",
+        "dam",
+        overrides={"parser": "bundled"},
+    ),
 }
 
 
-class PostTrainingConfig(TrainConfig, kind="post-training"):
+class PostTrainingConfig(NodeConfig, kind="post-training"):
     """Settings of the post-training of "Fine-grained Post-training for Improving Retrieval-based Dialogue
     Systems" (BERT-FP); the defaults are those of its public code, where they can be: it multiplies the
     learning rate by 0.9 whenever the loss does not fall, ours is constant or linear.
@@ -74,7 +80,7 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
     with it with ``--set encoder=FOLDER``. The sizes of an encoder from scratch are not read.
 
     Args:
-        **settings: Those of :class:`TrainConfig`, and of post-training.
+        **settings: Those of :class:`~graphdep.training.encoder_config.NodeConfig`, and of post-training.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -130,7 +136,8 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
         return True
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        return {} if split == "train" else {"limit": self.limit_eval}
+        options = super().dataset_options(split)
+        return options if split == "train" else {**options, "limit": self.limit_eval}
 
     def data_settings(self) -> dict[str, Any]:
         own = ("encoder", "corpus", "short_context", "max_length", "share_masked", "seed")

@@ -31,10 +31,10 @@ from graphdep.nn.models.selection import SPEAKERS, SelectionModel
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import Parts, backbone_of, grouped_optimizer, told
+from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
 from graphdep.training.splits import EpochSampler, SharedBatches, Splits
 from graphdep.transforms.carried import carried, unread
 from graphdep.transforms.controls import example_hash, mix
@@ -217,7 +217,7 @@ def read_pair(
     parser: Parser,
     tokens: Tokens,
     relations: RelationVocab,
-    max_length: int,
+    config: Any,
     max_turns: int | None = None,
 ) -> tuple[Data, list[Sentence]]:
     """A context and its response as :func:`~graphdep.data.encoded` has them, and their trees.
@@ -227,7 +227,7 @@ def read_pair(
         parser: Gives the trees.
         tokens: Ids of words.
         relations: Ids of relations.
-        max_length: The largest number of nodes.
+        config: Says how many nodes there are at most, and which arcs and constituents are read.
         max_turns: Turns of the context, the last ones. (default: all)
 
     Raises:
@@ -239,8 +239,18 @@ def read_pair(
         )
     *context, response = texts
     trees, _ = parse_joined(parser, [*context[-(max_turns or sys.maxsize) :], response], roots="all")
-    *before, last = [EncodedUtterance.of(tree, tokens, relations) for tree in trees]
-    return selection_data(before, last, tokens, max_length=max_length), trees
+    *before, last = encoded_turns(trees, tokens, relations, config)
+    return selection_data(before, last, tokens, max_length=config.max_length), trees
+
+
+def encoded_turns(
+    trees: list[Sentence], tokens: Tokens, relations: RelationVocab, config: Any
+) -> list[EncodedUtterance]:
+    """Utterances with the arcs and constituents that a model of the settings reads."""
+    arcs = "basic" if config.arcs == "basic" else "enhanced"
+    read = graphs_of(trees, config)
+    phrases = config.reads_constituents
+    return [EncodedUtterance.of(tree, tokens, relations, arcs, phrases=phrases) for tree in read]
 
 
 def example_keys(batch: Batch) -> Tensor:
@@ -447,6 +457,9 @@ class SelectionTask(LearningTask):
             "warmup_steps": config.warmup_steps,
             "seed": config.seed,
         }
+        # Behind the score: models of a seed then start alike but for the vectors of added nodes.
+        if config.edges is not None:
+            embed_nodes(config, parts.num_relations, backbone_of(model))
         edges, optimizer = cls.make_edges(config), grouped_optimizer(config, model)
         if config.objective is None:
             return SelectionTask(model, edges, optimizer, **options)
@@ -542,7 +555,7 @@ class SelectionTask(LearningTask):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response."""
         tokens = tokens_of(self.model, vocab)
-        return read_pair(texts, parser, tokens, relations, config.max_length, config.max_turns)
+        return read_pair(texts, parser, tokens, relations, config, config.max_turns)
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """How well the response fits."""

@@ -16,7 +16,7 @@ from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance
 from graphdep.io.limits import check_list
 from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
-from graphdep.tasks.selection.model import tokens_of
+from graphdep.tasks.selection.model import encoded_turns, tokens_of
 from graphdep.training.estimator import CheckpointModel
 from graphdep.vocab.vocab import Tokens
 
@@ -137,7 +137,7 @@ class ResponseSelector(CheckpointModel):
         )
         self.own_trees = int(has_own_tree([inputs[number] for number in flat]).sum())
         self.parser_failures, self.tree_counts = known.parser_failures, known.taken.counts()
-        utterances = [EncodedUtterance.of(tree, self.tokens, known.state.relations) for tree in trees]
+        utterances = encoded_turns(trees, self.tokens, known.state.relations, self.config)
         tree_of = iter(numbers)
         texts = [[next(tree_of) for _ in part] for part in read]
         self.cut_words = {"context": 0, "candidates": 0}

@@ -89,6 +89,10 @@ def _bert(summary: str, sia_edges: str | None, **overrides: object) -> ModelPres
     return ModelPreset(summary, "transformer", overrides={"sia_edges": sia_edges, **overrides})
 
 
+def _dam(summary: str, arcs: str = "enhanced++", **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, "dam", overrides={"sia_edges": None, "arcs": arcs, **overrides})
+
+
 def _matching(summary: str, encoder: str, **overrides: object) -> ModelPreset:
     return ModelPreset(summary, None, overrides={**_MATCHING, "encoder": encoder, **overrides})
 
@@ -113,6 +117,14 @@ for _name, _summary in {
 }.items():
     SELECTION_MODELS[f"bert-{_name}"] = _bert(f"the encoder with {_summary}", None, objective=_name)
     SELECTION_MODELS[f"bert-{_name}-sia"] = _bert(f"SIA with {_summary}", "sia", objective=_name)
+# Another paper's edges, by the names that they have in other families.
+SELECTION_MODELS |= {
+    "bert-dam": _dam(
+        "DAM on the encoder: a node for each arc (of the enhanced++ graph by pybart)", engine="pybart"
+    ),
+    "bert-dam-ud": _dam("DAM on the enhanced++ graph by graphdep's own rules, without another package"),
+    "bert-dam-basic": _dam("DAM on the basic tree", "basic"),
+}
 # Models from words that match each utterance with the response, at the papers' sizes.
 SELECTION_MODELS |= {
     "smn": _matching(
@@ -515,7 +527,8 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         return self.base
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        options: dict[str, Any] = {"max_length": self.max_length, "max_turns": self.max_turns}
+        options = super().dataset_options(split)
+        options |= {"max_length": self.max_length, "max_turns": self.max_turns}
         if self.negatives_from is not None:
             options["negatives_from"] = self.negatives_from
         if self.pool_size != 10:

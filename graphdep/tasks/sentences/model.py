@@ -32,7 +32,6 @@ from graphdep.training.build import (
     encoder_reads,
     grouped_optimizer,
     make_optimizer,
-    pretrained_edges,
 )
 from graphdep.training.family import FilePrediction, FileRequest, label_columns
 from graphdep.training.floors import frozen_vectors
@@ -119,7 +118,7 @@ def build_pretrained_model(
         return with_head(config, M.FrozenEncoder(encoder), num_classes)
     # First, so that all models of a seed have the same classifier: they then differ by their syntax alone.
     head = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout, std=0.02)
-    add_syntax(config, num_relations, encoder, pretrained_edges(config))
+    add_syntax(config, num_relations, encoder)
     return M.SentenceModel(encoder, head)
 
 

@@ -21,7 +21,6 @@ from graphdep.io.limits import plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, label_table
 from graphdep.nn.models.heads import SpanModel, SpanReadout
-from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.spans.family import LOOKUP
@@ -35,7 +34,7 @@ from graphdep.training.build import (
 )
 from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
-from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask
+from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask, graphs_of
 from graphdep.training.splits import Splits
 from graphdep.visualization.side import Answer
 from graphdep.vocab.relations import RelationVocab
@@ -235,7 +234,7 @@ class SpanTask(WordTask):
         given = given if isinstance(given, SpanExample) else SpanExample.of_text(*read_tags(given))
         (marked,) = parse_examples([given], parser).marked
         trees = [marked.tree]
-        read = trees if config.arcs == "basic" else enhance(trees, config.arcs, config.engine)
+        read = graphs_of(trees, config)
         return mark_spans(self.encoded(read, config, vocab, relations), marked.marks), trees
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:

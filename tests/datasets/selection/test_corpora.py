@@ -166,6 +166,8 @@ def test_other_parsers_of_chinese(tmp_path):
         parser = ChainParser()
         parser.language = language
         assert len(Douban(tmp_path, parser=parser))
+    with pytest.raises(ValueError, match="'arcs' cannot be 'enhanced': .* made of English trees, and Douban"):
+        Douban(tmp_path, parser=ChainParser(), arcs="enhanced")
 
 
 CONTEXT = "how do i mount it ? __eou__ __eot__ with fstab __eou__ man fstab __eou__ __eot__ "

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import hashlib
 import math
 import pickle
 import random
 import sqlite3
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 
@@ -110,22 +112,50 @@ def same(first, second) -> bool:
     )
 
 
+class Graphs(Trees):
+    """Trees with an enhanced graph, an empty node and a constituent."""
+
+    fingerprint = "graphs"
+    gives_constituents = True
+
+    def parse_sentences(self, sentences):
+        return [Parsed([graph_of(words)]) for words in sentences]
+
+
+def graph_of(words) -> Sentence:
+    tree = tree_of(words)
+    deps = [[(str(head), label)] for head, label in zip(tree.head, tree.deprel)]
+    deps[0].append((str(len(words)), "conj"))
+    empty = [("1.1", words[-1], *["_"] * 6, "1:dep", "_")]
+    return dataclasses.replace(tree, deps=deps, empty=empty, constituents=[("NP", 0, len(words))])
+
+
+@pytest.mark.parametrize("make", [tree_of, graph_of])
 @pytest.mark.parametrize("seed", range(3))
-def test_examples_are_those_of_a_slow_loop(tmp_path, seed, monkeypatch):
+def test_examples_are_those_of_a_slow_loop(tmp_path, seed, make, monkeypatch):
     monkeypatch.setattr(selection_builder, "POOLS", 3)
     rows = random_rows(seed, 17)
     put(tmp_path, rows)
-    dataset = load(tmp_path, max_length=24, cache_size=5)
+    graphs = make is graph_of
+    read = {"parser": Graphs(), "arcs": "own", "constituents": True} if graphs else {}
+    dataset = load(tmp_path, max_length=24, cache_size=5, **read)
+    arcs = "enhanced" if graphs else "basic"
     relations, tokens, groups, before = RelationVocab(), VocabTokens(dataset.vocab), [], None
     for number, row in enumerate(rows):
         label, *turns = row.split("\t")
         groups.append(groups[-1] + (turns[:-1] != before) if groups else 0)
         before = turns[:-1]
         words = [turn.split() for turn in turns]
-        encoded = [EncodedUtterance.of(tree_of(turn) if turn else None, tokens, relations) for turn in words]
+        trees = [make(turn) if turn else None for turn in words]
+        assert dataset.sentences(number) == (trees[:-1], trees[-1])
+        encoded = [EncodedUtterance.of(tree, tokens, relations, arcs, phrases=graphs) for tree in trees]
         expected = selection_data(encoded[:-1], encoded[-1], tokens, max_length=24, y=float(label))
         expected.group = torch.tensor([groups[-1]])
         assert same(dataset[number], expected)
+    different = {turn for row in rows for turn in row.split("\t")[1:] if turn}
+    trees = [make(turn.split()) for turn in different]
+    labels = [[*tree.deprel, *(label for *_, label in tree.enhanced_arcs if graphs)] for tree in trees]
+    assert dataset.arc_labels == Counter(chain.from_iterable(labels))
     assert dataset.groups().tolist() == groups
     assert dataset.labels().tolist() == [int(row[0]) for row in rows]
     assert len(dataset) == len(rows)
@@ -186,7 +216,7 @@ def test_everything_is_stored_and_parsed_once(tmp_path):
     assert (about["pools"], about["pairs"], about["utterances"]) == (4, 58, 9 + 50)
     with sqlite3.connect(file_of(tmp_path)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert tables == {"notes", "words", "relations", "utterances", "pools", "pairs"}
+        assert tables == {"notes", "words", "relations", "utterances", "graphs", "pools", "pairs"}
         contexts = [len(row[0]) // 4 for row in database.execute("SELECT context FROM pools ORDER BY id")]
     database.close()
     assert contexts == [2, 2, 1, 1]

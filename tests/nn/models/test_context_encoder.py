@@ -13,7 +13,7 @@ from torch import nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from graphdep import NodeType, Sentence, Vocab, to_data
+from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.nn.conv import AttentionConv, DRAConv, LISAConv
 from graphdep.nn.models import (
     ConstituentTransformer,
@@ -26,10 +26,11 @@ from graphdep.nn.models import (
     Memory,
     NodeEmbedding,
     ReCoSa,
+    RelationEmbedding,
 )
-from graphdep.nn.models.transformer import example_bounds
+from graphdep.nn.models.transformer import example_bounds, with_positions_in_utterance
 from graphdep.testing import assert_same_batch
-from graphdep.transforms import resolve
+from graphdep.transforms import RelationNodes, resolve
 from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
@@ -238,3 +239,31 @@ def test_repr_shows_shapes() -> None:
     assert repr(Memory(x, ptr, torch.zeros(5).long())) == "Memory(x=[5, 3], ptr=[3], group=[5])"
     assert repr(Memory(x, ptr)) == "Memory(x=[5, 3], ptr=[3], group=None)"
     assert Memory(x, ptr).num_examples == 2
+
+
+def test_a_decoder_may_leave_added_nodes_out():
+    rng = random.Random(0)
+    examples = [
+        to_data([random_sentence(rng, 3) for _ in range(turns)], vocab=VOCAB, positions="example")
+        for turns in (1, 3, 2)
+    ]
+    batch = resolve("dam")(Batch.from_data_list(examples))
+    model = flat(AttentionConv)
+    model.encoder.add_relations(RelationEmbedding(len(RelationVocab()), 8))
+    words = batch.node_type != NodeType.RELATION
+    whole = model.eval()(batch)
+    model.cross_nodes = False
+    memory = model(batch)
+    assert torch.equal(memory.x, whole.x[words])
+    assert torch.equal(memory.group, whole.group[words])
+    assert torch.equal(memory.ptr.diff(), torch.tensor([data.num_nodes for data in examples]))
+    assert torch.equal(model.rows(batch), words.nonzero().view(-1))
+
+
+def test_positions_in_utterances_of_added_nodes():
+    turns = [Sentence(["a", "b"], [2, 0], ["nsubj", "root"])] * 2  # ROOT, a and b at 0-2 and 3-5
+    expected = {"sequence": [6, 7, 5, 6], "dependent": [1, 2, 1, 2], "zero": [0] * 4, "none": [-1] * 4}
+    for position, places in expected.items():
+        data = RelationNodes(position)(to_data(turns, vocab=VOCAB, positions="example"))
+        moved = with_positions_in_utterance(data).position.tolist()
+        assert moved == [0, 1, 2, 0, 1, 2, *places], position
