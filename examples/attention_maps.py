@@ -4,7 +4,8 @@
 
 Checkpoints may be of any task; those of pairs and of response selection need --text several times. DRA's mask
 is drawn first, as in the paper's Figure 2, but as equal weights, so that its rows sum to 1 as the models' do.
-Special nodes are left out, so that the maps have the same words. Without --text it is the paper's sentence.
+Special nodes but ROOT are left out, so that the maps have the same words. Without --text it is the paper's
+sentence.
 """
 
 import argparse
@@ -29,20 +30,24 @@ args = parser.parse_args()
 texts = args.text or ["I'd like to reserve a hotel room."]
 model_parser = resolve_parser(args.parser)
 trees, _ = parse_joined(model_parser, texts)
-words = [word for tree in trees for word in tree.form]
+words = [word for tree in trees for word in ("[ROOT]", *tree.form)]
 
-source, target = resolve("dra")(to_data(trees, root=False)).edge_index
+source, target = resolve("dra")(to_data(trees)).edge_index
 mask = torch.zeros(len(words), len(words)).index_put((target, source), 1 / target.bincount()[target])
 maps = {"DRA's mask, as equal weights": mask}
 for checkpoint in args.checkpoint:
     try:
-        shown = attention_map(checkpoint, texts, parser=model_parser).without_special()
+        shown = attention_map(checkpoint, texts, parser=model_parser).without_special(root=True)
     except ValueError as error:  # such as a model without attention between words
         raise SystemExit(f"{checkpoint}: {error}") from None
-    if shown.words != words:
+    # A pretrained encoder has no ROOT: its row and column stay empty.
+    rows = [place for place, word in enumerate(words) if "[ROOT]" in shown.words or word != "[ROOT]"]
+    if shown.words != [words[row] for row in rows]:
         raise SystemExit(f"{checkpoint}: reads other words: {' '.join(shown.words)}")
+    alpha = torch.zeros_like(mask)
+    alpha[torch.tensor(rows)[:, None], rows] = shown.alpha[-1].mean(dim=0)
     name = Path(checkpoint).resolve().parent.name
-    maps[f"{name}, {shown.layers[-1]}, mean of {shown.heads} heads"] = shown.alpha[-1].mean(dim=0)
+    maps[f"{name}, {shown.layers[-1]}, mean of {shown.heads} heads"] = alpha
 
 figure = plot_attention(torch.stack([*maps.values()]), words, titles=[*maps], title=" | ".join(texts))
 args.output.parent.mkdir(parents=True, exist_ok=True)

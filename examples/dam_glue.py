@@ -71,7 +71,7 @@ elif args.method == "dt":
     encoder.add_terms(lambda: GatedRelationScore(size, heads, num_relations, gate="tanh", start="closed"))
 elif args.method == "g2g":
     edges = resolve("g2g", implicit=True)
-    encoder.add_terms(lambda: RelationKeyValue(num_relations, heads, size // heads))
+    encoder.add_terms(lambda: RelationKeyValue(num_relations, heads, encoder.head_channels))
 else:
     edges = resolve("dam", implicit=True)
     encoder.add_relations(RelationEmbedding(num_relations, encoder.embedding_channels))

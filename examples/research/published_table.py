@@ -2,12 +2,10 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 from design_tables import asked_of_design, planned_scores, planned_seeds
 from table_text import spread, written
 
-from graphdep.training.family import Published
 from graphdep.training.task import family_of
 
 
@@ -22,7 +20,7 @@ def published(said: str, results: Path, designs: Path) -> str:
     columns = [_Column(word, results, designs, options) for word in words if "=" not in word]
     rows = options["rows"].split(",")
     for row, name in others.items():
-        if row not in rows or not any(name in column.paper.others for column in columns):
+        if row not in rows or not any(name in paper.others for column in columns for paper in column.papers):
             raise ValueError(f"no row {row!r} or no system {name!r} in the paper's table")
     lines = [["row", *(cell for column in columns for cell in (column.title, "paper"))]]
     lines.append(["---"] * len(lines[0]))
@@ -40,11 +38,12 @@ class _Column:
         design = self.asked[0].design
         if len({(asked.design.task, asked.design.metric) for asked in self.asked}) > 1:
             raise ValueError(f"designs of several tasks or metrics in one column: {names!r}")
-        found: Any = family_of(design.task).task_class.published_for(design.task, {})
-        if found is None or design.metric != f"{found.split}_{found.metric}":
+        papers = family_of(design.task).published.get(design.task, ())
+        self.papers = [paper for paper in papers if design.metric in paper.scores]
+        if not self.papers:
             raise ValueError(f"no paper reports {design.metric} of task {design.task!r}")
-        self.paper: Published = found
-        self.title = f"{design.task} {found.metric}"
+        self.metric = design.metric
+        self.title = f"{design.task} {design.metric.partition('_')[2]}"
         self.form = f".{options.get('digits', '4')}f"
 
     def ours(self, row: str) -> str:
@@ -60,6 +59,5 @@ class _Column:
         return spread(values, self.form) + some if values else "not run"
 
     def of_paper(self, row: str, others: dict[str, str]) -> str:
-        known = {**self.paper.rows, **self.paper.others}
-        name = others.get(row, row)
-        return f"{known[name]:{self.form}}" if name in known else ""
+        found = (paper.figures(others.get(row, row)).get(self.metric) for paper in self.papers)
+        return next((f"{figure:{self.form}}" for figure in found if figure is not None), "")

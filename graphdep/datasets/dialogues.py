@@ -50,8 +50,9 @@ class DialogueOptions(SavedOptions, total=False):
             and response follow each other in the training split, too. (default: ``"keep"``)
         pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
             training split; :obj:`None` for words. (default: :obj:`None`)
-        arcs, engine, constituents: As in :class:`~graphdep.datasets.base.parsed.ParsedOptions`. (default:
-            ``"basic"``, ``"rules"``, :obj:`False`)
+        arcs, engine, relation_min_freq, constituents: As in
+            :class:`~graphdep.datasets.base.parsed.ParsedOptions`. (default: ``"basic"``, ``"rules"``,
+            :obj:`5`, :obj:`False`)
     """
 
     max_turns: int
@@ -61,6 +62,7 @@ class DialogueOptions(SavedOptions, total=False):
     pieces: int | None
     arcs: str
     engine: str
+    relation_min_freq: int
     constituents: bool
 
 

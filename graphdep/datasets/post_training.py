@@ -20,7 +20,7 @@ from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.store import sentence_of
 from graphdep.io.limits import check_least
-from graphdep.parsing.enhanced import check_arcs
+from graphdep.parsing.enhanced import LEVELS, check_arcs
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence, check_roots
@@ -301,8 +301,8 @@ class PostTrainingDataset(Dataset):
             self.dialogues, self._counts["parser_failures"] = parsed
         if isinstance(relations, str):
             trees = (tree for turns in self.dialogues for tree in turns if isinstance(tree, Sentence))
-            enhanced = arcs not in ("basic", "own")
-            relations = RelationVocab.of_arcs(label_counts(trees, arcs), relations, enhanced=enhanced)
+            least = 5 if arcs in LEVELS else None
+            relations = RelationVocab.of_arcs(label_counts(trees, arcs), relations, graph_min_freq=least)
         self.relations = relations
         if len(self.dialogues) < 2 and shares[RANDOM]:
             message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"

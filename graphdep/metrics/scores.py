@@ -333,6 +333,10 @@ def _within(numbers: np.ndarray, size: int) -> np.ndarray:
 
 SPAN = 1_000_000
 """Codes from here on are spans: this many times the number of the label, and the length in words."""
+LABELS = 10_000
+"""More labels than there may be."""
+WITH_GAPS = LABELS * SPAN
+"""Codes from here on are spans with gaps: a number of their bounds, times :data:`LABELS`, and the label's."""
 NOTHING = -2
 """No prediction, as the word was cut away."""
 _NO_LABELS = (0, NOTHING)
@@ -372,7 +376,7 @@ def _row(label: int, there: int, found: int, right: int) -> dict[str, float]:
 
 def labels_of(codes: np.ndarray) -> np.ndarray:
     """The numbers of the labels of codes."""
-    return np.where(codes >= SPAN, codes // SPAN, codes)
+    return np.where(codes >= WITH_GAPS, codes % LABELS, np.where(codes >= SPAN, codes // SPAN, codes))
 
 
 def _counts(prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -160,20 +160,17 @@ class ExplainableModel(nn.Module):
     @contextmanager
     def _replaced(self, other: Any) -> Iterator[None]:
         """What goes into the first layer is handed to a function, and what that gives goes in."""
-
-        def vectors(model: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-            ids = kwargs.pop("input_ids", None)
-            own = kwargs["inputs_embeds"][0] if ids is None else model.get_input_embeddings()(ids[0])
-            return args, {**kwargs, "inputs_embeds": other(own)[None]}
-
-        handles: list[Any] = [
-            encoder.model.register_forward_pre_hook(vectors, with_kwargs=True) for encoder in self._encoders
+        handles = [
+            module.register_forward_hook(lambda module, args, out: other(out))
+            for module in self.model.modules()
+            if isinstance(module, NodeEmbedding)
         ]
-        for module in self.model.modules():
-            if isinstance(module, NodeEmbedding):
-                handles.append(module.register_forward_hook(lambda module, args, out: other(out)))
+        for encoder in self._encoders:
+            encoder.given_vectors = other
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
+            for encoder in self._encoders:
+                encoder.given_vectors = None

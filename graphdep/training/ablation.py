@@ -232,12 +232,9 @@ def ablate(
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
-    published = family_of(task).task_class.published_for(task, given)
-    other = given.keys() & {*own.with_mark("defines", "published")}
-    if rows is not None:
-        other |= {name for row in rows.values() for name in row if name != "model"}
-    if published is not None and (edges or other or described["examples"] != published.examples):
-        published = None  # the paper's figures are of other models or other data
+    # Settings of a row, or edges as rows, make models that no paper has.
+    ours = edges or any(row.keys() != {"model"} for row in (rows or {}).values())
+    papers = [] if ours else _papers_beside(task, given, described["examples"])
     return {
         "task": task,
         "title": ", ".join(filter(None, [spec.title, configs[reference][0].about_data])),
@@ -253,28 +250,33 @@ def ablate(
         "floor_frozen": next(iter(frozen.values()), {}),
         "reference": finished[0]["reference"] if finished else {},
         "signature": configs[keys[0]][0].signatures(),
-        "paper": None
-        if published is None
-        else {
-            "source": published.source,
-            "metric": published.metric,
-            "split": published.split,
-            # A preset may have other sizes than the paper's model of that name.
-            "rows": {
-                name: value
-                for name, value in published.rows.items()
-                if "encoder" in own.models[name].overrides  # of which the paper does not say these
-                or not own.models[name].overrides.keys() & set(own.with_mark("published"))
-            },
-            "others": dict(published.others),
-            "note": published.note,
-        },
+        "papers": papers,
         "data": {"digest": splits.digest(), **described},
         "settings": given,
         "bound": bound,
         "encoders": sorted({c[0].encoder for c in configs.values() if c[0].pretrained}),
         "decoded": configs[keys[0]][0].decoded(),
     }
+
+
+def _papers_beside(task: str, given: Mapping[str, Any], examples: Any) -> list[dict[str, Any]]:
+    """Figures of the papers' tables with these settings and sizes of the splits, as plain values."""
+    own, papers = TrainConfig.of_task(task), family_of(task).published.get(task, ())
+    names = {*own.with_mark("defines", "published")}.union(*(paper.settings for paper in papers))
+    asked = {name: value for name, value in given.items() if name in names}
+    found = []
+    for paper in papers:
+        if paper.settings == asked and paper.examples == examples:
+            rows = {
+                name: paper.figures(name)
+                for name in paper.rows
+                # A preset may have other sizes than the paper's model of that name.
+                if "encoder" in own.models[name].overrides  # of which the paper does not say these
+                or not own.models[name].overrides.keys() & {*own.with_mark("published")}
+            }
+            others = {name: paper.figures(name) for name in paper.others}
+            found.append({"source": paper.source, "rows": rows, "others": others, "note": paper.note})
+    return found
 
 
 def _row(config: TrainConfig, *, by_edges: bool) -> Row:

@@ -406,7 +406,7 @@ def _terms(config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder
     if config.relation_terms == "key-value":
         start = "zero" if unchanged else "random"
         return lambda: A.RelationKeyValue(
-            num_relations, heads, size // heads, scaling=config.scaling, start=start
+            num_relations, heads, encoder.head_channels, scaling=config.scaling, start=start
         )
     made: list[A.GatedRelationScore] = []
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from graphdep.parsing.enhanced import ARCS, ENGINES
+from graphdep.parsing.enhanced import ARCS, ENGINES, LEVELS
 from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
 from graphdep.training.settings import DATA, setting
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
@@ -66,6 +66,13 @@ class NodeConfig(TrainConfig):
         defines=True,
     )
     engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
+    relation_min_freq: int = setting(
+        5,
+        "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
+        "before a colon.",
+        least=1,
+        published=True,
+    )
     constituents: bool = setting(
         False,
         "Edges of your own read constituents, which the parser has to give; those of presets know it.",
@@ -112,10 +119,13 @@ class NodeConfig(TrainConfig):
         of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
         yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
         yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
+        learned = self.arcs in LEVELS and self.relations != "ud"
+        yield ("relation_min_freq",), "arcs of an enhanced graph whose labels are learned", learned
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options = super().dataset_options(split)
-        options |= {} if self.arcs == "basic" else {"arcs": self.arcs, "engine": self.engine}
+        names = ("arcs", "engine", "relation_min_freq")
+        options |= {} if self.arcs == "basic" else {name: getattr(self, name) for name in names}
         return options | ({"constituents": self.phrases_read} if self.reads_constituents else {})
 
     def parser_options(self) -> dict[str, Any]:

@@ -26,25 +26,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """A paper's figures for one task.
+    """A paper's table for one task.
 
     Args:
         source: Paper and table.
-        metric: Which metric.
-        rows: Figures of the models that we have, as fractions.
+        scores: The scores of its columns, by their names in results: ``"val_perplexity"``.
+        rows: Figures by model, in the order of the scores, percentages as fractions; :obj:`None` where the
+            paper has none.
         examples: Sizes of the splits it was measured on; on other data the figures say nothing.
-        others: Other systems that the paper lists, for orientation. (default: none)
+        others: The same of systems that no model here is, for orientation. (default: none)
         note: What to know before the figures are compared. (default: none)
-        split: Which split they are of. (default: ``"test"``)
+        settings: Settings of the paper that are not the defaults here; a table with any others does not
+            have the figures. (default: none)
     """
 
     source: str
-    metric: str
-    rows: Mapping[str, float]
+    scores: tuple[str, ...]
+    rows: Mapping[str, tuple[float | None, ...]]
     examples: Mapping[str, int]
-    others: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     note: str = ""
-    split: str = "test"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def figures(self, name: str) -> dict[str, float]:
+        """By score, the figures of a model or another system; empty where the paper has none."""
+        values = {**self.rows, **self.others}.get(name, ())
+        return {score: value for score, value in zip(self.scores, values) if value is not None}
 
 
 @dataclass(frozen=True)
@@ -207,7 +214,7 @@ class TaskFamily:
         used_by: What uses its checkpoints, in messages.
         predicted: What ``graphdep predict`` takes and where its predictions go, for its help; empty where
             nothing is predicted for a file.
-        published: What papers report, by task.
+        published: Tables of papers, by task.
         columns: The scores of a table by task, the main one first. (default: those of the floor)
         floors: Further floors, such as what counting gets: the ending of their scores' names, and what each
             is.
@@ -236,7 +243,7 @@ class TaskFamily:
     gives: str = "results"
     used_by: str = "`graphdep evaluate`"
     predicted: str = ""
-    published: Mapping[str, Published] = field(default_factory=dict)
+    published: Mapping[str, tuple[Published, ...]] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     floors: Mapping[str, str] = field(default_factory=dict)
     frozen: str = ""

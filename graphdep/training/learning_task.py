@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -36,9 +36,8 @@ from graphdep.training.build import (
     with_trees,
     with_types,
 )
-from graphdep.training.family import FilePrediction, FileRequest, Published, SplitScores
+from graphdep.training.family import FilePrediction, FileRequest, SplitScores
 from graphdep.training.splits import SharedBatches, Splits, epoch_seed, load_corpus
-from graphdep.training.task import family_of
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label
@@ -303,11 +302,6 @@ class LearningTask(L.LightningModule, ABC):
     def known_labels(cls, config: Any) -> bool:
         """Whether a trained model's classes are those of its checkpoint and not of its corpus."""
         return False
-
-    @classmethod
-    def published_for(cls, task: str, given: Mapping[str, Any]) -> Published | None:
-        """A paper's figures that may stand beside those of a table with the given settings."""
-        return family_of(task).published.get(task)
 
     @classmethod
     def floor_frozen(cls, config: Any, splits: Splits, encoder: PretrainedEncoder) -> dict[str, float]:

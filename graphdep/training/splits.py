@@ -296,6 +296,7 @@ class Splits:
                 key: {split: about[key] for split, about in described.items() if key in about}
                 for key in (
                     "unknown_relations",
+                    "relation_types",
                     "cut_words",
                     "num_spans",
                     "marked",

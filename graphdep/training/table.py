@@ -31,7 +31,7 @@ Cells = list[list[str]]
 DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
 # Of a comparison, in the CSV: behind the other row's name and the ends of the interval.
 _COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds")
-ENCODER_ROW = "(encoder, not trained)"
+ENCODER_ROW, PAPER = "(encoder, not trained)", "paper: "
 
 
 def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
@@ -52,18 +52,9 @@ def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
 
 def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
-    columns = _columns(summary)
-    header = [
-        "model",
-        columns[0],
-        *_between(summary),
-        _paper_header(summary, columns[0]),
-        *columns[1:],
-        "runs",
-        "parameters",
-        "epochs",
-        "s/epoch",
-    ]
+    columns, figures = _columns(summary), _figures(summary)
+    header = ["model", *_scored(summary, columns, _between(summary), lambda name: PAPER + name)]
+    header += ["runs", "parameters", "epochs", "s/epoch"]
     floors = _floors(summary) or {"no skill": {}}
     rows: Cells = [
         [f"({about})", *_beside(scores, summary), "", "", "", ""] for about, scores in floors.items()
@@ -78,10 +69,21 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         numbers = ["", "", ""]
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
-        paper = _paper(summary, row["model"])
         against = [_AGAINST[name](row["against"] or {}) for name in _between(summary)]
-        rows.append([row["label"], scores[0], *against, paper, *scores[1:], runs, *numbers])
+        published = {name: _cell(of_score.get(row["model"])) for name, of_score in figures.items()}
+        rows.append([row["label"], *_scored(summary, scores, against, published.__getitem__), runs, *numbers])
     return header, rows
+
+
+def _scored(
+    summary: dict[str, Any], scores: Sequence[str], against: Sequence[str], paper: Callable[[str], str]
+) -> list[str]:
+    """Cells of the scores: the comparison stands behind the first one, a paper's figure behind its own."""
+    figures = _figures(summary)
+    cells: list[str] = []
+    for name, score in zip(_columns(summary), scores):
+        cells += [score, *([] if cells else against), *([paper(name)] if name in figures else [])]
+    return cells
 
 
 def _between(summary: dict[str, Any]) -> list[str]:
@@ -89,9 +91,14 @@ def _between(summary: dict[str, Any]) -> list[str]:
     return [DIFFERENCE, VISIBLE, *([VERDICT] if summary.get("bound") is not None else [])]
 
 
-def _paper_header(summary: dict[str, Any], first: str) -> str:
-    column = _paper_column(summary)
-    return "paper" if column in (None, first) else f"paper: {column}"
+def _figures(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """The papers' figures of the models of the rows, by score and model."""
+    found: dict[str, dict[str, float]] = {}
+    for paper in summary["papers"]:
+        for row in summary["rows"]:
+            for score, value in paper["rows"].get(row["model"], {}).items():
+                found.setdefault(score, {})[row["model"]] = value
+    return found
 
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
@@ -130,7 +137,8 @@ def rich_table(summary: dict[str, Any]) -> Table:
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}{_on(summary)}: mean ± std", box=SIMPLE)
     hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
-    hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
+    papers = [name for name in header if name.startswith(PAPER)]
+    hidden = (hidden | {*papers[1:]}) - {name.removeprefix(PAPER) for name in papers[:1]}
     shown = [place for place, name in enumerate(header) if name not in hidden]
     under = len(shown) > 5  # with a verdict or a paper, what goes with a number stands under it
     for place in shown:
@@ -167,16 +175,27 @@ def notes(summary: dict[str, Any]) -> list[str]:
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
-    if summary["paper"] is not None:
-        others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
-        lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
-        lines += [f"- beside the paper: {summary['paper']['note']}"] if summary["paper"]["note"] else []
+    for paper in summary["papers"]:
+        lines += _paper_notes(summary, paper)
     counts = [row["parameters"] for row in summary["rows"] if row["n"]]
     if counts and max(counts) > 1.05 * min(counts):
         lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
     for row in summary["rows"]:
         lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _paper_notes(summary: dict[str, Any], paper: dict[str, Any]) -> list[str]:
+    """Where a paper's figures are from, and those that have no place in the table."""
+    columns, models = _columns(summary), {row["model"] for row in summary["rows"]}
+    said = []
+    for names, inside in ((paper["rows"].keys() & models, columns), (paper["others"].keys(), ())):
+        for name in sorted(names):
+            figures = {**paper["rows"], **paper["others"]}[name].items()
+            told = ", ".join(f"{score} {value:.4f}" for score, value in figures if score not in inside)
+            said += [f"{name} {told}"] if told else []
+    lines = [f"- paper: {'; '.join([paper['source'], *said])}"]
+    return lines + ([f"- beside the paper: {paper['note']}"] if paper["note"] else [])
 
 
 def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) -> list[str]:
@@ -270,13 +289,13 @@ def csv_rows(summary: dict[str, Any]) -> str:
     comparison says stands in each line of its row and metric: ``against``, the row that is compared with, the
     ``difference`` to it, ``low`` and ``high``, the ends of its 95% interval, ``smallest_visible`` and four p.
     """
-    out = io.StringIO()
+    out, figures = io.StringIO(), _figures(summary)
     writer = csv.writer(out, lineterminator="\n")
     compared = ("against", "difference", "low", "high", *_COMPARED)
     writer.writerow(["task", "model", "seed", "metric", "value", "floor", "paper", *compared])
     for row in summary["rows"]:
         for name, spread in row["metrics"].items():
-            paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
+            paper = figures.get(name, {}).get(row["model"])
             for seed, value in zip(row["seeds"], spread["values"]):
                 floor = summary["floor"].get(name)
                 scores = [summary["task"], row["name"], seed, name, value, floor, paper]
@@ -301,7 +320,7 @@ def _score(row: dict[str, Any], name: str) -> str:
 
 def _beside(scores: dict[str, float], summary: dict[str, Any]) -> list[str]:
     cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in _columns(summary)]
-    return [cells[0], *("" for _ in _between(summary)), "", *cells[1:]]
+    return _scored(summary, cells, ["" for _ in _between(summary)], lambda _: "")
 
 
 def _difference(against: dict[str, Any], digits: int = 4) -> str:
@@ -323,17 +342,8 @@ _AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _paper_column(summary: dict[str, Any]) -> str | None:
-    return None if summary["paper"] is None else f"{summary['paper']['split']}_{summary['paper']['metric']}"
-
-
-def _published(summary: dict[str, Any], model: str) -> float | None:
-    return None if summary["paper"] is None else summary["paper"]["rows"].get(model)
-
-
-def _paper(summary: dict[str, Any], model: str) -> str:
-    value = _published(summary, model)
-    return "-" if value is None else f"{value:.4f}"
+def _cell(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.4f}"
 
 
 def _plot(summary: dict[str, Any]) -> Any:
@@ -341,7 +351,7 @@ def _plot(summary: dict[str, Any]) -> Any:
     values = {row["label"]: row["metrics"][name]["values"] for row in summary["rows"] if row["n"]}
     if not values:
         return None
-    paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
+    paper = _figures(summary).get(name)
     title = f"{summary['title']}{_on(summary)}"
     metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
     return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)

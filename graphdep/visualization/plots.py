@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import math
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -207,12 +208,15 @@ def plot_attention(
     cells = list(grid)
     for axes, weights, name in zip(cells, maps, titles):
         image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=max(float(maps.max()), 1e-6))
-        label_matrix(axes, labels, name)
+        label_matrix(axes, labels, textwrap.fill(name, int(_LETTERS_AN_INCH * (side - 1))))
     for axes in cells[len(maps) :]:
         axes.set_visible(False)
     figure.colorbar(image, ax=cells, shrink=0.5, aspect=30, label="weight (a row sums to 1)")
     figure.suptitle(title, fontsize=12)
     return figure
+
+
+_LETTERS_AN_INCH = 12  # of the captions of maps
 
 
 def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
@@ -302,16 +306,20 @@ class AttentionMap:
     def heads(self) -> int:
         return self.alpha.size(1)
 
-    def without_special(self) -> AttentionMap:
+    def without_special(self, *, root: bool = False) -> AttentionMap:
         """The words alone. What goes to special nodes is left out, of a pretrained encoder the most of it,
         and each row is scaled to sum to 1, where anything is left of it.
+
+        Args:
+            root: Keep ``[ROOT]`` beside the words. (default: :obj:`False`)
         """
-        kept = torch.tensor([place for place, special in enumerate(self.special) if not special])
+        named = enumerate(zip(self.words, self.special))
+        places = [place for place, (word, special) in named if not special or (root and word == "[ROOT]")]
+        kept = torch.tensor(places)
         alpha = self.alpha[..., kept[:, None], kept]
         total = alpha.sum(dim=-1, keepdim=True)
-        words = [self.words[place] for place in kept.tolist()]
-        alpha = alpha / total.where(total > 0, 1.0)
-        return AttentionMap(words, [False] * len(words), self.layers, alpha)
+        words, special = [self.words[place] for place in places], [self.special[place] for place in places]
+        return AttentionMap(words, special, self.layers, alpha / total.where(total > 0, 1.0))
 
     def plot(self, layer: int | None = None, *, title: str = "") -> Figure:
         """Heat maps: the mean over the heads of each layer, or all heads of one layer.

@@ -64,7 +64,9 @@ RELATIONS = ("auto", "ud", "learned")
 UD_SHARE = 0.95
 """Trees are of Universal Dependencies where so many of their arcs have a label that is in its table."""
 _NAMED = 5  # labels in a message
-_TREES, _GRAPHS = 2, 5  # least counts of a label that is learned; those of graphs have words of the text
+_TREES = 2  # arcs that a label of trees is learned from at least
+GRAPH_MIN_FREQ = 5
+"""The same of enhanced graphs by default, whose labels have words of the text; as in DAM's paper."""
 
 
 class RelationVocab:
@@ -185,7 +187,7 @@ class RelationVocab:
         )
 
     @classmethod
-    def of_arcs(cls, labels: Iterable[str], how: str = "auto", *, enhanced: bool = False) -> Self:
+    def of_arcs(cls, labels: Iterable[str], how: str = "auto", *, graph_min_freq: int | None = None) -> Self:
         """The relations for trees or graphs whose arcs have these labels.
 
         Args:
@@ -193,15 +195,17 @@ class RelationVocab:
             how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
                 have, and no others. ``"auto"``: the table if at least 95% of the arcs have a label in it, or
                 one whose part before a colon is; else ``"learned"``. (default: ``"auto"``)
-            enhanced: Whether the arcs are of enhanced graphs, whose labels have words of the text: those of
-                at least five arcs are then learned, beside the table, too. (default: :obj:`False`)
+            graph_min_freq: Of arcs of enhanced graphs, whose labels have words of the text: labels that at
+                least so many arcs have are learned, beside the table, too. (default: :obj:`None`, the arcs
+                are of no such graphs)
 
         Raises:
-            ValueError: If :obj:`how` is unknown.
+            ValueError: If :obj:`how` is unknown, or :obj:`graph_min_freq` is less than 1.
         """
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
-        least = _GRAPHS if enhanced else _TREES
+        enhanced = graph_min_freq is not None
+        least = _TREES if graph_min_freq is None else graph_min_freq
         if how == "ud":
             return cls()
         if how == "auto" and cls._ud_share(counts) >= UD_SHARE:
@@ -213,6 +217,11 @@ class RelationVocab:
     def _ud_share(cls, counts: Counter[str]) -> float:
         return 1 - cls().unknown(counts).total() / max(1, counts.total())
 
+    def types(self, labels: Iterable[str]) -> int:
+        """How many relations arcs with these labels are read as."""
+        known = {self._base(label) for label in _counted(labels)}
+        return len({label if label in self._ids else "dep" for label in known})
+
     def about(self, labels: Iterable[str]) -> str:
         """Which relations these are, for people, and what share of the training's arcs, which have these
         labels, is in the table of Universal Dependencies.
@@ -223,7 +232,9 @@ class RelationVocab:
             known = plural(len(self.used) + len(self.learned), "label")
             return f"{known} learned from the training trees; {share} are in Universal Dependencies' table"
         known = plural(sum(label in self._IDS for label in counts), "label")
-        learned = f", and {len(self.learned)} learned from training" if self.learned else ""
+        learned = ""
+        if self.learned:
+            learned = f", and {len(self.learned)} learned from training: {self.types(counts)} relation types"
         return f"{known} of Universal Dependencies, {share}{learned}"
 
     @classmethod

@@ -47,7 +47,7 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     assert 0 <= float(seen[1]) <= 1
     summary = json.loads(done.stdout)
     assert [row["model"] for row in summary["rows"]] == list(demo.MODELS)
-    assert summary["paper"] is None
+    assert summary["papers"] == []
     assert [row["model"] for row in summary["agreement"]["rows"]] == list(demo.AGREEMENT_MODELS)
     assert all(
         row["metrics"].keys() >= {"val_accuracy", "test_accuracy"} for row in summary["agreement"]["rows"]

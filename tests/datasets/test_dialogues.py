@@ -197,7 +197,7 @@ def test_a_slice_describes_itself(load):
     assert (part["dialogues"], part["examples"], part["target_tokens"]) == (1, 2, 4)
     assert part["words"] == 2 + (2 + 1)
     of_all = {"truncated_turns", "one_turn_dialogues", "label_mismatches", "overlap_pairs"}
-    of_all |= {"overlap_responses", "parser_failures", "unknown_relations", "relations"}
+    of_all |= {"overlap_responses", "parser_failures", "unknown_relations", "relation_types", "relations"}
     assert whole.keys() - part.keys() == of_all
     assert dataset.copy([5, 6]).describe() == part
     assert dataset[:].describe() == dataset.copy().describe() == whole

@@ -30,6 +30,7 @@ def test_attention_maps(example, checkpoints, tmp_path, monkeypatch):
 
     def plot(maps, labels, **titles):
         drawn.append(maps)
+        assert labels[0] == "[ROOT]"
         return plot_attention(maps, labels, **titles)
 
     monkeypatch.setattr("graphdep.visualization.plot_attention", plot)
@@ -40,7 +41,9 @@ def test_attention_maps(example, checkpoints, tmp_path, monkeypatch):
     assert torch.allclose(maps.sum(dim=-1), torch.ones(3, maps.size(1)))
     allowed = maps[0] > 0
     assert torch.equal(maps[0], allowed / allowed.sum(dim=-1, keepdim=True))
-    assert 1 < allowed.sum() < allowed.numel()
+    assert allowed[0].all()  # ROOT sees all words
+    assert allowed[1:, 0].sum() == 0
+    assert 1 < allowed[1:].sum() < allowed[1:].numel()
 
 
 def test_attention_maps_need_attention_between_words(example, tmp_path):

@@ -1,4 +1,4 @@
-"""A tiny BERT with random weights in a folder, for what loads pretrained encoders."""
+"""A tiny encoder with random weights in a folder, for what loads pretrained encoders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 _SIGNS = string.ascii_lowercase + string.digits + ".,?!'"
 
 
-def write_tiny_encoder(folder: str | os.PathLike[str], positions: int = 48) -> str:
+def write_tiny_encoder(folder: str | os.PathLike[str], positions: int = 48, kind: str = "bert") -> str:
     """Writes model and tokenizer as transformers has them; returns the folder.
 
     Two layers of 8 channels, and a letter a piece. Needs transformers.
@@ -20,22 +20,25 @@ def write_tiny_encoder(folder: str | os.PathLike[str], positions: int = 48) -> s
     Args:
         folder: Where to.
         positions: Nodes that an example may have. (default: :obj:`48`)
+        kind: The ``model_type`` of the model. (default: ``"bert"``)
     """
-    from transformers import BertConfig, BertModel, BertTokenizer
+    from transformers import AutoConfig, AutoModel, BertTokenizer
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_SIGNS, *(f"##{sign}" for sign in _SIGNS)]
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    config = BertConfig(
+    config = AutoConfig.for_model(
+        kind,
         vocab_size=len(words),
         hidden_size=8,
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=8,
         max_position_embeddings=positions,
+        **({"relative_attention": True, "pos_att_type": ["p2c", "c2p"]} if kind == "deberta-v2" else {}),
     )
     torch.manual_seed(0)
-    BertModel(config).save_pretrained(folder)
+    AutoModel.from_config(config).save_pretrained(folder)
     BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
     return str(folder)

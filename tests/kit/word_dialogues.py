@@ -71,7 +71,8 @@ def matched_by_hand(images: Any, u: Tensor, r: Tensor, hu: Tensor, hr: Tensor) -
         features = [torch.relu(_convolved(images.conv, image, i, j)) for i, j in window]
         pooled.append(torch.stack(features).amax(dim=0))
     flat = torch.stack(pooled, dim=-1).flatten()
-    return torch.tanh(images.lin.weight @ flat + images.lin.bias)
+    vector = images.lin.weight @ flat + images.lin.bias
+    return torch.tanh(vector) if images.tanh else vector
 
 
 def _convolved(conv: Any, image: Tensor, row: int, column: int) -> Tensor:

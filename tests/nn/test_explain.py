@@ -77,10 +77,10 @@ def tiny_encoder(tmp_path_factory):
     return write_tiny_encoder(tmp_path_factory.mktemp("encoder"), positions=64)
 
 
-def pretrained(folder, terms=None, edges="dt"):
+def pretrained(folder, terms=None, edges="dt", kind="bert"):
     from graphdep.nn.pretrained import load_encoder
 
-    encoder = load_encoder(folder)
+    encoder = load_encoder(folder if kind == "bert" else write_tiny_encoder(f"{folder}-{kind}", 64, kind))
     if terms is not None:
         encoder.add_terms(terms)
     data = encoder.to_data(["it is so", "we do not"], parser="chain", edges=resolve(edges))
@@ -109,6 +109,10 @@ PRETRAINED = {
     "bert-dt": lambda folder: pretrained(folder, lambda: GatedRelationScore(8, 2, len(RELATIONS), 4)),
     "bert-g2g": lambda folder: pretrained(folder, lambda: RelationKeyValue(len(RELATIONS), 2, 4)),
     "bert-dam": lambda folder: pretrained(folder, edges="dam"),
+    "mpnet-dt": lambda folder: pretrained(
+        folder, lambda: GatedRelationScore(8, 2, len(RELATIONS), 4), kind="mpnet"
+    ),
+    "deberta-dam": lambda folder: pretrained(folder, edges="dam", kind="deberta-v2"),
     "bert-sia": lambda folder: pretrained_selection(folder, "sia"),
 }
 KINDS = [*SCRATCH, *(pytest.param(kind, marks=needs_transformers) for kind in PRETRAINED)]

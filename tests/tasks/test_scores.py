@@ -111,13 +111,52 @@ def test_a_group_is_right_as_a_whole_or_not_at_all(examples, groups):
     rows = rows_of(examples, groups)
     if not rows:
         return
-    right: dict[int, bool] = {}
-    for _, group, _, there, found in rows:
-        right[group] = right.get(group, True) and there == found
+    asked, got = slow_sets(examples)
+    wrong = {groups[example] for example, *_, label in asked ^ got}
+    wrong |= {groups[example] for example, *_, label in asked if label == "?"}
+    right = {group: group not in wrong for _, group, *_ in rows}
     found, all_right = SCORING.exact(*arrays(rows))
     assert all_right.tolist() == [1] * len(right)
     assert found.tolist() == [int(right[group]) for group in sorted(right)]
     assert SCORING.scores(*arrays(rows))["exact"] == pytest.approx(sum(right.values()) / len(right))
+
+
+ROLES = ("O", *(f"{place}-{name}" for name in ("A", "C-A", "R", "C-R", "V", "C-V") for place in "BI"))
+
+
+def slow_arguments(tags: tuple[str, ...]) -> list[tuple[str, list[tuple[int, int]]]]:
+    """The arguments of a proposition as srl-eval.pl reads them: types, and the bounds of their phrases."""
+    arguments: list[tuple[str, list[tuple[int, int]]]] = []
+    for start, end, label in sorted(slow_spans([*tags])):
+        kind = label[2:] if label.startswith("C-") else label
+        open_ones = [phrases for type_, phrases in arguments if type_ == kind]
+        if label.startswith("C-") and open_ones:
+            open_ones[-1].append((start, end))
+        else:
+            arguments.append((kind, [(start, end)]))
+    return [argument for argument in arguments if argument[0] != "V"]
+
+
+@given(st.lists(st.lists(st.tuples(*[st.sampled_from(ROLES)] * 2), min_size=1, max_size=12), min_size=1))
+def test_srl_eval(propositions):
+    """Right, found and there of all arguments, as precrecf1 counts them, and the perfect propositions."""
+    right = found = there = perfect = 0
+    for words in propositions:
+        asked, got = (slow_arguments(tags) for tags in zip(*words))
+        same = sum(argument in asked for argument in got)
+        right, found, there = right + same, found + len(got), there + len(asked)
+        perfect += same == len(got) == len(asked)
+    scoring = LabelScoring(ROLES, "O", "bio", "srl-eval")
+    assert scoring.names == ("A", "R")
+    rows = [(n, place, *pair) for n, words in enumerate(propositions) for place, pair in enumerate(words)]
+    example, place = (np.array([row[n] for row in rows]) for n in (0, 1))
+    target, prediction = (np.array([ROLES.index(row[n]) for row in rows]) for n in (2, 3))
+    words = ScoredWords(target, example, example, place)
+    scores = scoring.scores(prediction, words)
+    assert scores["f1"] == pytest.approx(2 * right / (found + there) if found + there else 0)
+    assert scores["exact"] == pytest.approx(perfect / len(propositions))
+    counts = [(row["right"], row["found"], row["there"]) for row in scoring.table(prediction, words)]
+    assert [sum(column) for column in zip(*counts)] == [right, found, there] or not counts
 
 
 @given(st.lists(st.tuples(st.integers(-1, 2), st.integers(-2, 2).filter(lambda n: n != -1)), min_size=1))

@@ -17,14 +17,13 @@ from graphdep.tasks.labels.settings import LABEL_MODELS, LabelScoring
 from graphdep.tasks.selection.settings import (
     MATCHING_ENCODERS,
     OBJECTIVES,
-    SELECTION_MODELS,
     SelectionConfig,
 )
-from graphdep.tasks.selection.settings import PAPER as SELECTION_PAPER
-from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, MODELS, PAPER, TREE_ENCODERS
+from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, PAPER, TREE_ENCODERS
 from graphdep.tasks.spans import settings as spans
 from graphdep.training import TrainConfig, parse_settings
 from graphdep.training.encoder_config import WORD_MODELS
+from graphdep.vocab.relations import GRAPH_MIN_FREQ
 
 SCORES = ["accuracy", "f1", "macro_f1", "exact"]
 CSV = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
@@ -65,6 +64,7 @@ WRONG = [
     ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\), which is not given"),
     ("labels", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'labels' \(got 'x'\)"),
     ("labels", None, {"data_seed": 3}, r"'data_seed' is for generated data"),
+    ("labels", None, {"rules": "srl-eval"}, "'rules' is for labels of spans"),
     ("labels", None, {"form": "spans"}, r"'form' is not for task 'labels'"),
     ("labels", None, {"scheme": "iob"}, r"'scheme' must be one of words, bio \(got 'iob'\)"),
     ("labels", None, {"key": "xpos"}, r"'key' is for files of CoNLL-U and spaCy: .* \(got 'xpos'\)"),
@@ -100,6 +100,13 @@ WRONG = [
         {"arcs": "enhanced"},
         "'arcs' is for edges dam, own-arcs or of your own, on the parser's trees",
     ),
+    (
+        "sst",
+        "bert-dam-basic",
+        {"relation_min_freq": 2},
+        "'relation_min_freq' is for arcs of an enhanced graph",
+    ),
+    ("sst", "bert-dam", {"relations": "ud", "relation_min_freq": 2}, "'relation_min_freq' is for arcs of an"),
     ("sst", "bert", {"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
     ("sst", "bert", {"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
     ("sst", "bert-g2g", {"gate": "tanh"}, "'gate' is for relation_attention with relation_terms='score'"),
@@ -152,7 +159,7 @@ WRONG = [
     ("ubuntu", "dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last'"),
     ("ubuntu", "bert", {"image_words": 9}, "'image_words' is for encoder smn, dua, dam-2018, ioi .got 9"),
     ("ubuntu", "smn", {"image_words": 4}, "'image_words' must be at least 5"),
-    ("ubuntu", "smn", {"matching_form": "code"}, "'matching_form' is for encoder dua, dam-2018, ioi"),
+    ("ubuntu", "bert", {"matching_form": "code"}, "'matching_form' is for encoder smn, dua, dam-2018, ioi"),
     ("ubuntu", "ioi", {"block_objective": "all"}, "'block_objective' must be one of local, global"),
     ("ubuntu", "smn", {"edges": "sia"}, "'edges' are for encoder='transformer'"),
     (POST, None, {"edges": "sia"}, "parser='chain' gives no trees"),
@@ -364,6 +371,11 @@ def test_what_is_computed_is_said():
     found = of("propbank-ewt", form="spans").signatures()
     for said in ("labels are spans", "which srl-eval.pl of CoNLL-2005 joins"):
         assert [said in found[name] for name in SCORES] == [False, True, True, False]
+    assert [name for name in SCORES if "where their spans are" in found[name]] == ["exact"]
+    found = of("propbank-ewt", form="spans", rules="srl-eval").signatures()
+    assert ["as srl-eval.pl of CoNLL-2005 joins" in found[name] for name in SCORES] == [
+        *(False, True, True, False)
+    ]
     for text in of("semeval2010").signatures().values():
         assert text.count("floor:") == 1
         assert "look-up: the commonest label of each way through the tree from one span to the other" in text
@@ -391,6 +403,8 @@ def test_codes_of_labels():
         LabelScoring(("O", "A"), "O", "iob")
     with pytest.raises(ValueError, match="must be O, B-LABEL or I-LABEL .*'ARG0'"):
         LabelScoring(("O", "ARG0"), "O", "bio")
+    with pytest.raises(ValueError, match="'rules' 'srl-eval' are for scheme='bio'"):
+        LabelScoring(("O", "B-A"), "O", rules="srl-eval")
 
 
 def test_what_evaluation_may_change():
@@ -408,6 +422,7 @@ def test_defaults_are_those_of_the_papers():
     assert (config.batch_size, config.optimizer, config.weight_decay) == (40, "adamw", 0.01)
     assert (config.lr, config.warmup_steps, config.min_freq) == (5e-4, 3000, 3)
     assert (config.max_turns, config.max_words, config.position_embedding) == (4, 50, False)
+    assert of("cola", "bert-dam").relation_min_freq == GRAPH_MIN_FREQ == 5
     assert of("ubuntu").encoder == "bert-base-uncased"
     assert (of("ecommerce").encoder, of("ecommerce").parser) == ("bert-base-chinese", "stanza:zh")
     assert of("ecommerce", encoder="transformer").encoder == "transformer"
@@ -426,10 +441,58 @@ def test_defaults_are_those_of_the_papers():
             assert of(task, name).reads_constituents == (name in CONSTITUENT_ENCODERS)
 
 
-def test_the_papers_stand_beside_the_rows_that_they_have():
-    assert PAPER["cola"].rows.keys() <= MODELS.keys()
+FAMILIES = [family_of(task) for task in ("sick-e", "dailydialog", "ubuntu")]
+
+
+@pytest.mark.parametrize(
+    ("task", "paper"),
+    [(task, paper) for family in FAMILIES for task, papers in family.published.items() for paper in papers],
+)
+def test_a_paper_s_figures_are_of_models_and_splits_that_are_there(task, paper):
+    own = TrainConfig.of_task(task)
+    assert paper.rows.keys() <= own.models.keys()
+    assert not paper.others.keys() & own.models.keys()
+    for name in (*paper.rows, *paper.others):
+        figures = paper.figures(name)
+        assert figures.keys() <= {*paper.scores}
+        assert all(0 <= value <= 1 or score.endswith("perplexity") for score, value in figures.items())
+    model = "rntn" if "node_labels" in paper.settings else None
+    config = of(task, model, **paper.settings)
+    assert {*paper.examples} == {*config.splits} & {"train", "val", "test"}
+
+
+def test_glue_s_sizes_are_those_of_val_from():
     for task, (whole, dev) in {"cola": (8551, 1043), "glue-sst2": (67349, 872)}.items():
         val = whole // 10  # as GLUE takes it from the training file
-        assert PAPER[task].examples == {"train": whole - val, "val": val, "test": dev}
-    for published in SELECTION_PAPER.values():
-        assert {*MATCHING_ENCODERS} <= {*published.rows} <= {*SELECTION_MODELS}
+        sizes = {"train": whole - val, "val": val, "test": dev}
+        assert [paper.examples for paper in PAPER[task]] == [
+            *[{"train": whole, "val": dev}] * 2,
+            sizes,
+        ]
+        assert [paper.settings for paper in PAPER[task]] == [*[{"val_from": "dev"}] * 2, {}]
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "figures"),
+    [
+        ("sick-r", "bilstm", {"test_mse": 0.2736}),
+        ("dailydialog", "transformer", {"val_perplexity": 18.278, "val_bleu2_method7": 0.19519}),
+        ("dailydialog", "dialogbert-dra-pe", {"val_dist2": 0.1577}),
+        ("dailydialog", "hran", {"test_perplexity": 28.411, "test_dist2": 0.08073}),
+        ("dailydialog", "lisa", {}),  # that of the paper learns to parse
+        ("douban", "bert-sia", {"test_MAP": 0.597, "test_P@1": 0.465, "test_R10@5": 0.838}),
+        ("ecommerce", "bert-inter", {"test_R10@2": 0.833}),
+        ("ubuntu", "bert-ss-da", {}),  # that of the paper is over RoBERTa
+        ("mnli", "bert-dam", {"test_accuracy": 0.848, "test-mismatched_accuracy": 0.835}),
+        ("stsb", "bert", {"test_spearman": 0.858}),
+        ("cola", "bert-g2g", {"val_mcc": 0.22, "test_mcc": 0.22}),
+        ("sick-e", "use", {}),  # that of the paper has its weights
+        ("sick-e", "tree-transformer", {}),  # simplified
+    ],
+)
+def test_figures_as_the_papers_print_them(task, model, figures):
+    found: dict[str, float] = {}
+    for paper in family_of(task).published[task]:
+        found |= paper.figures(model)
+    assert {score: found.get(score) for score in figures} == figures
+    assert figures or not found

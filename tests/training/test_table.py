@@ -13,7 +13,7 @@ from graphdep.cli.common import print_scores
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, ablate, load_splits
 from graphdep.training.rows import read_rows_file, row_settings
-from graphdep.training.table import markdown, rich_table, table_cells
+from graphdep.training.table import csv_rows, markdown, rich_table, table_cells
 
 COUNTING = {"lookup": "by counting"}
 
@@ -37,10 +37,44 @@ def summary(rows: Sequence[dict] = (), **others: object) -> dict:
         "compared": "test",
         "reference": {},
         "signature": {},
-        "paper": None,
+        "papers": [],
         "encoders": [],
         "decoded": "",
         **others,
+    }
+
+
+def paper(rows: dict[str, dict[str, float]], **more: object) -> dict:
+    return {"source": "Paper, Table 1", "rows": rows, "others": {}, "note": "", **more}
+
+
+def test_a_paper_s_figures_stand_behind_their_scores_and_the_others_below():
+    spread = {"mean": 0.5, "std": None, "values": [0.5]}
+    row = {"n": 1, "about": "it", "capped": 0, "failed": {}, "against": None, "seeds": [0]}
+    row |= {"parameters": 1, "epochs": 1, "seconds_per_epoch": 1}
+    row |= {"metrics": {"test_accuracy": spread, "val_accuracy": spread}}
+    row |= {"data": {"examples": {}, "vocabulary": 1, "parser": "", "chain_trees": {}}}
+    row["data"] |= {"unknown_words": {}, "unknown_relations": {}, "cut_words": {}}
+    rows = [{"name": name, "label": name, "model": name, **row} for name in ("dt", "lstm", "own")]
+    others = {"other system": {"val_accuracy": 0.75}}
+    papers = [
+        paper({"dt": {"val_accuracy": 0.875}, "lstm": {"val_accuracy": 0.625}}, others=others),
+        paper({"dt": {"test_accuracy": 0.25, "server": 0.125}, "rntn": {"test_accuracy": 1.0}}, note="note"),
+    ]
+    text = markdown(summary(rows=rows, papers=papers))
+    header, _, _, *cells = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()[2:8]]
+    at = {name: place for place, name in enumerate(header)}
+    assert at["paper: test_accuracy"] > at["test_accuracy"]
+    assert at["paper: val_accuracy"] == at["val_accuracy"] + 1
+    assert [line[at["paper: test_accuracy"]] for line in cells] == ["0.2500", "-", "-"]
+    assert [line[at["paper: val_accuracy"]] for line in cells] == ["0.8750", "0.6250", "-"]
+    assert "- paper: Paper, Table 1; other system val_accuracy 0.7500\n" in text
+    assert "- paper: Paper, Table 1; dt server 0.1250\n- beside the paper: note\n" in text
+    lines = [line.split(",") for line in csv_rows(summary(rows=rows, papers=papers)).splitlines()]
+    assert {(model, score, figure) for _, model, _, score, _, _, figure, *_ in lines[1:] if figure} == {
+        ("dt", "test_accuracy", "0.25"),
+        ("dt", "val_accuracy", "0.875"),
+        ("lstm", "val_accuracy", "0.625"),
     }
 
 
@@ -122,18 +156,22 @@ def test_rows_that_are_no_better_than_counting_are_named(monkeypatch):
 
 
 @pytest.mark.parametrize("more", [{}, {"bound": 0.01}])
-@pytest.mark.parametrize("paper", [None, {"rows": {"dt": 0.9}, "split": "test", "metric": "accuracy"}])
-def test_numbers_are_whole_in_a_terminal_of_80_columns(more, paper):
+@pytest.mark.parametrize("score", [None, "test_accuracy", "val_accuracy"])
+def test_numbers_are_whole_in_a_terminal_of_80_columns(more, score):
+    papers = [paper({"dt": {score: 0.9}})] if score else []
     compared = {"difference": -0.4175, "interval": (-0.5219, -0.3131), "smallest_visible": 0.1383}
     row = {"name": "dt", "label": "dt-nolevel-nopos@random-labels", "model": "dt", "n": 2, "failed": {}}
-    row |= {"metrics": {"test_accuracy": {"mean": 0.4188, "std": 0.0265, "values": []}}}
+    scores = ((0.4188, 0.0265), (0.5199, 0.0377))
+    values = [{"mean": mean, "std": std, "values": []} for mean, std in scores]
+    row |= {"metrics": dict(zip(("test_accuracy", "val_accuracy"), values))}
     row |= {"parameters": 1, "epochs": 1, "seconds_per_epoch": 1}
     row |= {"against": compared | {"verdict": "no effect larger than 0.01"}}
     console = Console(width=80, file=io.StringIO(), color_system=None)
-    console.print(rich_table(summary(rows=[row], paper=paper, **more)))
+    console.print(rich_table(summary(rows=[row], papers=papers, **more)))
     said = console.file.getvalue()
     numbers = ["0.4188", "± 0.0265", "-0.4175", "[-0.5219, -0.3131]", "0.1383"]
-    numbers += ["0.9000"] if paper else []
+    numbers += ["0.9000"] if score else []
+    numbers += ["0.5199", "± 0.0377"] if score == "val_accuracy" else []
     assert [number for number in numbers if number not in said] == []
     assert "…" not in said
 
@@ -229,7 +267,7 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
     ]
     assert [row["against"] and row["against"]["row"] for row in summary["rows"]] == [None, "slow", "slow"]
     assert summary["rows"][0]["about"].endswith("with lr=0.001")
-    assert summary["paper"] is None
+    assert summary["papers"] == []
     assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
     for wrong, message in (
         ({"a": {"lr": 1}}, "row 'a' has no 'model'"),

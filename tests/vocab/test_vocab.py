@@ -176,7 +176,7 @@ def test_relations_of_arcs():
         (40, "auto", ["nmod:in_front_of", "ARG0"], ["nsubj"]),
         (40, "ud", [], None),
     ]:
-        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": count}), how, enhanced=True)
+        graphs = RelationVocab.of_arcs(Counter(ud | {"obl:at": 4, "ARG0": count}), how, graph_min_freq=5)
         assert (graphs.learned, graphs.used) == (learned, used)
     with pytest.raises(ValueError, match="'relations' must be one of auto, ud, learned"):
         RelationVocab.of_arcs([], "own")
@@ -207,24 +207,29 @@ def test_labels_of_the_fixed_block_that_training_does_not_have(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("labels", "enhanced", "said"),
+    ("labels", "least", "types", "said"),
     [
-        ({"nsubj": 3, "nmod:x": 1}, False, "1 label of Universal Dependencies, 100% of the arcs"),
+        ({"nsubj": 3, "nmod:x": 1}, None, 2, "1 label of Universal Dependencies, 100% of the arcs"),
         (
-            {"nsubj": 9, "nmod:x": 5},
-            True,
-            "1 label of Universal Dependencies, 100% of the arcs, and 1 learned from training",
+            {"nsubj": 9, "nmod:x": 5, "nmod:y": 4},
+            5,
+            3,
+            "1 label of Universal Dependencies, 100% of the arcs, and 1 learned from training: "
+            "3 relation types",
         ),
         (
             {"SBJ": 3, "nsubj": 2},
-            False,
+            None,
+            2,
             "2 labels learned from the training trees; 40% of the arcs are in Universal Dependencies' table",
         ),
     ],
 )
-def test_what_is_said_of_relations(labels, enhanced, said):
-    relations = RelationVocab.of_arcs(Counter(labels), enhanced=enhanced)
+def test_what_is_said_of_relations(labels, least, types, said):
+    relations = RelationVocab.of_arcs(Counter(labels), graph_min_freq=least)
     assert relations.about(Counter(labels)) == said
+    assert relations.types(Counter(labels)) == types
+    assert types == len({relations[label] for label in labels})
 
 
 BAD_LABELS = ["", ":", " ", "obl:a\tb", "obl:a\n", "obl:\x00", "obl:\x85", "obl:\u2028", "obl:\ud83d"]

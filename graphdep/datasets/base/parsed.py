@@ -33,14 +33,14 @@ from graphdep.datasets.base.rows import (
 )
 from graphdep.io.files import atomic_path, file_digest, place_error
 from graphdep.io.limits import check_choice, check_least, plural
-from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
+from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser, resolving_now
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import vocab_from_state
-from graphdep.vocab.relations import RELATIONS, UD_SHARE, RelationVocab, label_counts
+from graphdep.vocab.relations import GRAPH_MIN_FREQ, RELATIONS, UD_SHARE, RelationVocab, label_counts
 from graphdep.vocab.vectors import words_with_vector
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 
@@ -248,6 +248,8 @@ class ParsedOptions(SavedOptions, total=False):
             which the parser gives none (:func:`graphdep.parsing.enhance`): ``"enhanced"`` or
             ``"enhanced++"``. (default: ``"basic"``)
         engine: What makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
+        relation_min_freq: Where relations are learned from enhanced graphs, labels that fewer arcs have are
+            read as their part before a colon. (default: :obj:`5`)
         constituents: Read constituents, which the parser has to give
             (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;
             ``"tagged"`` also the tags of words, where there are no ``tokens``. (default: :obj:`False`)
@@ -261,6 +263,7 @@ class ParsedOptions(SavedOptions, total=False):
     max_length: int | None
     arcs: str
     engine: str
+    relation_min_freq: int
     constituents: bool | str
     root_node: bool
 
@@ -291,9 +294,9 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
-        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, engine, constituents, relations,
-            min_freq, lower, limit, transform, pre_transform, pre_filter, log, force_reload: See
-            :class:`ParsedOptions`.
+        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, engine, relation_min_freq,
+            constituents, relations, min_freq, lower, limit, transform, pre_transform, pre_filter, log,
+            force_reload: See :class:`ParsedOptions`.
 
     Shapes:
         - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
@@ -318,6 +321,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         max_length: int | None = None,
         arcs: str = "basic",
         engine: str = "rules",
+        relation_min_freq: int = GRAPH_MIN_FREQ,
         constituents: bool | str = False,
         relations: str | RelationVocab = "auto",
         min_freq: int = 1,
@@ -335,11 +339,12 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
         check_arcs(arcs)
         check_engine(engine)
+        check_least("relation_min_freq", relation_min_freq, 1)
         self.vectors = _checked_vectors(vocab_from, vectors)
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         self.tokens, self.max_length = tokens, max_length
-        self.arcs, self.engine = arcs, engine
+        self.arcs, self.engine, self.relation_min_freq = arcs, engine, relation_min_freq
         self.constituents = constituents
         self._given_vocab = vocab if tokens is None else Vocab()
         reads_train = split == "train" or self._given_vocab is None or arcs != "basic"
@@ -366,8 +371,9 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     def learn_relations(self, examples: list[Example]) -> None:
         """Learns the relations from the arcs of the training split."""
-        labels, enhanced = self._labels_of(examples), self.arcs not in ("basic", "own")
-        self.relations = RelationVocab.of_arcs(labels, self._relations, enhanced=enhanced)
+        least = self.relation_min_freq if self.arcs in LEVELS else None
+        labels = self._labels_of(examples)
+        self.relations = RelationVocab.of_arcs(labels, self._relations, graph_min_freq=least)
 
     def _labels_of(self, examples: list[Example]) -> Counter[str]:
         """How many arcs have each label, of the graphs that are read."""
@@ -467,6 +473,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             **({} if self.tokens is None else {"forms": self._forms}),
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
+            "relation_types": self.relations.types(self.arc_labels),
             **({"relations": self.relations.about(self.arc_labels)} if self.split == "train" else {}),
         }
 
@@ -502,7 +509,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "options": self.options(),
             "to_data": self.to_data_options,
             "vocab": self._ids_depend_on(),
-            "relations": [self.arcs, relations],
+            "relations": [self.arcs, relations, *([self.relation_min_freq] if self.arcs in LEVELS else [])],
             "pre": [self.pre_transform, self.pre_filter],
             **({"constituents": self.constituents} if self.constituents else {}),
         }

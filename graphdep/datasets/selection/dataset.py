@@ -52,7 +52,7 @@ from graphdep.datasets.selection.store import (
 )
 from graphdep.io.files import file_digest
 from graphdep.io.limits import check_least
-from graphdep.parsing.enhanced import check_arcs, check_engine, enhance, enhance_fingerprint
+from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, ParserUnavailableError
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
@@ -106,8 +106,9 @@ class SelectionOptions(CorpusOptions, total=False):
             (default: :obj:`True`)
         cache_size: The number of utterances that are kept in memory, those that were used last.
             (default: :obj:`20_000`)
-        arcs, engine, constituents: As in :class:`~graphdep.datasets.base.parsed.ParsedOptions`; graphs and
-            constituents are stored beside the trees. (default: ``"basic"``, ``"rules"``, :obj:`False`)
+        arcs, engine, relation_min_freq, constituents: As in
+            :class:`~graphdep.datasets.base.parsed.ParsedOptions`; graphs and constituents are stored beside
+            the trees. (default: ``"basic"``, ``"rules"``, :obj:`5`, :obj:`False`)
     """
 
     tokens: Tokens | None
@@ -117,6 +118,7 @@ class SelectionOptions(CorpusOptions, total=False):
     cache_size: int
     arcs: str
     engine: str
+    relation_min_freq: int
     constituents: bool
 
 
@@ -202,6 +204,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         cache_size: int = 20_000,
         arcs: str = "basic",
         engine: str = "rules",
+        relation_min_freq: int = 5,
         constituents: bool = False,
         transform: Callable | None = None,
         log: bool = True,
@@ -217,7 +220,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         check_arcs(arcs)
         check_engine(engine)
+        check_least("relation_min_freq", relation_min_freq, 1)
         self.arcs, self.engine, self.constituents = arcs, engine, constituents
+        self.relation_min_freq = relation_min_freq
         reads_train = split == "train" or (tokens is None and vocab is None) or arcs != "basic"
         self.relations, self._learns_relations = known_relations(relations, reads_train)
         self._relations = relations if isinstance(relations, str) else ""
@@ -361,6 +366,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             "parser": self.parser_fingerprint,
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
+            "relation_types": self.relations.types(self.arc_labels),
             **({"relations": self.relations.about(self.arc_labels)} if self.split == "train" else {}),
             **{name: totals[name] for name in odd},
             **self._cut_note(),
@@ -481,8 +487,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.arc_labels = _arc_labels(self._store)
         if self._learns_relations:
             train = self.arc_labels if self.split == "train" else _arc_labels(self._train())
-            enhanced = self.arcs not in ("basic", "own")
-            self.relations = RelationVocab.of_arcs(train, self._relations, enhanced=enhanced)
+            least = self.relation_min_freq if self.arcs in LEVELS else None
+            self.relations = RelationVocab.of_arcs(train, self._relations, graph_min_freq=least)
         elif self._relations == "auto":
             warn_of_relations(self.corpus, self.split, self.relations, self.arc_labels)
         self.relations.fallbacks.update(

@@ -16,7 +16,7 @@ from graphdep.vocab.relations import RelationVocab
 
 
 class RelationVectors(NamedTuple):
-    r"""Vectors of edges that depend on the edges' relations alone, the same in all heads: a table and ids.
+    r"""Vectors of edges that depend on the edges' relations alone: a table and ids.
 
     .. math::
         \mathbf{e}_{ij} = \mathbf{r}_{t(i, j)}, \qquad
@@ -36,7 +36,8 @@ class RelationVectors(NamedTuple):
         heads: Number of attention heads.
 
     Shapes:
-        - weight: :math:`(R, d)`; relation: :math:`(|\mathcal{E}|)`
+        - weight: :math:`(R, d)`, the same vectors in all heads; in :meth:`dot` and :meth:`expand` also
+          :math:`(R, H, d)`; relation: :math:`(|\mathcal{E}|)`
 
     Example:
         >>> import torch
@@ -53,11 +54,12 @@ class RelationVectors(NamedTuple):
     @property
     def shape(self) -> torch.Size:
         """That of :meth:`expand`: ``[num_edges, heads, d]``."""
-        return torch.Size((self.relation.numel(), self.heads, self.weight.size(1)))
+        return torch.Size((self.relation.numel(), self.heads, self.weight.size(-1)))
 
     def expand(self) -> Tensor:
         """A vector for each edge and head, of which each edge holds one."""
-        return pick_rows(self.weight, self.relation).unsqueeze(1).expand(-1, self.heads, -1)
+        rows = pick_rows(self.weight, self.relation)
+        return rows if rows.dim() == 3 else rows.unsqueeze(1).expand(-1, self.heads, -1)
 
     def dot(self, query: Tensor, node: Tensor) -> Tensor:
         r"""The product of each edge's vector with the query of a node of it.
@@ -73,7 +75,11 @@ class RelationVectors(NamedTuple):
         if not used._is_shorter(query.size(0)):
             return (pick_rows(query.flatten(1), node).view(self.shape) * self.expand()).sum(dim=-1)
         with torch.autocast(query.device.type, enabled=False):  # scores in half precision lose what edges add
-            every = query.to(self.weight.dtype) @ used.weight.t()
+            states = query.to(self.weight.dtype)
+            if used.weight.dim() == 3:
+                every = torch.einsum("nhd,rhd->nhr", states, used.weight)
+            else:
+                every = states @ used.weight.t()
         return pick_rows(every.flatten(), used._place(node)).view(-1, self.heads)
 
     def sum(self, alpha: Tensor, node: Tensor, num_nodes: int) -> Tensor:
@@ -104,7 +110,7 @@ class RelationVectors(NamedTuple):
 
     def _is_shorter(self, num_nodes: int) -> bool:
         """Whether all products with the table are fewer numbers than the vectors of the edges."""
-        return num_nodes * self.weight.size(0) <= self.relation.numel() * self.weight.size(1)
+        return num_nodes * self.weight.size(0) <= self.relation.numel() * self.weight.size(-1)
 
     def _place(self, node: Tensor) -> Tensor:
         """Place of every edge and head in ``[num_nodes, heads, R]``, ``[num_edges * heads]``."""

@@ -18,6 +18,7 @@ from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import EdgeTerms, RelationVectors
 from graphdep.nn.conv.attention_conv import MessageSender
+from graphdep.nn.pretrained.distances import ENCODERS, DistanceEncoder, Scores
 
 # What the terms of a pair are that has none.
 _NEUTRAL = {"attn_bias": 0.0, "score_scale": 1.0, "edge_key": 0.0, "edge_value": 0.0}
@@ -29,26 +30,33 @@ class NearEdges:
 
     Args:
         layout: The edges.
-        kept: Of the pairs that they were taken from, which are there, ``[num_pairs]``; :obj:`None`: all, as
-            they were.
+        pairs: How many pairs they were taken from; :obj:`None`: they are as they were.
+        kept: Which of these are there, ``[num_pairs]``; :obj:`None`: all.
     """
 
     layout: AttentionLayout
+    pairs: int | None = None
     kept: Tensor | None = None
 
     def terms(self, terms: Mapping[str, Any]) -> dict[str, Any]:
         """The terms of the edges that are there, of those of all explicit edges."""
-        if self.kept is None:
+        if self.pairs is None:
             return dict(terms)
         return {name: self._of(value, _NEUTRAL[name]) for name, value in terms.items()}
+
+    def written_out(self) -> NearEdges:
+        """With the pairs of cliques as edges."""
+        layout = self.layout.materialize()
+        return self if layout is self.layout else NearEdges(layout, layout.num_edges)
 
     def _of(self, term: Tensor | RelationVectors | None, neutral: float) -> Tensor | None:
         if term is None:
             return None
-        assert self.kept is not None
+        assert self.pairs is not None
         x = term.expand() if isinstance(term, RelationVectors) else term
-        extra = self.kept.numel() - x.size(0)  # pairs of cliques, which come behind the edges
-        return torch.cat([x, x.new_full((extra, *x.shape[1:]), neutral)])[self.kept]
+        extra = self.pairs - x.size(0)  # pairs of cliques, which come behind the edges
+        x = torch.cat([x, x.new_full((extra, *x.shape[1:]), neutral)])
+        return x if self.kept is None else x[self.kept]
 
 
 def near_edges(layout: AttentionLayout, position: Tensor, window: int) -> NearEdges:
@@ -57,7 +65,8 @@ def near_edges(layout: AttentionLayout, position: Tensor, window: int) -> NearEd
         return NearEdges(layout)
     source, target = layout.pairs
     kept = (position[source] - position[target]).abs() < window
-    return NearEdges(AttentionLayout(layout.pairs[:, kept], layout.num_nodes, ptr=layout.ptr), kept)
+    near = AttentionLayout(layout.pairs[:, kept], layout.num_nodes, ptr=layout.ptr)
+    return NearEdges(near, kept.numel(), kept)
 
 
 class EdgeSender(MessageSender):
@@ -113,6 +122,7 @@ class LayerEdges:
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`.
         weights: Where the layers put ``(pairs, alpha)`` in turn; :obj:`None`: nowhere.
         calls: The attention modules in the order of their calls; :obj:`None`: not kept.
+        head_channels: Size of a head, of the last of these calls.
         states: Where :func:`keep_state` puts what the first block reads, then what each block gives;
             :obj:`None`: nowhere.
         reads: What the layer at work reads, from :func:`keep_input` until its attention takes it.
@@ -121,6 +131,9 @@ class LayerEdges:
         windows: ``"own"``: a layer that sees only so many places around a word takes those edges that are
             within them; ``"dropped"``: it takes all.
         position: Places of the nodes in their examples, ``[num_nodes]``, for such layers.
+        placeless: Which nodes have no place, ``[num_nodes]``: distances say nothing of their pairs.
+        checkpoints: Whether a layer is computed again in the backward pass; for encoders of
+            :mod:`~graphdep.nn.pretrained.distances`, others know it themselves.
     """
 
     shared: AttentionLayout | None
@@ -129,11 +142,14 @@ class LayerEdges:
     backend: str = "auto"
     weights: list[tuple[Tensor, Tensor]] | None = None
     calls: list[nn.Module] | None = None
+    head_channels: int = 0
     states: list[Tensor] | None = None
     reads: Tensor | None = None
     senders: dict[nn.Module, EdgeSender] = field(default_factory=dict)
     windows: str = "own"
     position: Tensor | None = None
+    placeless: Tensor | None = None
+    checkpoints: bool = False
     _within: dict[tuple[AttentionLayout, int], NearEdges] = field(default_factory=dict)
 
     def within(self, layout: AttentionLayout, window: int | None) -> NearEdges:
@@ -187,6 +203,7 @@ def graph_attention(
     scaling: float | None = None,
     dropout: float = 0.0,
     sliding_window: int | None = None,
+    scores: Scores | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
     r"""Attention over edges in the form that transformers' ``AttentionInterface`` asks for.
@@ -200,7 +217,8 @@ def graph_attention(
         - output: :math:`(1, |\mathcal{V}|, H, d)`
 
     A layer with a window (ModernBERT's local ones) attends over the edges within it, unless
-    :attr:`LayerEdges.windows` says otherwise.
+    :attr:`LayerEdges.windows` says otherwise. ``scores`` are what a layer adds to the scores of its pairs by
+    itself; they are scaled with the rest of a score.
 
     Raises:
         ValueError: If there are no edges, or the layer has a mask of its own, which edges would overrule.
@@ -214,14 +232,19 @@ def graph_attention(
         raise ValueError(f"{type(module).__name__} has a mask of its own, which edges would overrule")
     if graph.calls is not None:
         graph.calls.append(module)
+        graph.head_channels = query.size(-1)
     layout = graph.own.get(module, graph.shared)
     assert layout is not None
     near = graph.within(layout, sliding_window)
+    if scores is not None:
+        near = near.written_out()
     layout, terms = near.layout, near.terms(_terms(graph, module))
     # An index would cost a copy into zeros in the backward pass, and one of what is no longer contiguous.
     q, k, v = (x.squeeze(0).transpose(0, 1) for x in (query, key, value))
     if q.size(1) != k.size(1):
         k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
+    if scores is not None:
+        terms["attn_bias"] = _with_scores(terms, scores(q, k, layout), layout, graph.placeless)
     usual = q.size(-1) ** -0.5  # what edge_attention scales by
     if scaling is not None and scaling != usual:
         q = q * (scaling / usual)
@@ -245,6 +268,18 @@ def graph_attention(
         assert graph.weights is not None
         graph.weights.append(weights)
     return out.unsqueeze(0), None
+
+
+def _with_scores(
+    terms: Mapping[str, Any], scores: Tensor, layout: AttentionLayout, placeless: Tensor | None
+) -> Tensor:
+    """The bias of pairs with what the model itself adds to their scores."""
+    if placeless is not None:
+        source, target = layout.edge_index
+        scores = scores.masked_fill((placeless[source] | placeless[target])[:, None], 0.0)
+    scale, bias = terms.get("score_scale"), terms.get("attn_bias")
+    scores = scores if scale is None else scores * scale
+    return scores if bias is None else scores + bias
 
 
 def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Any]:
@@ -302,22 +337,32 @@ class Anatomy:
     Args:
         hidden_channels: Size of the node states.
         heads: Attention heads of a layer.
+        head_channels: Size of a head.
         attentions: Names of the attention modules, one a layer.
         first_position: The position id of an example's first node.
         max_length: Nodes that an example may have.
         num_segments: Segments told apart; 0 where the model takes none.
+        kind: What runs the layers of an encoder that scores distances, by its name in
+            :obj:`~graphdep.nn.pretrained.distances.ENCODERS`; :obj:`None`: the model itself.
     """
 
     hidden_channels: int
     heads: int
+    head_channels: int
     attentions: tuple[str, ...]
     first_position: int
     max_length: int
     num_segments: int
+    kind: str | None = None
 
     @property
     def num_layers(self) -> int:
         return len(self.attentions)
+
+    @property
+    def scores_distances(self) -> bool:
+        """Whether the places of nodes make a term of their pairs' scores, which a pair may be without."""
+        return self.kind is not None and ENCODERS[self.kind].scores_distances
 
     @property
     def shares_layers(self) -> bool:
@@ -332,21 +377,26 @@ def examine(model: Any) -> Anatomy:
     :func:`~graphdep.nn.pretrained.anatomy.graph_attention` once, and all hidden states must be those
     that the model computes with its own attention from each example alone. A model that ignores the attention
     interface, is causal, joins neighbours outside of its attention, or adds to the scores what edges do not
-    know (such as relative positions) fails. The model is left as it was.
+    know fails. The layers of encoders that score distances are called one by one
+    (:mod:`~graphdep.nn.pretrained.distances`), and tried alike. The model is left as it was.
     """
     config = model.config
+    kind = config.model_type if config.model_type in ENCODERS else None
     taken = inspect.signature(model.forward).parameters
-    if config.is_encoder_decoder or getattr(config, "is_decoder", False):
+    if kind is not None and (fault := ENCODERS[kind].fault(model)):
+        _refuse(model, fault)
+    has_decoder = kind is None and config.is_encoder_decoder  # mT5's encoder says so without one
+    if has_decoder or getattr(config, "is_decoder", False):
         _refuse(model, "it is a decoder or has one")
-    if "position_ids" not in taken:
+    if kind is None and "position_ids" not in taken:
         _refuse(model, "it takes no position_ids, without which packed examples have wrong positions")
     for name, weight in model.named_parameters():
         if not weight.isfinite().all():
             _refuse(model, f"weight {name!r} is not finite")
-    first, length = _positions(model)
+    first, length = _positions(model) if kind is None else ENCODERS[kind].places(model)
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
-    plain = Anatomy(config.hidden_size, heads, (), first, length, segments)
+    plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, kind)
     training, own = model.training, config._attn_implementation
     model.eval()
     try:
@@ -372,22 +422,50 @@ def run_model(
 
     Nodes are given by their ids, or as vectors that stand for what ids have in the embedding table.
     """
-    register()  # each time: the process may be another one than the constructor's
     graph.position = position
-    inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None], **_NO_CAPTURE}
+    inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None]}
     if anatomy.num_segments:
         segment = segment if anatomy.num_segments > 1 else torch.zeros_like(segment)
         inputs["token_type_ids"] = segment[None]
     inputs["inputs_embeds" if nodes.is_floating_point() else "input_ids"] = nodes[None]
+    if anatomy.kind is not None:
+        return _run_layers(model, ENCODERS[anatomy.kind], inputs, graph, return_layers)
+    register()  # each time: the process may be another one than the constructor's
     graph.states = [] if return_layers else None
-    x = model(graph=graph, **inputs).last_hidden_state
+    x = model(graph=graph, **inputs, **_NO_CAPTURE).last_hidden_state
     layers = _layers(x, graph)
     graph.states = None  # a checkpoint runs its block again, in the backward pass
     return x.squeeze(0), layers
 
 
+def _run_layers(
+    model: Any, kind: DistanceEncoder, inputs: Mapping[str, Tensor], graph: LayerEdges, return_layers: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """The same of an encoder whose layers are called one by one."""
+
+    def attend(
+        module: nn.Module,
+        reads: Tensor,
+        states: tuple[Tensor, Tensor, Tensor],
+        scaling: float,
+        dropout: float,
+        scores: Scores | None = None,
+    ) -> Tensor:
+        graph.reads = reads.squeeze(0) if module in graph.terms else None
+        dropout = dropout if model.training else 0.0
+        options: Any = {"graph": graph, "scaling": scaling, "dropout": dropout, "scores": scores}
+        return graph_attention(module, *states, None, **options)[0].flatten(-2)
+
+    assert graph.position is not None
+    states = kind.run(model, inputs, graph.position, attend, graph.checkpoints)
+    layers = [state.squeeze(0) for state in states]
+    return layers[-1], layers if return_layers else []
+
+
 def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
     """The block of every layer; one that does the work of several layers is named several times."""
+    if anatomy.kind is not None:
+        return ENCODERS[anatomy.kind].blocks(model)
     return [_block(model, name.split(".")) for name in anatomy.attentions]
 
 
@@ -406,6 +484,10 @@ def depths(model: nn.Module, anatomy: Anatomy) -> list[tuple[nn.Parameter, int]]
         name = type(model).__name__
         raise ValueError(f"the layers of {name} share their parameters: they cannot be treated one by one")
     layer = {p: i for i, block in enumerate(blocks(model, anatomy), 1) for p in block.parameters()}
+    if anatomy.kind is not None:  # tables of distances are defined behind the layers that read them
+        top = map(model.get_submodule, ENCODERS[anatomy.kind].last)
+        layer |= {p: anatomy.num_layers for module in top for p in module.parameters()}
+        return [(parameter, layer.get(parameter, 0)) for parameter in model.parameters()]
     result, depth = [], 0
     for parameter in model.parameters():  # in the order of the model's definition
         depth = layer.get(parameter, anatomy.num_layers if depth else 0)
@@ -418,9 +500,12 @@ def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
     back.
 
     Keep the handles with the model: in another process, unpickling them keeps other hooks from taking the
-    places of these. Nothing is done, and there are no handles, where they do so already.
+    places of these. Nothing is done, and there are no handles, where they do so already, or the layers are
+    called one by one.
     """
-    handles = []
+    if anatomy.kind is not None:
+        return []
+    handles: list[RemovableHandle] = []
     for attention in dict.fromkeys(map(model.get_submodule, anatomy.attentions)):
         if keep_input not in attention._forward_pre_hooks.values():
             handles.append(attention.register_forward_pre_hook(keep_input, with_kwargs=True))
@@ -453,18 +538,21 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
     none = torch.empty(2, 0, dtype=torch.long, device=device)
     inputs = (ids, position, torch.zeros_like(ids))
     graph = LayerEdges(AttentionLayout(none, ids.numel(), clique=example), calls=[])
-    register()
-    model.set_attn_implementation(NAME)
     try:
+        if plain.kind is None:
+            register()
+            model.set_attn_implementation(NAME)
         size = run_model(model, plain, *inputs, graph)[0].size(-1)
     except (ValueError, RuntimeError, TypeError, AttributeError) as error:
         _refuse(model, f"a trial failed with {type(error).__name__}: {error}")
-    found = replace(plain, hidden_channels=size, attentions=_names_of_calls(model, graph))
+    names = _names_of_calls(model, graph)
+    found = replace(plain, hidden_channels=size, head_channels=graph.head_channels, attentions=names)
     handles = hook_blocks(model, found)
     try:
         states = run_model(model, found, *inputs, graph, return_layers=True)[1]
-        model.set_attn_implementation("eager")
-        alone = [_states_alone(model, part) for part in ids.split(sizes.tolist())]
+        if plain.kind is None:
+            model.set_attn_implementation("eager")
+        alone = [_states_alone(model, found, part) for part in ids.split(sizes.tolist())]
     finally:
         for handle in handles:
             handle.remove()
@@ -483,11 +571,21 @@ def _names_of_calls(model: Any, graph: LayerEdges) -> tuple[str, ...]:
     return tuple(names[module] for module in calls)
 
 
-def _states_alone(model: Any, ids: Tensor) -> list[Tensor]:
+def _states_alone(model: Any, anatomy: Anatomy, ids: Tensor) -> list[Tensor]:
     """The states of all layers of one example, with positions and attention of the model's own."""
-    graph = LayerEdges(None, states=[])
-    x = model(input_ids=ids[None], graph=graph, **_NO_CAPTURE).last_hidden_state
-    return _layers(x, graph)
+    states: list[Tensor] = []
+    hooks = [
+        block.register_forward_pre_hook(
+            lambda _, args, kwargs: states.append(_input_of(args, kwargs)), with_kwargs=True
+        )
+        for block in dict.fromkeys(blocks(model, anatomy))
+    ]
+    try:
+        states.append(model(input_ids=ids[None], **_NO_CAPTURE).last_hidden_state)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return [state.squeeze(0) for state in states]
 
 
 def _trial_ids(model: Any, count: int) -> Tensor:
@@ -506,7 +604,7 @@ def _check_equal(model: Any, states: list[Tensor], expected: list[Tensor]) -> No
                 model,
                 "over complete graphs it does not compute what it computes of padded text "
                 f"(layer {layer} of {len(states) - 1} differs by {worst:.2g} of its size): it is causal, "
-                "joins neighbours, or has scores that edges do not know, such as relative positions",
+                "joins neighbours, or has scores that edges do not know",
             )
 
 

@@ -55,29 +55,42 @@ from graphdep.vocab.relations import RelationVocab
 # Tables are made larger than the vocabulary to be a multiple of 64 or 128. One with more rows to spare, or
 # most of its rows, is another tokenizer's.
 _SPARE_ROWS = 256
+_CLS = "[CLS]"
 _SPECIAL = ("cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
 
 
 def fit_vocabulary(model: Any, tokenizer: Any, eou: str) -> None:
-    """Checks that tokenizer and model belong together, and adds :obj:`eou` to both where it is unknown.
+    """Checks that tokenizer and model belong together, and adds :obj:`eou` to both where it is unknown, and
+    [CLS] where there is none.
 
-    Its row is the mean of the table plus noise of a hundredth of the table's standard deviation, the same in
+    A row is the mean of the table plus noise of a hundredth of the table's standard deviation, the same in
     every run: near to all symbols and equal to none. The table never shrinks.
     """
     name = f"the tokenizer {type(tokenizer).__name__}"
     table = model.get_input_embeddings().weight
     ids = tokenizer.get_vocab()
     size = max(ids.values()) + 1
+    if tokenizer.sep_token is None and tokenizer.eos_token is not None:
+        tokenizer.sep_token = tokenizer.eos_token
     if size > table.size(0) or table.size(0) - size >= min(_SPARE_ROWS, size):
         raise ValueError(
             f"{name} (of {tokenizer.name_or_path!r}) does not belong to {type(model).__name__} (of "
             f"{model.config.name_or_path!r}): its ids end at {size - 1}, the model has {table.size(0)} rows"
         )
+    if tokenizer.cls_token is None:
+        tokenizer.cls_token = _CLS
+        if _CLS not in ids:
+            _add_symbol(model, tokenizer, _CLS)
     if eou in ids:
         _check_eou(tokenizer, eou, ids[eou])
-        return
-    tokenizer.add_tokens([eou], special_tokens=True)
-    row = tokenizer.convert_tokens_to_ids(eou)
+    else:
+        _add_symbol(model, tokenizer, eou)
+
+
+def _add_symbol(model: Any, tokenizer: Any, symbol: str) -> None:
+    table = model.get_input_embeddings().weight
+    tokenizer.add_tokens([symbol], special_tokens=True)
+    row = tokenizer.convert_tokens_to_ids(symbol)
     mean, std = table.detach().mean(dim=0), table.detach().std()
     noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(0)).to(mean)
     if row >= table.size(0):
@@ -279,15 +292,18 @@ def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
 
 
 @contextmanager
-def without_places(model: Any, data: Data, related: Tensor) -> Iterator[None]:
-    """Within it, the model adds no position and no segment to the RELATION nodes of position -1."""
-    tables = [module for name, module in model.named_modules() if _is_place(name, module)]
-    if not related.numel() or not tables:  # to ask for the positions would stall a GPU
-        if related.numel() and bool((data.position[related] < 0).any()):
-            raise ValueError(
-                f"{type(model).__name__} adds no embedding of positions to words, which relations could be "
-                "without: give RelationNodes() another 'position' than 'none'"
-            )
+def without_places(model: Any, data: Data, related: Tensor, scored: bool = False) -> Iterator[None]:
+    """Within it, the model adds no position and no segment to the RELATION nodes of position -1. Places that
+    are ``scored`` alone are left out by the layers.
+    """
+    tables = {name: module for name, module in model.named_modules() if _is_place(name, module)}
+    has_places = scored or any(name.endswith("position_embeddings") for name in tables)
+    if related.numel() and not has_places and bool((data.position[related] < 0).any()):
+        raise ValueError(
+            f"{type(model).__name__} adds no embedding of positions to words, which relations could be "
+            "without: give RelationNodes() another 'position' than 'none'"
+        )
+    if not related.numel() or not tables:
         yield
         return
     nowhere = (data.position < 0)[None, :, None]
@@ -295,7 +311,7 @@ def without_places(model: Any, data: Data, related: Tensor) -> Iterator[None]:
     def leave_out(table: nn.Module, inputs: Any, places: Tensor) -> Tensor:
         return places.masked_fill(nowhere, 0)
 
-    handles = [table.register_forward_hook(leave_out) for table in tables]
+    handles = [table.register_forward_hook(leave_out) for table in tables.values()]
     try:
         yield
     finally:
@@ -348,14 +364,16 @@ WINDOWS = ("own", "dropped")
 
 
 class PretrainedEncoder(TextEncoder):
-    r"""A Hugging Face encoder (BERT, RoBERTa, ELECTRA, ...) whose attention follows the edges of the data.
+    r"""A Hugging Face encoder (BERT, DeBERTa-v3, MPNet, ...) whose attention follows the edges of the data.
 
     The model keeps its weights and its code; only its attention function is replaced, by
-    :func:`~graphdep.nn.attention.edge_attention` over one packed row, through the attention interface of
-    transformers. So no layer spends time on padding, and over complete graphs the states are those of the
-    padded model. An encoder that ignores the interface or has attention that edges cannot express (DeBERTa,
-    MPNet, T5, GPT) is refused: a short trial at construction compares all hidden states with those of the
-    model's own attention.
+    :func:`~graphdep.nn.attention.edge_attention` over one packed row: through the attention interface of
+    transformers, or, of encoders that score pairs by their distance (DeBERTa-v2 and v3, MPNet, T5, mT5, UMT5,
+    RoFormer), layer by layer. So no layer spends time on padding, and over complete graphs the states are
+    those of the padded model. Distances are those of the nodes' positions, and what they add to the score of
+    a pair belongs to the encoder's own score, which a gate scales. A short trial at construction compares all
+    hidden states with those of the model's own attention, and refuses other models (GPT, MobileBERT).
+    A tokenizer without a [CLS], such as T5's, gets one as it gets :obj:`eou`; its end of a sequence is [SEP].
 
     What a method adds to the model is given to it afterwards: :meth:`add_relations` for nodes that stand for
     relations, :meth:`add_terms` for what typed edges do to scores and values. It is in the ``state_dict``,
@@ -383,6 +401,7 @@ class PretrainedEncoder(TextEncoder):
         embedding_channels: Size of the word embeddings, which most models have of the same size.
         num_layers: Number of layers.
         heads: Attention heads of a layer.
+        head_channels: Size of a head.
         max_length: Nodes that an example may have.
         tokens: The :class:`~graphdep.vocab.Tokens` of the tokenizer.
         parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
@@ -412,7 +431,9 @@ class PretrainedEncoder(TextEncoder):
     parser_failures = 0
     own_trees: Sequence[bool] = ()
     tree_counts: dict[str, Any]
+    checkpoints = False
     senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
+    given_vectors: Callable[[Tensor], Tensor] | None = None  # instead of word vectors, for an explainer
 
     def __init__(
         self,
@@ -437,11 +458,13 @@ class PretrainedEncoder(TextEncoder):
         self.anatomy = examine(model)
         fit_vocabulary(model, tokenizer, eou)
         take_over_dropout(model)
-        model.set_attn_implementation(NAME)
+        if self.anatomy.kind is None:
+            model.set_attn_implementation(NAME)
         model.state_hooks = [*getattr(model, "state_hooks", ()), *hook_blocks(model, self.anatomy)]
         self.model, self.tokenizer, self.backend, self.windows = model, tokenizer, backend, windows
         self.tokens = SubwordTokens(tokenizer, eou=eou)
         self.hidden_channels, self.heads = self.anatomy.hidden_channels, self.anatomy.heads
+        self.head_channels = self.anatomy.head_channels
         self.num_layers, self.max_length = self.anatomy.num_layers, self.anatomy.max_length
         self.layer_edges = self._resolve_edges(edges or {})
         self.relations: nn.Module | None = None
@@ -711,7 +734,9 @@ class PretrainedEncoder(TextEncoder):
             raise ValueError(
                 "'use_reentrant' must be False: reentrant checkpoints lose the gradients of edge terms"
             )
-        self.model.activation_checkpointing_enable({"use_reentrant": False})
+        self.checkpoints = True
+        if self.anatomy.kind is None:
+            self.model.activation_checkpointing_enable({"use_reentrant": False})
         return self
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
@@ -744,14 +769,19 @@ class PretrainedEncoder(TextEncoder):
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
         nodes = node_inputs(self.model, self.relations, self.marks, data, related)
-        with without_places(self.model, data, related):
+        if self.given_vectors is not None:
+            vectors = nodes if nodes.is_floating_point() else self.model.get_input_embeddings()(nodes)
+            nodes = self.given_vectors(vectors)
+        if related.numel() and self.anatomy.scores_distances:
+            graph.placeless = data.position < 0
+        with without_places(self.model, data, related, self.anatomy.scores_distances):
             return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
         modules = attention_modules(self.model, self.anatomy)
         graph = edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
         graph.senders.update(zip(modules, self.senders))
-        graph.windows = self.windows
+        graph.windows, graph.checkpoints = self.windows, self.checkpoints
         return graph
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:

@@ -18,6 +18,7 @@ from graphdep.io.files import check_archive
 from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name, check_share
 from graphdep.nn.models.selection import MaskedWordHead
 from graphdep.nn.pretrained.anatomy import import_transformers, quiet_transformers
+from graphdep.nn.pretrained.distances import ENCODERS
 from graphdep.nn.pretrained.encoder import Edges, PretrainedEncoder
 
 
@@ -43,6 +44,12 @@ def load_config(name: str) -> Any:
         if getattr(part, "quantization_config", None) is not None:
             raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
     return config
+
+
+def encoder_class(config: Any) -> Any:
+    """What builds the encoder of a configuration: of a model with a decoder the encoder alone."""
+    kind = ENCODERS.get(config.model_type)
+    return getattr(import_transformers(), "AutoModel" if kind is None else kind.auto_class)
 
 
 def is_count_of_layers(name: str) -> bool:
@@ -134,8 +141,8 @@ def encoder_of_state(
         config = transformers.AutoConfig.for_model(**_checked(options, weights))
         if weights is not None:
             with torch.device("meta"):
-                _check_shapes(transformers.AutoModel.from_config(config), weights)
-        model = transformers.AutoModel.from_config(config)
+                _check_shapes(encoder_class(config).from_config(config), weights)
+        model = encoder_class(config).from_config(config)
         return PretrainedEncoder(model, tokenizer, eou=state["eou"])
     except (ImportError, KeyboardInterrupt, SystemExit):
         raise
@@ -460,7 +467,7 @@ def load_encoder(
     config = load_config(name)
     set_dropout(config, dropout)
     model, report = load_part(
-        transformers.AutoModel,
+        encoder_class(config),
         name,
         "encoder",
         config=config,

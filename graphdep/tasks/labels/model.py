@@ -45,7 +45,7 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
 
 def scoring_of(config: LabelConfig, labels: Sequence[Any]) -> LabelScoring:
     """What the labels are worth by the settings."""
-    return LabelScoring(tuple(labels), config.outside_label, config.label_scheme)
+    return LabelScoring(tuple(labels), config.outside_label, config.label_scheme, config.rules)
 
 
 def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -12,19 +13,30 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from graphdep.datasets.base.rows import UNKNOWN
-from graphdep.datasets.labels.bio import OUTSIDE, spans_of
+from graphdep.datasets.labels.bio import OUTSIDE, Span, spans_of
 from graphdep.datasets.labels.own import check_given, check_word_file
 from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.datasets.labels.words import UPOS, Column, mark_column
 from graphdep.io.limits import MAX_WORDS, check_choice
 from graphdep.metrics.metric import Metric
-from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
+from graphdep.metrics.scores import (
+    EXACT,
+    LABELS,
+    NOTHING,
+    SPAN,
+    WITH_GAPS,
+    WORD_ACCURACY,
+    WORD_F1,
+    WORD_MACRO_F1,
+    label_table,
+)
 from graphdep.training.config import OF_TREES, ModelPreset, OwnFilesConfig
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import PARSED, setting
 from graphdep.training.task import Task
 
 SCHEMES = ("words", "bio")
+SPAN_RULES = ("spans", "srl-eval")
 
 
 class ScoredWords(NamedTuple):
@@ -50,9 +62,14 @@ class LabelScoring:
             :obj:`labels`, or none of them. (default: :obj:`None`)
         scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
             ``"words"``)
+        rules: Which spans of an example are one finding: ``"spans"``, each by itself, or ``"srl-eval"``, as
+            ``srl-eval.pl`` of CoNLL-2005 has it: a span of ``C-X`` goes on with the last X before it, and is
+            an X where there is none, an argument is right if all of its spans are, and ``V`` does not count.
+            (default: ``"spans"``)
 
     Raises:
-        ValueError: If the scheme is unknown, or a label is none of BIO.
+        ValueError: If the scheme or the rules are unknown, a label is none of BIO, or there are rules of
+            spans and no spans.
 
     Example:
         >>> import numpy as np
@@ -66,9 +83,13 @@ class LabelScoring:
     labels: tuple[Any, ...]
     outside: str | None = None
     scheme: str = "words"
+    rules: str = "spans"
 
     def __post_init__(self) -> None:
         check_choice("scheme", self.scheme, SCHEMES)
+        check_choice("rules", self.rules, SPAN_RULES)
+        if self.rules != "spans" and self.scheme != "bio":
+            raise ValueError(f"'rules' {self.rules!r} are for scheme='bio' (got scheme={self.scheme!r})")
         if self.scheme == "bio":
             spans_of([str(label) for label in self.labels])
 
@@ -76,7 +97,10 @@ class LabelScoring:
     def names(self) -> tuple[str, ...]:
         """What is found, by the number it has in a code, from 1."""
         if self.scheme == "bio":
-            return tuple(sorted({str(label)[2:] for label in self.labels if label != OUTSIDE}))
+            names = {str(label)[2:] for label in self.labels if label != OUTSIDE}
+            if self.rules == "srl-eval":
+                names = {name.removeprefix(_GOES_ON) for name in names} - {_PREDICATE}
+            return tuple(sorted(names))
         return tuple(str(label) for label in self.labels if label != self.outside)
 
     def scores(self, prediction: np.ndarray, words: ScoredWords) -> dict[str, float]:
@@ -94,9 +118,14 @@ class LabelScoring:
         return scores
 
     def exact(self, prediction: np.ndarray, words: ScoredWords) -> tuple[np.ndarray, np.ndarray]:
-        """For each group 1 if all of its words are right, else 0, and as many 1 to compare them with."""
+        """For each group 1 if all of its words are right, or all of its spans, else 0, and as many 1 to
+        compare them with.
+        """
         groups, number = np.unique(words.group, return_inverse=True)
-        wrong = np.bincount(number, weights=prediction != words.target, minlength=len(groups))
+        found, there = self.codes(prediction, words), self.codes(words.target, words)
+        if self.scheme == "bio":
+            found = np.where(found == NOTHING, 0, found)  # where no span is, none is missing
+        wrong = np.bincount(number, weights=found != there, minlength=len(groups))
         return (wrong == 0).astype(np.int64), np.ones(len(groups), dtype=np.int64)
 
     def table(self, prediction: np.ndarray, words: ScoredWords) -> list[dict[str, Any]]:
@@ -119,16 +148,50 @@ class LabelScoring:
         codes = np.where(numbers == NOTHING, NOTHING, np.zeros_like(numbers))
         number = {name: place for place, name in enumerate(self.names, 1)}
         tags: list[str | None] = [_UNKNOWN_TAG if n == UNKNOWN else self._tag(n) for n in numbers.tolist()]
+        examples: dict[int, list[Span]] = {}
         for start, end in _runs(words):
-            for first, last, name in spans_of(tags[start:end]):
-                code = UNKNOWN if name == _UNKNOWN_NAME else number[name] * SPAN + (last - first)
-                codes[start + first] = code
+            spans = [(start + first, start + last, name) for first, last, name in spans_of(tags[start:end])]
+            examples.setdefault(int(words.example[start]), []).extend(spans)
+        for spans in examples.values():
+            for name, pieces in self._joined(spans):
+                if name in number:
+                    codes[pieces[0][0]] = _span_code(number[name], pieces)
+                elif name == _UNKNOWN_NAME:
+                    codes[pieces[0][0]] = UNKNOWN
         return codes
+
+    def _joined(self, spans: Iterable[Span]) -> list[tuple[str, list[tuple[int, int]]]]:
+        """What counts as one, by label and bounds."""
+        found: list[tuple[str, list[tuple[int, int]]]] = []
+        last: dict[str, list[tuple[int, int]]] = {}
+        for start, end, label in spans:
+            goes_on = self.rules == "srl-eval" and label.startswith(_GOES_ON)
+            name = label.removeprefix(_GOES_ON) if goes_on else label
+            if goes_on and name in last:
+                last[name].append((start, end))
+            else:
+                last[name] = [(start, end)]
+                found.append((name, last[name]))
+        return found
 
     def _tag(self, number: int) -> str | None:
         return None if number < 0 else str(self.labels[number])
 
 
+def _span_code(label: int, pieces: Sequence[tuple[int, int]]) -> int:
+    """A number that tells the spans from a word on apart, the same in every run."""
+    (start, end), *more = pieces
+    if not more:
+        return label * SPAN + (end - start)
+    offsets = [bound - start for piece in pieces for bound in piece]
+    digest = int.from_bytes(blake2b(repr(offsets).encode(), digest_size=8).digest())
+    return WITH_GAPS + digest % _DIGESTS * LABELS + label
+
+
+_DIGESTS = 10**11  # their codes are whole numbers in a float, too
+
+
+_GOES_ON, _PREDICATE = "C-", "V"
 _UNKNOWN_NAME = "\x00"  # no label has a control character
 _UNKNOWN_TAG = f"I-{_UNKNOWN_NAME}"
 
@@ -357,6 +420,13 @@ class LabelConfig(WordConfig, kind="labels"):
         choices=("argmax", "viterbi"),
         late=True,
     )
+    rules: str = setting(
+        "spans",
+        "Of labels of spans: each span is right by itself (spans), or as srl-eval.pl of CoNLL-2005 counts "
+        "them: C-X goes on with the X before it, and V does not count.",
+        choices=SPAN_RULES,
+        late=True,
+    )
 
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
     corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -378,6 +448,7 @@ class LabelConfig(WordConfig, kind="labels"):
         super().check()
         for name in ("key", "absent"):
             self.check_option(name, name)
+        self.check_read(("rules",), "labels of spans", self.label_scheme == "bio")
         self.check_read(("decode",), "labels of spans, which follow rules", self.label_scheme == "bio")
         self.check_read(("crf",), "tasks with a label of no finding", self.outside_label is not None)
         if self.crf and self.monitor == "loss":
@@ -442,17 +513,17 @@ class LabelConfig(WordConfig, kind="labels"):
         read = self.reads_own_trees and self.trees not in ("random", "chain")  # which have no labels
         given = self.has_key and self.key == "deprel" and read
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
-        spans = (
-            "; labels are spans, right if first word, last word and label are"
-            if self.label_scheme == "bio"
-            else ""
-        )
-        if self.form == "spans":
-            spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X"
+        spans = exact = ""
+        if self.label_scheme == "bio":
+            spans = "; labels are spans, right if first word, last word and label are"
+            exact = "; words are right where their spans are"
+        if self.rules == "srl-eval":
+            spans += ", as srl-eval.pl of CoNLL-2005 joins C-X with X and leaves out V"
+        elif self.form == "spans":
+            spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X (rules)"
+        own = {"f1": spans, "macro_f1": spans, "exact": exact}
         told = super().signatures()
-        return {
-            name: f"{text}{spans if name in ('f1', 'macro_f1') else ''}{note}" for name, text in told.items()
-        }
+        return {name: f"{text}{own.get(name, '')}{note}" for name, text in told.items()}
 
     @property
     def _parser(self) -> str:

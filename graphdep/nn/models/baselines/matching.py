@@ -141,23 +141,25 @@ def last_states(states: Tensor, length: Tensor) -> Tensor:
 
 _WINDOW = 3  # of convolution and pooling
 _FILTERS = 8
+FORMS = ("paper", "code")
 LEAST_WORDS = 2 * _WINDOW - 1  # below it the pooling has nothing
 
 
 class MatchImages(nn.Module):
     """SMN's: products of word vectors and a bilinear form of states as the two channels of an image, which a
-    convolution with ReLU, max pooling and a layer with tanh make a vector of.
+    convolution with ReLU, max pooling and a layer make a vector of.
 
     Args:
         state_channels: Size of the states.
         match_channels: Size of the vectors.
         max_words: Rows and columns of an image; zeros behind the words.
+        tanh: Whether the layer has a tanh.
     """
 
-    def __init__(self, state_channels: int, match_channels: int, max_words: int) -> None:
+    def __init__(self, state_channels: int, match_channels: int, max_words: int, tanh: bool) -> None:
         super().__init__()
         check_least("max_words", max_words, LEAST_WORDS)
-        self.max_words = max_words
+        self.max_words, self.tanh = max_words, tanh
         self.form = nn.Parameter(torch.empty(state_channels, state_channels))
         self.conv = nn.Conv2d(2, _FILTERS, _WINDOW)
         side = (max_words - _WINDOW + 1) // _WINDOW
@@ -178,7 +180,8 @@ class MatchImages(nn.Module):
         )
         images = padded_images(images, self.max_words)
         pooled = F.max_pool2d(torch.relu(self.conv(images)), _WINDOW)
-        return torch.tanh(self.lin(pooled.flatten(1)))
+        vectors = self.lin(pooled.flatten(1))
+        return torch.tanh(vectors) if self.tanh else vectors
 
 
 def padded_images(images: Tensor, max_words: int) -> Tensor:
@@ -372,10 +375,10 @@ class SMN(MatchingModel):
         \mathbf{M}_1[i, j] = \mathbf{e}_{u,i}^{\top} \mathbf{e}_{r,j}, \qquad
         \mathbf{M}_2[i, j] = \mathbf{h}_{u,i}^{\top} \mathbf{A} \mathbf{h}_{r,j}
 
-    of which a convolution with ReLU, max pooling, both in windows of three times three, and a layer with tanh
-    make a matching vector :math:`\mathbf{v}_k` of the :math:`k`-th utterance. A second GRU reads these in the
-    order of the dialogue, with states :math:`\mathbf{h}'_k`, and the context's vector :math:`\mathbf{L}` is
-    one of three:
+    of which a convolution with ReLU, max pooling, both in windows of three times three, and a linear layer
+    make a matching vector :math:`\mathbf{v}_k` of the :math:`k`-th utterance; the authors' code in Theano has
+    a tanh behind it (``form="code"``). A second GRU reads these in the order of the dialogue, with states
+    :math:`\mathbf{h}'_k`, and the context's vector :math:`\mathbf{L}` is one of three:
 
     .. math::
         \text{last:}\quad & \mathbf{L} = \mathbf{h}'_M, \qquad
@@ -410,6 +413,7 @@ class SMN(MatchingModel):
         accumulation: ``"dynamic"``, ``"static"`` or ``"last"``. (default: ``"dynamic"``)
         max_turns: Utterances of the context that are read, the last ones; with ``"static"`` each place has a
             weight of its own, counted from the last. (default: :obj:`10`)
+        form: ``"paper"`` for linear matching vectors, ``"code"`` for those with tanh. (default: ``"code"``)
         dropout: Dropout probability of the word vectors; the paper has none. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training. (default: :obj:`None`)
 
@@ -419,7 +423,7 @@ class SMN(MatchingModel):
 
     Raises:
         ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number,
-            :obj:`accumulation` is unknown, or an example has no response.
+            :obj:`accumulation` or :obj:`form` is unknown, or an example has no response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -441,16 +445,19 @@ class SMN(MatchingModel):
         max_words: int = 50,
         accumulation: str = "dynamic",
         max_turns: int = 10,
+        form: str = "code",
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
+        check_choice("form", form, FORMS)
         for name, size in (("hidden_channels", hidden_channels), ("match_channels", match_channels)):
             check_count(name, size, 1)
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
         options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
         super().__init__(num_words, in_channels, vectors=vectors, **options)
         self.gru = nn.GRU(in_channels, hidden_channels, batch_first=True)
-        self.images = MatchImages(hidden_channels, match_channels, max_words)
+        self.form = form
+        self.images = MatchImages(hidden_channels, match_channels, max_words, form == "code")
         self.turns = TurnAccumulator(hidden_channels, match_channels, accumulation, max_turns)
         self.lin = nn.Linear(match_channels, 1)
 
@@ -465,10 +472,7 @@ class SMN(MatchingModel):
         return logit_of(self.lin, self.turns(vectors, last_words, pairs))
 
     def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, accumulation={self.turns.accumulation!r}"
-
-
-DUA_FORMS = ("paper", "code")
+        return f"{super().extra_repr()}, accumulation={self.turns.accumulation!r}, form={self.form!r}"
 
 
 class DUA(SMN):
@@ -492,7 +496,8 @@ class DUA(SMN):
 
     From there on it is :class:`SMN` of ``accumulation="dynamic"``, with :math:`\mathbf{p}` for its states:
     images of the products of word vectors and of :math:`\mathbf{p}_u^{\top} \mathbf{A} \mathbf{p}_r`,
-    matching vectors, a GRU over them and attention with the :math:`\mathbf{p}` of each utterance's last word.
+    matching vectors with tanh, a GRU over them and attention with the :math:`\mathbf{p}` of each utterance's
+    last word.
 
     The formulas were learned from the authors' `code
     <https://github.com/cooelf/DeepUtteranceAggregation>`_ and its documents; the paper's text was not at
@@ -548,7 +553,7 @@ class DUA(SMN):
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
-        check_choice("form", form, DUA_FORMS)
+        check_choice("form", form, FORMS)
         super().__init__(
             num_words,
             hidden_channels=hidden_channels,
@@ -587,9 +592,6 @@ class DUA(SMN):
         weight = score.exp() if self.form == "code" else softmax(score, own, num_nodes=words.size(0))
         seen = scatter(weight * words.index_select(0, other), own, dim_size=words.size(0), reduce="sum")
         return torch.zeros_like(f).masked_scatter(mask.unsqueeze(-1), seen.to(f.dtype))
-
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, form={self.form!r}"
 
 
 def _of_last_turn(states: Tensor, pairs: TurnPairs) -> Tensor:
