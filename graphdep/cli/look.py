@@ -347,6 +347,12 @@ def attention(
         bool,
         typer.Option(help="Show [CLS], [ROOT] and their like too, which much of the attention may go to."),
     ] = True,
+    gate: Annotated[
+        bool,
+        typer.Option(
+            "--gate", help="Of models with gated relation scores: show the gate in place of the attention."
+        ),
+    ] = False,
     parser: o.ModelParser = None,
     json: o.Json = False,
 ) -> None:
@@ -354,7 +360,8 @@ def attention(
 
     A row of a picture is a word that attends, a column a word that is attended to. The pieces of a word are
     joined: it attends to what they attend to on average, and is attended to as often as they are together.
-    With --json all weights go to stdout as well: `alpha` by layer, head, row and column.
+    With --json all weights go to stdout as well: `alpha` by layer, head, row and column, and with --gate
+    `gate`, `relation_score` and `self_score`, which are null where two words have no relation.
 
     Examples:
         graphdep attention --checkpoint runs/.../best.ckpt "The dog chased the cat." --output attention.png
@@ -366,16 +373,20 @@ def attention(
     from graphdep.io.files import atomic_path
     from graphdep.visualization.attention import attention_map
 
-    shown = attention_map(checkpoint, texts, parser=parser)
+    shown = attention_map(checkpoint, texts, parser=parser, return_gate=gate)
     check_between("layer", layer, 1, len(shown.layers))
     shown = shown if special else shown.without_special()
-    figure = shown.plot(None if layer is None else layer - 1, title=" | ".join(texts))
+    figure = shown.plot(None if layer is None else layer - 1, gate=gate, title=" | ".join(texts))
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(output) as temporary:
         figure.savefig(temporary, dpi=110, format=output.suffix[1:])
     if json:
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
-        print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist()})
+        gates = {name: values.numpy().astype(object) for name, values in shown.gates.items()}
+        for values in gates.values():
+            values[values != values] = None  # NaN is no JSON
+        gates = {name: values.tolist() for name, values in gates.items()}
+        print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist(), **gates})
     plain_console(stderr=True).print(
         f"{len(shown.words)} words, {len(shown.layers)} layers, {shown.heads} heads -> {output}",
         soft_wrap=True,

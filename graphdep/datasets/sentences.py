@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Unpack
 import torch
 from torch import Tensor
 
+from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import (
     BINARY,
@@ -508,6 +509,11 @@ class SST(TextDataset):
     ``X``, or with ``constituents=True``, which asks the parser for its own, have the label of the parser's
     topmost one over the same words, where there is one. The parser always gives the dependency tree.
 
+    A node of the dependency tree has the label of the phrase that its subtree spans, ROOT that of the
+    sentence: the supervision at all nodes of `"Integrating Dependency Tree into Self-attention for Sentence
+    Representation" <https://arxiv.org/abs/2203.05918>`_ (section 3.2). A subtree whose words are no phrase of
+    the treebank has no label (-2); :meth:`describe` has the share of these words.
+
     The corpus is tokenised. Its words, which white space separates, are kept, and the parser gives them one
     tree, also where they are several sentences. See :class:`ParsedDataset` for what makes a processed file.
 
@@ -529,7 +535,8 @@ class SST(TextDataset):
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
         - with :obj:`trees`, ``word_y``: :math:`(|\mathcal{V}|)` long, of each word that number or -1, -1 for
           ROOT; ``phrase_y``: :math:`(|\mathcal{P}|)` long, the same of each constituent; ``phrase_index``,
-          ``phrase_type`` as :func:`graphdep.to_data` makes them
+          ``phrase_type`` as :func:`graphdep.to_data` makes them; ``node_y``: :math:`(|\mathcal{V}|)` long,
+          the label of each node of the dependency tree, -1 for a neutral phrase and -2 for no phrase
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -605,6 +612,23 @@ class SST(TextDataset):
     def texts(self) -> list[tuple[str, ...]]:
         return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
 
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus; with the labels of all nodes, also the share of words whose subtree in the
+        dependency tree is no phrase of the treebank.
+        """
+        described = super().describe()
+        if not self.trees or self._indices is not None:
+            return described
+        y = self._data.node_y[self._data.node_type == NodeType.WORD]
+        without, neutral = int((y == NO_PHRASE).sum()), int((y == -1).sum())
+        share = without / max(1, len(y))
+        note = (
+            f"the subtrees of {without:,} of {len(y):,} words ({share:.1%}) span no phrase of the treebank, "
+            f"those of {neutral:,} ({neutral / max(1, len(y)):.1%}) a neutral phrase: encoders over "
+            "dependencies are not trained at these nodes"
+        )
+        return described | {"without_phrase": share, "note": note}
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         if self.trees:
             return self._graded(split, limit)
@@ -619,7 +643,9 @@ class SST(TextDataset):
         graded = [tree for tree in read if tree.grade != NEUTRAL][:limit]
         parsed = self.trees_of_words([tree.words for tree in graded])
         return [
-            Example([with_brackets(sentence, tree)], _targets(tree, bool(self.to_data_options["root"])))
+            Example(
+                [with_brackets(sentence, tree)], _targets(tree, sentence, bool(self.to_data_options["root"]))
+            )
             for sentence, tree in zip(parsed, graded)
         ]
 
@@ -663,16 +689,39 @@ def with_brackets(sentence: Sentence, tree: GradedTree) -> Sentence:
     return dataclasses.replace(sentence, constituents=[(own.get(span, FLAT), *span) for span in spans])
 
 
-def _targets(tree: GradedTree, root: bool) -> dict[str, torch.Tensor]:
-    """The label of the whole, and those of all nodes; -1 for neutral ones and for ROOT."""
-    of_word = {start: _label(grade) for grade, start, end in tree.nodes if end - start == 1}
-    words = [of_word[word] for word in range(len(tree.words))]  # of two such nodes that of the lower one
+NO_PHRASE = -2
+
+
+def _targets(tree: GradedTree, sentence: Sentence, root: bool) -> dict[str, torch.Tensor]:
+    """The label of the whole, and those of all nodes of both trees."""
+    # Of two nodes over the same words that of the lower one.
+    of_span = {(start, end): _label(grade) for grade, start, end in tree.nodes}
+    words = [of_span[word, word + 1] for word in range(len(tree.words))]
     phrases = [_label(grade) for grade, start, end in tree.nodes if end - start > 1]
+    nodes = [NO_PHRASE if span is None else of_span.get(span, NO_PHRASE) for span in subtree_spans(sentence)]
+    y = _label(tree.grade)
     return {
-        "y": torch.tensor([_label(tree.grade)]),
+        "y": torch.tensor([y]),
         "word_y": torch.tensor([*([-1] if root else []), *words]),
         "phrase_y": torch.tensor(phrases, dtype=torch.long),
+        "node_y": torch.tensor([*([y] if root else []), *nodes]),
     }
+
+
+def subtree_spans(sentence: Sentence) -> list[tuple[int, int] | None]:
+    """The first word and the word after the last one of each word's subtree; :obj:`None` of a subtree with a
+    gap.
+    """
+    first, last = [*range(len(sentence))], [*range(len(sentence))]
+    size = [1] * len(sentence)
+    for word in sorted(range(len(sentence)), key=sentence.depth.__getitem__, reverse=True):
+        if (governor := sentence.head[word] - 1) >= 0:
+            first[governor] = min(first[governor], first[word])
+            last[governor] = max(last[governor], last[word])
+            size[governor] += size[word]
+    return [
+        (start, end + 1) if end + 1 - start == count else None for start, end, count in zip(first, last, size)
+    ]
 
 
 def _label(grade: int) -> int:

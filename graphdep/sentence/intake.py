@@ -136,6 +136,12 @@ class Intake:
             return "clear" if is_clear(found) else "as-is"
         return "as-is" if only_ud2(found) else self.scheme
 
+    def refuse_arcs_alone(self, place: str, sentences: Iterable[Sentence | None]) -> None:
+        """Raises :class:`ValueError`, with the place, for sentences that are still to be parsed."""
+        if any(sentence is not None and needs_tree(sentence) for sentence in sentences):
+            message = "'edges' alone are no tree: estimators parse such words; or give 'head' and 'deprel'"
+            raise place_error(place, message)
+
     def note(self) -> str:
         """What was changed, in one line; empty where nothing was."""
         parts = [
@@ -316,16 +322,8 @@ def as_sentences(
     if intake is None:
         own.say()
     for (place, _), sentences in zip(parses, made):
-        check_has_tree(place, sentences)
+        own.refuse_arcs_alone(place, sentences)
     return [sentence for sentences in made for sentence in sentences]
-
-
-def check_has_tree(place: str, sentences: Iterable[Sentence | None]) -> None:
-    """Raises :class:`ValueError`, with the place, for arcs alone where nothing parses."""
-    if any(sentence is not None and needs_tree(sentence) for sentence in sentences):
-        raise place_error(
-            place, "'edges' alone are no tree: estimators parse such words; or give 'head' and 'deprel'"
-        )
 
 
 def sentences_of(

@@ -364,11 +364,11 @@ class Sentence:
     def _of(
         cls, found: Found, multiroot: bool, scheme: str, bad_trees: str, parser: WordParser | None
     ) -> Any:
-        from graphdep.sentence.intake import Intake, check_has_tree
+        from graphdep.sentence import Intake
 
         intake = Intake(scheme, bad_trees, parser)
         taken = intake.sentences(found.raws, multiroot=multiroot, labels=found.labels)
-        check_has_tree("", taken)
+        intake.refuse_arcs_alone("", taken)
         intake.say()
         if found.single and taken == [None]:
             raise ValueError("bad_trees='skip' leaves out the only sentence")

@@ -304,6 +304,7 @@ class Splits:
                     "own_trees",
                     "tree_scheme",
                     "span_end",
+                    "without_phrase",
                 )
             },
             "relations": described.get("train", {}).get("relations", ""),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from graphdep.visualization.plots import (
         AttentionMap,
         attention_weights,
+        gate_values,
         plot_ablation,
         plot_attention,
         plot_curves,
@@ -25,6 +26,7 @@ __all__ = [
     # matplotlib figures
     "AttentionMap",
     "attention_weights",
+    "gate_values",
     "plot_ablation",
     "plot_attention",
     "plot_curves",

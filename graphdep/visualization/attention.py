@@ -18,6 +18,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.spans.rows import SpanExample
 from graphdep.io.limits import check_choice, check_length, check_list, check_text
+from graphdep.nn.attention.relations import GateValues
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.explain import ExplainableModel
 from graphdep.nn.models.baselines.tree_transformer import TreeTransformer
@@ -35,7 +36,13 @@ from graphdep.transforms.controls import RandomBrackets, RandomTree
 from graphdep.transforms.presets import PHRASE_PRESETS
 from graphdep.visualization.explorer import Explorer, named_edges
 from graphdep.visualization.head_measures import masks_of
-from graphdep.visualization.plots import ATTENTION, AttentionMap, Layer, attention_layers
+from graphdep.visualization.plots import (
+    ATTENTION,
+    AttentionMap,
+    Layer,
+    attention_layers,
+    gate_layers,
+)
 from graphdep.visualization.side import Answer, Side, WordNodes
 from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.relations import RelationVocab
@@ -43,7 +50,11 @@ from graphdep.vocab.vocab import PhraseVocab
 
 
 def attention_map(
-    checkpoint: str | os.PathLike[str], texts: str | Sequence[str], *, parser: str | Parser | None = None
+    checkpoint: str | os.PathLike[str],
+    texts: str | Sequence[str],
+    *,
+    parser: str | Parser | None = None,
+    return_gate: bool = False,
 ) -> AttentionMap:
     """What the words of an example attend to in a trained model: the layers of its encoder over words, those
     of SIA behind them.
@@ -54,12 +65,15 @@ def attention_map(
             context; of response selection and post-training the turns of a context, and then the response.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
             checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
+        return_gate: Also read how far the model's gate lets relations into the scores:
+            :attr:`AttentionMap.gates`. (default: :obj:`False`)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
         TypeError: If something is no text.
-        ValueError: If the file is no checkpoint, its model has no attention between words, the texts are not
-            as many as it takes or too long for it, or the parser has to be given.
+        ValueError: If the file is no checkpoint, its model has no attention between words, or no gate where
+            that is asked for, the texts are not as many as it takes or too long for it, or the parser has to
+            be given.
 
     Example:
         >>> from graphdep import attention_map
@@ -73,7 +87,7 @@ def attention_map(
     task, state = load_task(checkpoint)
     check_weights(task.model, os.fspath(checkpoint))
     own = parser_to_use(checkpoint, state.config.parser, parser)
-    return attention_of(task, state, texts, parser_for(state.config, own))
+    return attention_of(task, state, texts, parser_for(state.config, own), return_gate=return_gate)
 
 
 def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
@@ -82,14 +96,22 @@ def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
 
 
 def attention_of(
-    task: LearningTask, state: RunState, texts: str | Sequence[Input], parser: Parser
+    task: LearningTask,
+    state: RunState,
+    texts: str | Sequence[Input],
+    parser: Parser,
+    *,
+    return_gate: bool = False,
 ) -> AttentionMap:
     """As :func:`attention_map`, of a model that is loaded."""
     data, trees = example_of(task, state, texts, parser)
     batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
     layers = named_layers(task, state.config.model, batch)
     nodes = WordNodes.of(batch, [tree.form for tree in trees], state.relations)
-    return AttentionMap.of(nodes.names, nodes.special, nodes.entry, layers)
+    gates = _gates_over_words(task, batch) if return_gate else []
+    if return_gate and not any(gates):
+        raise ValueError(f"{state.config.model!r} has no gate of relations")
+    return AttentionMap.of(nodes.names, nodes.special, nodes.entry, layers, gates)
 
 
 def example_of(
@@ -119,11 +141,26 @@ def named_layers(task: LearningTask, model: str, batch: Data) -> list[tuple[str,
     return _named(_layers_over_words(task, model, batch))
 
 
+def _gates_over_words(task: LearningTask, batch: Data) -> list[GateValues | None]:
+    """The gates of each of the layers over words."""
+    known = _known_layers(task)[1]
+    encoder: Any = task.model.encoder
+    return [values for layer, values in gate_layers(encoder, batch) if layer in known]
+
+
+def _known_layers(task: LearningTask) -> tuple[list[TextEncoder], set[nn.Module]]:
+    """The encoders over words, and their attention layers."""
+    encoder: Any = task.model.encoder
+    over_words = [module for module in encoder.modules() if isinstance(module, TextEncoder)]
+    return over_words, {
+        layer for module in over_words for layer in module.modules() if isinstance(layer, ATTENTION)
+    }
+
+
 def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]:
     """The layers of the encoder whose nodes are those of the data."""
     encoder: Any = task.model.encoder
-    over_words = [module for module in encoder.modules() if isinstance(module, TextEncoder)]
-    known = {layer for module in over_words for layer in module.modules() if isinstance(layer, ATTENTION)}
+    over_words, known = _known_layers(task)
     why = "has no attention between words in its encoder: there is nothing to show" if not known else ""
     if any(isinstance(module, TreeTransformer) for module in over_words):
         why = (
@@ -135,6 +172,21 @@ def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]
     if why:
         raise ValueError(f"{name!r} {why}")
     return [(layer, weights) for layer, weights in attention_layers(encoder, data) if layer in known]
+
+
+_OF_GATES = {"gate": "gate", "relation_score": "relation score", "self_score": "self-attention score"}
+
+
+def _gate_maps(
+    layers: Sequence[tuple[str, Tensor, Tensor]], gates: Sequence[GateValues | None]
+) -> list[tuple[str, Tensor, Tensor]]:
+    """Name, pairs and numbers of the gates of each layer that has some, and of their scores."""
+    return [
+        (f"{what} of {name}", values.edge_index[:, values.gated], getattr(values, key)[values.gated])
+        for (name, *_), values in zip(layers, gates)
+        if values is not None
+        for key, what in _OF_GATES.items()
+    ]
 
 
 def _named(layers: Sequence[Layer]) -> list[tuple[str, Tensor, Tensor]]:
@@ -406,6 +458,7 @@ def _side(
         {own: task.edges, **asked},
         relations=state.relations,
         layers=layers,
+        gates=_gate_maps(layers, _gates_over_words(task, batch)),
         answers=answers,
         pieces=_pieces(model, batch),
         # SIA reads a block of the encoder, beside those that follow.

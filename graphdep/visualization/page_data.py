@@ -55,22 +55,23 @@ class PackedPairs:
 class PackedWeights:
     """The weights of a layer.
 
-    With ``top = 0`` there is one for each allowed pair and head, in steps of ``scale / 65535``. Else there
-    are the ``top`` largest of each row and head, each with its column, in steps of ``scale / 255``; the
-    others are left out.
+    With ``top = 0`` there is one for each allowed pair and head, in steps of ``scale / 65535`` from ``low``
+    on. Else there are the ``top`` largest of each row and head, each with its column, in steps of
+    ``scale / 255``; the others are left out.
 
     Args:
         heads: How many heads there are.
-        scale: The largest weight.
+        scale: The largest weight, less ``low``.
         top: Weights a row, or 0 for all.
         values: Base64 of ``[heads, pairs]`` 16-bit numbers, or of ``[heads, rows, top]`` bytes.
         columns: Base64 of ``[heads, rows, top]`` 16-bit numbers. (default: none)
+        low: The least weight, 0 where none is below. (default: :obj:`0.0`)
 
     Example:
         >>> import torch
         >>> from graphdep.visualization.page_data import pack_weights
         >>> pack_weights(torch.eye(2)[None], torch.eye(2).bool(), room=100)
-        PackedWeights(heads=1, scale=1.0, top=0, values='/////w==', columns='')
+        PackedWeights(heads=1, scale=1.0, top=0, values='/////w==', columns='', low=0.0)
     """
 
     heads: int
@@ -78,6 +79,7 @@ class PackedWeights:
     top: int
     values: str
     columns: str = ""
+    low: float = 0.0
 
 
 def pack_pairs(mask: Tensor) -> PackedPairs:
@@ -106,7 +108,7 @@ def pack_weights(alpha: Tensor, allowed: Tensor, room: int) -> PackedWeights:
     r"""Packs the weights of a layer.
 
     Args:
-        alpha: Weights, not below 0.
+        alpha: Weights; 0 where no pair is allowed.
         allowed: The pairs that may have a weight.
         room: Bytes that there are; where all weights take more, the largest ones of each row are kept.
 
@@ -114,17 +116,18 @@ def pack_weights(alpha: Tensor, allowed: Tensor, room: int) -> PackedWeights:
         - alpha: :math:`(H, N, N)`; allowed: :math:`(N, N)`
     """
     heads, rows, _ = alpha.shape
-    scale = float(alpha.max()) if alpha.numel() else 0.0
-    share = (alpha / scale if scale > 0 else alpha).double()
+    low = min(0.0, float(alpha.min())) if alpha.numel() else 0.0
+    scale = float(alpha.max()) - low if alpha.numel() else 0.0
+    share = ((alpha - low) / scale if scale > 0 else alpha).double()
     count = int(allowed.sum())
     if 2 * heads * count <= room:
         steps = (share[:, allowed] * _STEPS).round().numpy().astype("<u2")
-        return PackedWeights(heads, scale, 0, _text(steps.tobytes()))
+        return PackedWeights(heads, scale, 0, _text(steps.tobytes()), low=low)
     top = max(1, min(rows, room // max(1, 3 * heads * rows)))
-    best = share.topk(top, dim=-1)
-    steps = (best.values * _COARSE).round().numpy().astype("u1")
-    columns = best.indices.numpy().astype("<u2")
-    return PackedWeights(heads, scale, top, _text(steps.tobytes()), _text(columns.tobytes()))
+    best = alpha.abs().topk(top, dim=-1).indices
+    steps = (share.gather(-1, best) * _COARSE).round().numpy().astype("u1")
+    columns = best.numpy().astype("<u2")
+    return PackedWeights(heads, scale, top, _text(steps.tobytes()), _text(columns.tobytes()), low)
 
 
 def dense(pairs: Tensor, alpha: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -210,8 +213,8 @@ class PageEdges:
 
 @dataclass(frozen=True)
 class PageMap:
-    """The weights of a layer, of rollout up to one, or of an explainer, between words and between pieces; the
-    pairs that may have one are those of that number on the side.
+    """The weights of a layer, of rollout up to one, of an explainer, or numbers of a gate, between words and
+    between pieces; the pairs that may have one are those of that number on the side.
     """
 
     name: str
@@ -400,12 +403,13 @@ def _maps(
     pieces: bool,
     room: int,
 ) -> list[PageMap]:
-    """The layers, what flows up to each of them, and masks."""
+    """The layers, their gates, what flows up to each of them, and masks."""
     size = _num_nodes(side)
     named = [(name, "layer", *matrix) for (name, *_), matrix in zip(side.layers, layers)]
     chain = [(name, alpha) for (name, *_), (alpha, _) in zip(side.layers, layers) if name not in side.beside]
     flows = rollout([alpha.mean(dim=0) for _, alpha in chain])
     every = torch.ones(size, size, dtype=torch.bool)
+    named += [(name, "gate", *dense(pairs, values, size)) for name, pairs, values in side.gates]
     named += [(f"rollout to {name}", "rollout", flow[None], every) for (name, _), flow in zip(chain, flows)]
     named += [(name, "mask", *_dense_mask(mask, size)) for mask in side.masks for name in mask[:1]]
     units = sum(alpha.size(0) for _, _, alpha, _ in named) * (2 if pieces else 1)
@@ -430,8 +434,10 @@ def _page_map(
     room: int,
 ) -> PageMap:
     name, kind, alpha, allowed = item
-    words = _on_words(alpha, side, keep)
-    between = _kept(join_pieces(allowed[None].float(), side.nodes.entry, side.nodes.size)[0] > 0, keep)
+    words, number_of = _on_words(alpha, side, keep), _on_words(allowed[None].float(), side, keep)
+    between = number_of[0] > 0
+    if kind == "gate":  # nothing that pieces share out: the mean over them
+        words = torch.where(between, words / number_of, 0.0)
     # Most layers have the same pairs, which stand in the page once.
     number = pairs.setdefault(pack_pairs(between), len(pairs))
     packed = pack_weights(words, between, room)

@@ -7,10 +7,10 @@ import logging
 import math
 import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 import torch
@@ -29,8 +29,10 @@ from torch_geometric.utils import to_dense_adj
 
 from graphdep.io.limits import check_between, check_least, check_length, check_shape, plural
 from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.relations import GateValues
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv
+from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.pretrained.encoder import PretrainedEncoder
 from graphdep.sentence.sentence import Sentence
 from graphdep.visualization.rows import row_scene, sentence_row
@@ -120,6 +122,7 @@ def _families() -> list[str]:
     return ["DejaVu Sans", *(name for name in _FONTS if name in known)]
 
 
+T = TypeVar("T")
 Layer = tuple[nn.Module, tuple[Tensor, Tensor]]
 ATTENTION = (AttentionConv, ConstituentConv, PretrainedEncoder)
 """What has weights to show."""
@@ -138,9 +141,46 @@ def attention_weights(model: nn.Module, data: Data) -> list[tuple[Tensor, Tensor
     return [weights for _, weights in attention_layers(model, data)]
 
 
-@torch.no_grad()
 def attention_layers(model: nn.Module, data: Data) -> list[Layer]:
     """As :func:`attention_weights`, each with its conv or the pretrained encoder that the layer is of."""
+    return _each_layer(model, data, _weights)
+
+
+def gate_values(model: nn.Module, data: Data) -> list[GateValues | None]:
+    r"""How far the gate of every attention layer lets relations into the scores on an example or a batch, in
+    evaluation mode: those of :class:`~graphdep.nn.conv.GatedRelationConv` and those of a pretrained encoder
+    with such terms, in the order in which they are computed; :obj:`None` of a layer without a gate.
+
+    Raises:
+        ValueError: If no layer has a gate.
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DependencyTransformer
+        >>> from graphdep.transforms import resolve
+        >>> from graphdep.visualization import gate_values
+        >>> data = resolve("dt")(to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"])))
+        >>> model = DependencyTransformer(num_words=7, num_relations=len(RelationVocab()), hidden_channels=12)
+        >>> values = gate_values(model, data)
+        >>> len(values), values[0].gate.shape == (data.num_edges, 6)
+        (3, True)
+    """
+    found = [values for _, values in gate_layers(model, data)]
+    if not any(found):
+        raise ValueError(f"{type(model).__name__} has no gate of relations")
+    return found
+
+
+def gate_layers(model: nn.Module, data: Data) -> list[tuple[nn.Module, GateValues | None]]:
+    """As :func:`gate_values`, each with its module as :func:`attention_layers` has them."""
+    return _each_layer(model, data, _gates)
+
+
+@torch.no_grad()
+def _each_layer(
+    model: nn.Module, data: Data, read: Callable[[Any, tuple, dict[str, Any]], list[T]]
+) -> list[tuple[nn.Module, T]]:
+    """What is read of every attention layer of a model, in evaluation mode, after a pass over the data."""
     modules = [module for module in model.modules() if isinstance(module, ATTENTION)]
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention layer")
@@ -156,9 +196,7 @@ def attention_layers(model: nn.Module, data: Data) -> list[Layer]:
         model(data)
         for handle in handles:
             handle.remove()
-        return [
-            (module, weights) for module, args, given in calls for weights in _weights(module, args, given)
-        ]
+        return [(module, found) for module, args, given in calls for found in read(module, args, given)]
     finally:
         for handle in handles:
             handle.remove()
@@ -171,6 +209,14 @@ def _weights(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[tuple[Ten
     return [module(*args, **kwargs, return_attention_weights=True)[1]]
 
 
+def _gates(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[GateValues | None]:
+    if isinstance(module, PretrainedEncoder):
+        return module.gates(args[0] if args else kwargs["data"])
+    if isinstance(module, GatedRelationConv) and module.gate is not None:
+        return [module(*args, **kwargs, return_gate=True)[1]]
+    return [None]
+
+
 def plot_attention(
     alpha: Tensor,
     labels: Sequence[str],
@@ -178,6 +224,7 @@ def plot_attention(
     edge_index: Tensor | None = None,
     titles: Sequence[str] | None = None,
     title: str = "",
+    label: str = "weight (a row sums to 1)",
 ) -> Figure:
     r"""Heat maps of attention weights, one a head: row :math:`i` shows where word :math:`i` looks.
 
@@ -187,6 +234,7 @@ def plot_attention(
         edge_index: Edges, source -> target, that the weights belong to. (default: :obj:`None`)
         titles: Title of each map. (default: ``head 1``, ``head 2``, ...)
         title: Title of the whole. (default: none)
+        label: What the colours are. (default: ``"weight (a row sums to 1)"``)
 
     Shapes:
         - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`,
@@ -206,12 +254,15 @@ def plot_attention(
     figure = Picture(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flat
     cells = list(grid)
+    most = max(float(maps.nan_to_num().abs().max()), 1e-6)
+    signed = bool((maps < 0).any())
+    colours: dict[str, Any] = {"cmap": "RdBu" if signed else "Blues", "vmin": -most if signed else 0}
     for axes, weights, name in zip(cells, maps, titles):
-        image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=max(float(maps.max()), 1e-6))
+        image = axes.imshow(weights.numpy(), **colours, vmax=most)
         label_matrix(axes, labels, textwrap.fill(name, int(_LETTERS_AN_INCH * (side - 1))))
     for axes in cells[len(maps) :]:
         axes.set_visible(False)
-    figure.colorbar(image, ax=cells, shrink=0.5, aspect=30, label="weight (a row sums to 1)")
+    figure.colorbar(image, ax=cells, shrink=0.5, aspect=30, label=label)
     figure.suptitle(title, fontsize=12)
     return figure
 
@@ -230,6 +281,14 @@ def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
     return alpha
 
 
+GATE_NAMES = {
+    "gate": "gate, the share of the relation's score",
+    "relation_score": "score of the relation",
+    "self_score": "score of self-attention",
+}
+"""What :class:`GateValues` has for each pair and head, and what it is."""
+
+
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
     r"""What each word attends to, layer by layer and head by head.
@@ -244,9 +303,12 @@ class AttentionMap:
         layers: Names of the layers.
         alpha: The weights. A row sums to 1, except for a node that attends to nothing, and for
             :class:`~graphdep.nn.conv.ConstituentConv`, whose published weights sum to less.
+        gates: Of a model with gated relation scores, the gate :math:`g` and the scores :math:`S^r` of
+            relations and :math:`S^e` of self-attention by the names of
+            :class:`~graphdep.nn.attention.GateValues`, NaN where a pair has no gate. (default: none)
 
     Shapes:
-        - alpha: :math:`(L, H, W, W)`, [layer, head, who attends, to whom]
+        - alpha, gates: :math:`(L, H, W, W)`, [layer, head, who attends, to whom]
 
     Example:
         >>> import torch
@@ -262,6 +324,7 @@ class AttentionMap:
     special: list[bool]
     layers: list[str]
     alpha: Tensor
+    gates: Mapping[str, Tensor] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -270,6 +333,7 @@ class AttentionMap:
         special: Sequence[bool],
         word: Tensor,
         layers: Sequence[tuple[str, Tensor, Tensor]],
+        gates: Sequence[GateValues | None] = (),
     ) -> AttentionMap:
         r"""Joins nodes to words.
 
@@ -284,6 +348,8 @@ class AttentionMap:
             word: The entry of each node ``[num_nodes]``.
             layers: Name, pairs ``[2, num_pairs]`` (source -> target) and weights ``[num_pairs, heads]`` of
                 each.
+            gates: The gates of each layer, of which a pair of words has the mean over its pairs of pieces.
+                (default: none)
 
         Raises:
             ValueError: If the layers have different numbers of heads.
@@ -293,14 +359,24 @@ class AttentionMap:
             raise ValueError(f"the layers have different numbers of heads: {heads}")
         member = one_hot(word.cpu(), len(words)).float()
         mean = member / member.sum(dim=0)
-        matrices = []
         every = torch.arange(heads[0])[:, None]
-        for _, pairs, alpha in layers:
+
+        def joined(pairs: Tensor, numbers: Tensor) -> Tensor:
             source, target = pairs.cpu()
             nodes = torch.zeros(heads[0], len(member), len(member))
-            nodes.index_put_((every, target, source), alpha.T.float().cpu(), accumulate=True)
-            matrices.append(mean.T @ nodes @ member)
-        return cls([*words], [*special], [name for name, *_ in layers], torch.stack(matrices))
+            nodes.index_put_((every, target, source), numbers.T.float().cpu(), accumulate=True)
+            return mean.T @ nodes @ member
+
+        def of_gate(values: GateValues | None, name: str) -> Tensor:
+            if values is None:
+                return torch.full((heads[0], len(words), len(words)), torch.nan)
+            pairs, numbers = values.edge_index[:, values.gated], getattr(values, name)[values.gated]
+            return joined(pairs, numbers) / joined(pairs, torch.ones_like(numbers))
+
+        alpha = torch.stack([joined(pairs, alpha) for _, pairs, alpha in layers])
+        names = GATE_NAMES if gates else ()
+        maps = {name: torch.stack([of_gate(values, name) for values in gates]) for name in names}
+        return cls([*words], [*special], [name for name, *_ in layers], alpha, maps)
 
     @property
     def heads(self) -> int:
@@ -319,23 +395,31 @@ class AttentionMap:
         alpha = self.alpha[..., kept[:, None], kept]
         total = alpha.sum(dim=-1, keepdim=True)
         words, special = [self.words[place] for place in places], [self.special[place] for place in places]
-        return AttentionMap(words, special, self.layers, alpha / total.where(total > 0, 1.0))
+        alpha = alpha / total.where(total > 0, 1.0)
+        gates = {name: values[..., kept[:, None], kept] for name, values in self.gates.items()}
+        return AttentionMap(words, special, self.layers, alpha, gates)
 
-    def plot(self, layer: int | None = None, *, title: str = "") -> Figure:
+    def plot(self, layer: int | None = None, *, gate: bool = False, title: str = "") -> Figure:
         """Heat maps: the mean over the heads of each layer, or all heads of one layer.
 
         Args:
             layer: Number of the layer, from 0, or from the last with -1. (default: all)
+            gate: Show the gate in place of the weights. (default: :obj:`False`)
             title: Title. (default: none)
 
         Raises:
-            ValueError: If there is no such layer.
+            ValueError: If there is no such layer, or no gate.
         """
+        if gate and not self.gates:
+            raise ValueError("'gate' is for maps that have gates: attention_map(..., return_gate=True)")
+        values, options = self.alpha, dict[str, Any](title=title)
+        if gate:
+            values, options = self.gates["gate"], {**options, "label": GATE_NAMES["gate"]}
         if layer is None:
-            return plot_attention(self.alpha.mean(dim=1), self.words, titles=self.layers, title=title)
+            return plot_attention(values.mean(dim=1), self.words, titles=self.layers, **options)
         check_between("layer", layer, -len(self.layers), len(self.layers) - 1)
         titles = [f"{self.layers[layer]}, head {head + 1}" for head in range(self.heads)]
-        return plot_attention(self.alpha[layer], self.words, titles=titles, title=title)
+        return plot_attention(values[layer], self.words, titles=titles, **options)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.words)} words, {len(self.layers)} layers, {self.heads} heads"

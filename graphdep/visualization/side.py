@@ -236,6 +236,8 @@ class Side:
             last, as SIA's: nothing flows through them. (default: none)
         masks: Weights of edges that come from elsewhere, such as an explainer, in the same form.
             (default: none)
+        gates: Of layers with gated relation scores the gate, the relations' scores and those of
+            self-attention, in the same form; numbers below 0, too. (default: none)
         answers: What the model says. (default: none)
         pieces: A text for each node, where words have several. (default: none)
         relations: The names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
@@ -262,13 +264,15 @@ class Side:
     pieces: Sequence[str] = ()
     relations: RelationVocab = field(default_factory=RelationVocab)
     beside: Sequence[str] = ()
+    gates: Sequence[Weights] = ()
 
     def __post_init__(self) -> None:
         size = self.nodes.entry.numel()
-        for name, pairs, alpha in (*self.layers, *self.masks):
+        for name, pairs, alpha in (*self.layers, *self.masks, *self.gates):
             check_shape(name, alpha, pairs.size(1), "heads")
             inside = not pairs.numel() or 0 <= int(pairs.min()) <= int(pairs.max()) < size
-            if not inside or not bool((alpha >= 0).all()):
+            signed = any(name == gate for gate, *_ in self.gates)
+            if not inside or not (signed or bool((alpha >= 0).all())):
                 wanted = f"of nodes within 0..{size - 1}, and weights from 0 on"
                 raise ValueError(f"{name!r} must have pairs {wanted}")
 
@@ -283,6 +287,7 @@ class Side:
         relations: RelationVocab | None = None,
         layers: Sequence[Weights] = (),
         masks: Sequence[Weights] = (),
+        gates: Sequence[Weights] = (),
         answers: Sequence[Answer] = (),
         pieces: Sequence[str] = (),
         beside: Sequence[str] = (),
@@ -295,7 +300,7 @@ class Side:
             words: The words of each utterance.
             edges: Transforms by name.
             relations: The names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-            layers, masks, answers, pieces, beside: As in the class. (default: none)
+            layers, masks, gates, answers, pieces, beside: As in the class. (default: none)
 
         Raises:
             ValueError: As the class, or if a transform writes no edges.
@@ -305,4 +310,4 @@ class Side:
         # Relation nodes stand behind all others, which keep their numbers.
         most = max([data, *(made.data for made in origins.values())], key=lambda made: made.num_nodes)
         nodes = WordNodes.of(most.cpu(), words, relations)
-        return cls(name, nodes, origins, layers, masks, answers, pieces, relations, beside)
+        return cls(name, nodes, origins, layers, masks, answers, pieces, relations, beside, gates)

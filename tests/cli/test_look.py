@@ -292,6 +292,21 @@ def test_a_picture_and_the_weights(run, checkpoint, tmp_path):
     assert "4 words, 2 layers, 2 heads -> new/maps.png" in done.stderr
 
 
+def test_the_gate_in_place_of_the_weights(run, checkpoint, tmp_path):
+    text = ["attention", "--checkpoint", checkpoint, "--parser", "chain", "ann likes bob"]
+    done = run(*text, "--gate", "--json", "--output", "gate.png")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    shown = attention_map(checkpoint, "ann likes bob", parser="chain", return_gate=True)
+    for name, values in shown.gates.items():
+        assert found[name] == [
+            [[[None if value != value else value for value in row] for row in head] for head in layer]
+            for layer in values.tolist()
+        ]
+    assert found["gate"][0][0][2][3] > 0
+    assert found["gate"][0][0][1][3] is not None  # a path of two arcs
+
+
 def test_one_layer_without_special_nodes(run, checkpoint, tmp_path):
     text = ["attention", "--checkpoint", checkpoint, "--parser", "chain", "ann likes bob"]
     done = run(*text, "--layer", 2, "--no-special", "--output", "map.svg")

@@ -27,10 +27,12 @@ from graphdep.datasets.sentences import (
     read_sst,
     read_sst_trees,
     relatedness_target,
+    subtree_spans,
     with_brackets,
 )
 from graphdep.io import format_conllu, read_conllu
 from graphdep.vocab import PhraseVocab, VocabTokens
+from tests.kit import strategies
 
 ROW = "1\tA dog runs\tA cat runs\t3.5\tNEUTRAL\n"
 TABLE = "\t".join(SICK_COLUMNS) + "\n" + ROW
@@ -489,6 +491,11 @@ def test_trees_have_the_labels_of_all_nodes(tmp_path, parser, graded_files):
     assert dataset[1].phrase_index.tolist() == [[1, 1, 3], [4, 2, 4]]
     assert dataset[1].phrase_y.tolist() == [0, 0, -1]
     assert (dataset[2].word_y.tolist(), dataset[2].phrase_y.tolist()) == ([-1, 1], [])
+    # In a chain the subtree of a word are all words from it on; ", long (" is no phrase.
+    assert [data.node_y.tolist() for data in dataset] == [[1, 1, 1, 1], [0, 0, -2, -1, -1], [1, 1]]
+    assert dataset.describe()["without_phrase"] == 1 / 8
+    assert "the subtrees of 1 of 8 words (12.5%) span no phrase" in dataset.describe()["note"]
+    assert dataset[:1].describe()["without_phrase"] == 0
     assert {PhraseVocab().label(label) for label in dataset._data.phrase_type.tolist()} == {"X"}
     joined = next(iter(DataLoader(dataset, batch_size=3)))
     assert joined.phrase_y.tolist() == [1, 1, 0, 0, -1]
@@ -502,8 +509,19 @@ def test_trees_have_the_labels_of_all_nodes(tmp_path, parser, graded_files):
     assert plain.processed_paths != dataset.processed_paths
     assert [(data.y.item(), data.num_nodes) for data in plain] == [(d.y.item(), d.num_nodes) for d in dataset]
     bare = SST(tmp_path / "sst", parser=parser, trees=True, root_node=False)
-    assert bare[0].word_y.tolist() == [-1, -1, 1]
+    assert (bare[0].word_y.tolist(), bare[0].node_y.tolist()) == ([-1, -1, 1], [1, 1, 1])
     assert len(SST(tmp_path / "sst", parser=parser, trees=True, limit=1)) == 1
+
+
+@given(strategies.sentences(multiroot=True))
+def test_the_words_of_a_subtree(sentence):
+    def under(word: int) -> set[int]:
+        return {word}.union(*(under(other) for other, head in enumerate(sentence.head) if head == word + 1))
+
+    spans = [(min(words), max(words) + 1, len(words)) for words in map(under, range(len(sentence)))]
+    assert subtree_spans(sentence) == [
+        (first, end) if end - first == count else None for first, end, count in spans
+    ]
 
 
 def test_trees_may_have_the_labels_of_a_parser(tmp_path):

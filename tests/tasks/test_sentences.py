@@ -232,7 +232,16 @@ def test_a_model_that_sees_no_word_is_told_of_once(caplog, edges, reads):
     assert len([line for line in caplog.messages if "sees no word" in line]) == (0 if reads else 1)
 
 
-def test_the_loss_sums_over_the_nodes_of_a_sentence(tmp_path):
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        *((name, {}) for name in ("rntn", "dt", "dt@random", "transformer", "tree-lstm", "bitree-lstm")),
+        *((name, {}) for name in ("tree-transformer", "tree-transformer-dt", "dt-rnn")),
+        *(("transformer", {"edges": edges}) for edges in ("dam", "constituents")),
+        ("transformer", {"encoder": "lisa", "edges": "lisa-complete"}),
+    ],
+)
+def test_the_loss_sums_over_the_nodes_of_a_sentence(tmp_path, model, settings):
     raw = tmp_path / "raw"
     raw.mkdir()
     for name in ("train", "dev", "test"):
@@ -240,16 +249,23 @@ def test_the_loss_sums_over_the_nodes_of_a_sentence(tmp_path):
         (raw / f"{name}.txt").write_text(text, encoding="utf-8")
     dataset = SST(tmp_path / "sst", parser=resolve_parser("chain"), trees=True, raw_from=raw)
     batch = next(iter(DataLoader(dataset, batch_size=2)))
-    config = TrainConfig.of("rntn", task="sst", **SMALL)
-    model = build_model(config, len(dataset.vocab), 5, num_classes=2).double()
-    task = SentenceTask(model, edges=resolve("transformer"), goal=SENTIMENT)
+    config = TrainConfig.of(model, task="sst", node_labels=True, **SMALL, **settings)
+    sizes = len(dataset.vocab), len(dataset.relations)
+    task = SentenceTask(
+        build_model(config, *sizes, num_classes=2).double(), SentenceTask.make_edges(config), SENTIMENT
+    )
+    encoder, batch = task.model.eval().encoder, task.edges(batch)
     expected = torch.zeros((), dtype=torch.double)
     for data in dataset:
-        x, phrases = model.encoder.states(data)
-        for states, labels in ((x, data.word_y), (phrases, data.phrase_y)):
+        if config.over_constituents:
+            x, phrases = encoder.states(data)
+            found = (x, data.word_y), (phrases, data.phrase_y)
+        else:  # ROOT and the words come before nodes of relations
+            found = ((encoder(task.edges(data.clone())), data.node_y),)
+        for states, labels in found:
             for state, label in zip(states, labels.tolist()):
                 if label >= 0:
-                    expected -= model.head(state).log_softmax(dim=-1)[label]
+                    expected -= task.model.head(state).log_softmax(dim=-1)[label]
     torch.testing.assert_close(task.loss(batch).double(), expected / 2, rtol=0, atol=1e-6)
 
 

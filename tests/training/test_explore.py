@@ -97,6 +97,27 @@ def made(request, tmp_path, encoder):
 KINDS = [*SCRATCH, *(pytest.param(kind, marks=NEEDS) for kind in PRETRAINED)]
 
 
+@pytest.mark.parametrize(
+    "made", ["pair dt", pytest.param("pretrained labels", marks=NEEDS), "dialogue gate"], indirect=True
+)
+def test_gates_of_relations_are_maps_of_a_page(made, request):
+    path, texts, _, layers = made
+    maps = [one for one in explore(path, texts, parser="chain").data.sides[0].maps if one.kind == "gate"]
+    if request.node.callspec.params["made"] == "dialogue gate":  # the system of that name has no gate
+        assert not maps
+        with pytest.raises(ValueError, match="'gate' has no gate of relations"):
+            attention_map(path, texts, parser="chain", return_gate=True)
+        return
+    of_layer = ("gate", "relation score", "self-attention score")
+    assert [one.name for one in maps] == [f"{what} of {layer}" for layer in layers for what in of_layer]
+    shown = attention_map(path, texts, parser="chain", return_gate=True)
+    for name in ("gate", "relation_score", "self_score"):
+        values = shown.gates[name][0].nan_to_num()
+        packed = maps[["gate", "relation_score", "self_score"].index(name)].words
+        assert packed.low == pytest.approx(min(0.0, float(values.min())))
+        assert packed.low + packed.scale == pytest.approx(max(0.0, float(values.max())))
+
+
 @pytest.mark.parametrize("made", KINDS, indirect=True)
 def test_every_family_shows_what_its_words_attend_to(made, request):
     _, texts, shown, layers = made

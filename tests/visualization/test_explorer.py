@@ -45,12 +45,14 @@ def unpacked(packed, allowed: torch.Tensor) -> torch.Tensor:
     if packed.top == 0:
         values = np.frombuffer(base64.b64decode(packed.values), "<u2").reshape(packed.heads, -1)
         for head in range(packed.heads):
-            out[head][allowed] = torch.from_numpy(values[head].astype(np.float32)) * packed.scale / 65535
+            steps = torch.from_numpy(values[head].astype(np.float32))
+            out[head][allowed] = packed.low + steps * packed.scale / 65535
         return out
     values = np.frombuffer(base64.b64decode(packed.values), "u1").reshape(packed.heads, size, -1)
     columns = np.frombuffer(base64.b64decode(packed.columns), "<u2").reshape(values.shape)
     for head, row, place in np.ndindex(*values.shape):
-        out[head, row, columns[head, row, place]] += float(values[head, row, place]) * packed.scale / 255
+        step = float(values[head, row, place]) * packed.scale / 255
+        out[head, row, columns[head, row, place]] += packed.low + step
     return out
 
 
@@ -64,17 +66,18 @@ def test_packed_pairs_come_back():
     assert pack_pairs(torch.zeros(40, 40).bool()) == PackedPairs("pairs", "", 0)
 
 
-def test_all_weights_are_kept_where_there_is_room_and_the_largest_elsewhere():
+@pytest.mark.parametrize("low", [0.0, -0.7], ids=["weights", "scores"])
+def test_all_weights_are_kept_where_there_is_room_and_the_largest_elsewhere(low):
     torch.manual_seed(0)
     allowed = torch.rand(12, 12) < 0.6
-    alpha = torch.rand(3, 12, 12) * allowed
+    alpha = (torch.rand(3, 12, 12) + low) * allowed
     exact = pack_weights(alpha, allowed, room=10_000)
     assert exact.top == 0
     assert (unpacked(exact, allowed) - alpha).abs().max() <= exact.scale / 65535
     few = pack_weights(alpha, allowed, room=3 * 3 * 12 * 4)
     assert few.top == 4
-    best = alpha.topk(4, dim=-1)
-    wanted = torch.zeros_like(alpha).scatter(2, best.indices, best.values)
+    best = alpha.abs().topk(4, dim=-1).indices
+    wanted = torch.zeros_like(alpha).scatter(2, best, alpha.gather(2, best))
     assert (unpacked(few, allowed) - wanted).abs().max() <= few.scale / 255
     assert pack_weights(torch.zeros(1, 2, 2), torch.ones(2, 2).bool(), 100).scale == 0
 
@@ -287,6 +290,17 @@ def test_what_differs_is_drawn_apart(sentence):
     same = Explorer(draw(sentence, "dra").sides * 2).svg()
     assert "both: dra: " in same
     assert "only" not in same
+
+
+def test_gates_are_maps_beside_the_layers(make_side):
+    side = make_side(0, "one")
+    pairs, scores = torch.tensor([[1, 2], [2, 1]]), torch.tensor([[0.5, -2.0], [1.0, 3.0]])
+    side = replace(side, gates=[("self-attention score of layer 1", pairs, scores)])
+    shown = next(one for one in Explorer([side]).data.sides[0].maps if one.kind == "gate")
+    assert shown.name == "self-attention score of layer 1"
+    assert (shown.words.low, shown.words.scale) == (-2, 5)
+    with pytest.raises(ValueError, match="weights from 0 on"):
+        replace(side, layers=[("other", pairs, scores)])
 
 
 def test_masks_of_explainers():

@@ -5,14 +5,17 @@ import warnings
 import pytest
 import torch
 from matplotlib.figure import Figure
+from torch_geometric.utils import softmax
 
 from graphdep import RelationVocab, Sentence, Vocab, to_data
-from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention import AttentionLayout, GateValues
 from graphdep.nn.models import SIA, DependencyTransformer, SelectionModel
 from graphdep.nn.pretrained import load_encoder
 from graphdep.transforms import resolve
 from graphdep.visualization import (
+    AttentionMap,
     attention_weights,
+    gate_values,
     plot_ablation,
     plot_attention,
     plot_curves,
@@ -117,6 +120,36 @@ def test_attention_weights_are_those_of_every_layer(example):
     for pairs, alpha in layers:
         total = torch.zeros(10, 2).index_add(0, pairs[1], alpha)
         assert torch.allclose(total, torch.ones(10, 2), atol=1e-5)
+
+
+def test_gates_are_those_of_every_layer(example):
+    data = resolve("dt")(to_data([example], vocab=Vocab(example.form)))
+    sizes = {"hidden_channels": 8, "heads": 2, "num_layers": 3, "ff_channels": 8}
+    model = DependencyTransformer(20, len(RelationVocab()), **sizes).train()
+    found = gate_values(model, data)
+    assert (len(found), model.training) == (3, True)
+    for values, (pairs, alpha) in zip(found, attention_weights(model, data)):
+        score = (1 - values.gate) * values.self_score + values.gate * values.relation_score
+        torch.testing.assert_close(softmax(score, pairs[1]), alpha)
+    with pytest.raises(ValueError, match="DependencyTransformer has no gate of relations"):
+        gate_values(DependencyTransformer(20, len(RelationVocab()), gate=None, **sizes), data)
+
+
+def test_gates_of_pieces_become_those_of_words():
+    """The mean over the pairs of pieces that have one; NaN where two words have none."""
+    pairs = torch.tensor([[0, 0, 2, 1], [1, 2, 0, 1]])
+    gate = torch.tensor([[0.2], [0.6], [-0.5], [0.9]])
+    typed = torch.tensor([[1.0], [1.0], [1.0], [0.0]])
+    values = GateValues(pairs, torch.tensor([4, 4, 5, 0]), gate * typed, gate, gate)
+    alpha = [("layer 1", pairs, gate.abs())]
+    shown = AttentionMap.of(["a", "b"], [False, False], torch.tensor([0, 1, 1]), alpha, [values])
+    none = torch.nan
+    for name in ("gate", "relation_score", "self_score"):
+        wanted = torch.tensor([[[[none, -0.5], [0.4, none]]]])
+        torch.testing.assert_close(shown.gates[name], wanted, equal_nan=True)
+    assert shown.without_special().plot(gate=True).axes[0].images[0].norm.vmin == -0.5
+    with pytest.raises(ValueError, match="'gate' is for maps that have gates"):
+        AttentionMap.of(["a", "b"], [False, False], torch.tensor([0, 1, 1]), alpha).plot(gate=True)
 
 
 def test_attention_weights_need_attention(example):

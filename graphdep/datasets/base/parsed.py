@@ -96,7 +96,7 @@ def _describe_object(value: Any) -> str:
 
 logger = logging.getLogger("graphdep.datasets")
 
-FORMAT = "graphdep examples 3"
+FORMAT = "graphdep examples 4"
 _MAGIC = f"{FORMAT}\n".encode()
 _START = len(_MAGIC) + hashlib.sha256().digest_size
 

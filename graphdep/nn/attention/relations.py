@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -311,6 +311,47 @@ def reset_linear(weight: Tensor, fan_in: int) -> None:
     nn.init.uniform_(weight, -(fan_in**-0.5), fan_in**-0.5)
 
 
+class GateValues(NamedTuple):
+    r"""How far the gate of each edge lets its relation into the score, in every head.
+
+    .. math::
+        S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
+
+    as :class:`GatedRelationScore` has it.
+
+    Args:
+        edge_index: Edges, source :math:`j` -> target :math:`i`, which attends.
+        edge_type: The relation of each.
+        gate: :math:`g`; 0 where a pair without a relation keeps its score.
+        relation_score: :math:`S^r`.
+        self_score: :math:`S^e`, of the layer's queries and keys.
+
+    Shapes:
+        - edge_index: :math:`(2, |\mathcal{E}|)`; edge_type: :math:`(|\mathcal{E}|)`; the others:
+          :math:`(|\mathcal{E}|, H)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.conv import GatedRelationConv
+        >>> conv = GatedRelationConv(8, 4, heads=2, num_relations=5)
+        >>> edge_index, edge_type = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 3])
+        >>> out, values = conv(torch.randn(2, 8), edge_index, edge_type, return_gate=True)
+        >>> values.gate.shape, values.gate[0].tolist()
+        (torch.Size([2, 2]), [0.0, 0.0])
+    """
+
+    edge_index: Tensor
+    edge_type: Tensor
+    gate: Tensor
+    relation_score: Tensor
+    self_score: Tensor
+
+    @property
+    def gated(self) -> Tensor:
+        """Which pairs the gate acts on: ``[num_edges]``."""
+        return (self.edge_type != RelationVocab.NONE) | (self.gate != 0).any(dim=1)
+
+
 class GatedRelationScore(nn.Module):
     r"""Relation-attention with a semantic gate, from `"Integrating Dependency Tree into Self-attention for
     Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (Eq. 1-3).
@@ -364,11 +405,13 @@ class GatedRelationScore(nn.Module):
         - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
           :math:`(|\mathcal{E}|)`
         - output: :class:`EdgeTerms` with ``attn_bias`` and ``score_scale``, both
-          :math:`(|\mathcal{E}|, H)`; the scale is :obj:`None` without the gate
+          :math:`(|\mathcal{E}|, H)`; the scale is :obj:`None` without the gate; with ``return_gate=True`` the
+          terms, :math:`g` and :math:`S^r`, both :math:`(|\mathcal{E}|, H)`
 
     Raises:
         ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped`, :obj:`start` or the shape of
-            :obj:`relation` is wrong, or an edge has no relation of the table.
+            :obj:`relation` is wrong, an edge has no relation of the table, or :obj:`return_gate` is asked
+            of scores without a gate.
 
     Example:
         >>> import torch
@@ -444,12 +487,14 @@ class GatedRelationScore(nn.Module):
             reset_linear(self.gate_relation, relation_dim)
             reset_linear(self.gate_out, relation_dim)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor, *, return_gate: bool = False) -> Any:
         check_edge_type(edge_type, edge_index, self.relation.num_embeddings)
         typed = torch.arange(self.relation.num_embeddings, device=edge_type.device) != RelationVocab.NONE
         vectors = self.relation.weight * typed[:, None]  # NONE: r = 0
         score = vectors @ self.lin_score
         if self.gate is None:
+            if return_gate:
+                raise ValueError("'return_gate' is for scores with a gate (got gate=None)")
             return EdgeTerms(pick_rows(score, edge_type))
         # (h_i W_ge + r_ij W_gr) V_g = h_i (W_ge V_g) + r_ij (W_gr V_g): a node part and a relation part.
         node = x @ torch.einsum("hcr,hr->ch", self.gate_node, self.gate_out)
@@ -460,7 +505,8 @@ class GatedRelationScore(nn.Module):
         gate = logit.sigmoid() if self.gate == "sigmoid" else logit.tanh()
         if self.untyped == "keep":
             gate = gate * (edge_type != RelationVocab.NONE).unsqueeze(-1)
-        return EdgeTerms(gate * score_e, 1 - gate)
+        terms = EdgeTerms(gate * score_e, 1 - gate)
+        return (terms, gate, score_e) if return_gate else terms
 
     def __repr__(self) -> str:
         return (

@@ -28,9 +28,7 @@ def reference_attention(
     heads]``.
     """
     source, target = pairs
-    exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
-    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
-    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
+    score = pair_scores(query, key, pairs)
     if score_scale is not None:
         score = score * score_scale
     if attn_bias is not None:
@@ -42,6 +40,16 @@ def reference_attention(
     message = message * weight.unsqueeze(-1)
     out = scatter(message, target, dim=0, dim_size=query.size(0))
     return out.to(query.dtype), alpha.to(query.dtype)
+
+
+def pair_scores(query: Tensor, key: Tensor, pairs: Tensor) -> Tensor:
+    r"""The scaled products of pairs, :math:`\mathbf{q}_i^{\top} \mathbf{k}_j / \sqrt{d}`: ``[num_pairs,
+    heads]``.
+    """
+    source, target = pairs
+    exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
+    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
+    return (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
 
 
 class SegmentReductions(NamedTuple):

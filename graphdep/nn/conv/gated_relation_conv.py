@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.relations import GatedRelationScore, write_out
+from graphdep.nn.attention.relations import GatedRelationScore, GateValues, write_out
+from graphdep.nn.attention.segment import pair_scores
 from graphdep.nn.conv.attention_conv import AttentionConv
 
 
@@ -43,7 +44,8 @@ class GatedRelationConv(AttentionConv):
 
     Shapes:
         - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
-          :class:`AttentionConv`
+          :class:`AttentionConv`, and with ``return_gate=True`` last the
+          :class:`~graphdep.nn.attention.GateValues` of the edges
 
     Example:
         >>> import torch
@@ -108,15 +110,23 @@ class GatedRelationConv(AttentionConv):
         edge_type: Tensor | None = None,
         *,
         return_attention_weights: bool | None = None,
+        return_gate: bool = False,
     ) -> Any:
         layout, edge_type = self.typed_layout(x, edge_index, edge_type)
         if self.score.untyped == "gate":
             layout, edge_type = write_out(layout, edge_type)
-        terms = self.score(x, layout.edge_index, edge_type)
-        return self.attend(
+        made = self.score(x, layout.edge_index, edge_type, return_gate=return_gate)
+        terms = made[0] if return_gate else made
+        out = self.attend(
             x,
             layout,
             attn_bias=terms.attn_bias,
             score_scale=terms.score_scale,
             return_attention_weights=return_attention_weights,
         )
+        if not return_gate:
+            return out
+        query, key, _ = self.project(x)
+        own = pair_scores(query, key, layout.edge_index)
+        values = GateValues(layout.edge_index, edge_type, made[1], made[2], own)
+        return (*out, values) if return_attention_weights else (out, values)

@@ -156,16 +156,22 @@ class SentenceModel(nn.Module):
         return self.head(self.encoder.readout(data, self.encoder(data)))
 
     def node_logits(self, data: Data) -> tuple[Tensor, Tensor]:
-        r"""The head's outputs for all labelled words and constituents of the examples, and their labels,
-        :math:`(N, C')` and :math:`(N)`: what a treebank with labels at all nodes is trained on.
+        r"""The head's outputs for all labelled nodes of the examples' trees, and their labels,
+        :math:`(N, C')` and :math:`(N)`: what a treebank with labels at all nodes is trained on. The nodes of
+        a :class:`ConstituentEncoder` are words and constituents, those of other encoders ROOT and the words,
+        each for its subtree.
 
         Raises:
-            ValueError: If the encoder is no :class:`ConstituentEncoder`, or the data has no labels of nodes
-                (``SST(..., trees=True)``).
+            ValueError: If the data has no labels of nodes (``SST(..., trees=True)``).
         """
-        states: Any = self.encoder.states
-        require_key(data, "phrase_y", "SST(..., trees=True) has these labels of nodes")
-        x, y = torch.cat(states(data)), torch.cat([data.word_y, data.phrase_y])
+        states: Any = getattr(self.encoder, "states", None)
+        require_key(data, "node_y" if states is None else "phrase_y", "SST(..., trees=True) has these labels")
+        if states is None:
+            # Nodes of relations and phrases, which edges may add, are none of the tree.
+            of_tree = (data.node_type == NodeType.ROOT) | (data.node_type == NodeType.WORD)
+            x, y = self.encoder(data)[of_tree], data.node_y
+        else:
+            x, y = torch.cat(states(data)), torch.cat([data.word_y, data.phrase_y])
         labelled = (y >= 0).nonzero().view(-1)
         return self.head(x.index_select(0, labelled)), y[labelled]
 

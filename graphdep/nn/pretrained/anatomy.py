@@ -134,6 +134,8 @@ class LayerEdges:
         placeless: Which nodes have no place, ``[num_nodes]``: distances say nothing of their pairs.
         checkpoints: Whether a layer is computed again in the backward pass; for encoders of
             :mod:`~graphdep.nn.pretrained.distances`, others know it themselves.
+        scored: Where layers with terms put what they read, their queries and keys, which of all pairs they
+            attend over, and what they add to the scores of these by themselves; :obj:`None`: nowhere.
     """
 
     shared: AttentionLayout | None
@@ -150,6 +152,7 @@ class LayerEdges:
     position: Tensor | None = None
     placeless: Tensor | None = None
     checkpoints: bool = False
+    scored: dict[nn.Module, tuple[Tensor, Tensor, Tensor, NearEdges, Tensor | None]] | None = None
     _within: dict[tuple[AttentionLayout, int], NearEdges] = field(default_factory=dict)
 
     def within(self, layout: AttentionLayout, window: int | None) -> NearEdges:
@@ -238,16 +241,21 @@ def graph_attention(
     near = graph.within(layout, sliding_window)
     if scores is not None:
         near = near.written_out()
+    reads = graph.reads
     layout, terms = near.layout, near.terms(_terms(graph, module))
     # An index would cost a copy into zeros in the backward pass, and one of what is no longer contiguous.
     q, k, v = (x.squeeze(0).transpose(0, 1) for x in (query, key, value))
     if q.size(1) != k.size(1):
         k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
-    if scores is not None:
-        terms["attn_bias"] = _with_scores(terms, scores(q, k, layout), layout, graph.placeless)
+    added = None if scores is None else _of_placed(scores(q, k, layout), layout, graph.placeless)
+    if added is not None:
+        terms["attn_bias"] = _with_scores(terms, added)
     usual = q.size(-1) ** -0.5  # what edge_attention scales by
     if scaling is not None and scaling != usual:
         q = q * (scaling / usual)
+    if graph.scored is not None and module in graph.terms:
+        assert reads is not None
+        graph.scored[module] = reads, q, k, near, added
     sender = graph.senders.get(module)
     if sender is not None and sender.sends_messages:
         layout = layout if sender.explained is None or terms else layout.materialize()
@@ -270,13 +278,16 @@ def graph_attention(
     return out.unsqueeze(0), None
 
 
-def _with_scores(
-    terms: Mapping[str, Any], scores: Tensor, layout: AttentionLayout, placeless: Tensor | None
-) -> Tensor:
+def _of_placed(scores: Tensor, layout: AttentionLayout, placeless: Tensor | None) -> Tensor:
+    """Scores of pairs, 0 where a node has no place."""
+    if placeless is None:
+        return scores
+    source, target = layout.edge_index
+    return scores.masked_fill((placeless[source] | placeless[target])[:, None], 0.0)
+
+
+def _with_scores(terms: Mapping[str, Any], scores: Tensor) -> Tensor:
     """The bias of pairs with what the model itself adds to their scores."""
-    if placeless is not None:
-        source, target = layout.edge_index
-        scores = scores.masked_fill((placeless[source] | placeless[target])[:, None], 0.0)
     scale, bias = terms.get("score_scale"), terms.get("attn_bias")
     scores = scores if scale is None else scores * scale
     return scores if bias is None else scores + bias

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +24,8 @@ from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
-from graphdep.nn.attention.relations import EdgeTerms, write_out
+from graphdep.nn.attention.relations import EdgeTerms, GateValues, write_out
+from graphdep.nn.attention.segment import pair_scores
 from graphdep.nn.dropout import take_over_dropout
 from graphdep.nn.models.embedding import fit_relations, make_marks, marks_of, related_nodes, reset_marks
 from graphdep.nn.models.selection import cls_nodes
@@ -33,6 +35,7 @@ from graphdep.nn.pretrained.anatomy import (
     Anatomy,
     EdgeSender,
     LayerEdges,
+    NearEdges,
     attention_modules,
     depths,
     examine,
@@ -162,7 +165,7 @@ def edges_of_layers(
     if len(by_layer) < len(attentions):
         shared = AttentionLayout.of(data)
         by_layer = dict.fromkeys(range(len(attentions)), shared) | by_layer
-    added = {}
+    added: dict[nn.Module, Callable[[Tensor], EdgeTerms]] = {}
     for number, module in terms.items():
         attention, layout = attentions[int(number)], by_layer[int(number)]
         edge_type = layout.edge_type
@@ -174,7 +177,7 @@ def edges_of_layers(
         if getattr(module, "untyped", "keep") == "gate":
             layout, edge_type = write_out(layout, edge_type)
             own[attention] = layout
-        added[attention] = _terms_over(module, layout, edge_type)
+        added[attention] = TermsOver(module, layout, edge_type)
     return LayerEdges(shared, own, added, backend, weights)
 
 
@@ -187,11 +190,34 @@ def _has_terms(
     return any(str(number) in terms for number, own in edges.items() if own is transform)
 
 
-def _terms_over(
-    module: nn.Module, layout: AttentionLayout, edge_type: Tensor
-) -> Callable[[Tensor], EdgeTerms]:
+@dataclass(frozen=True, eq=False)
+class TermsOver:
     """What a layer's edges add, as a function of the states that it reads."""
-    return lambda x: module(x, layout.edge_index, edge_type)
+
+    module: nn.Module
+    layout: AttentionLayout
+    edge_type: Tensor
+
+    def __call__(self, x: Tensor, **kwargs: Any) -> Any:
+        return self.module(x, self.layout.edge_index, self.edge_type, **kwargs)
+
+    @property
+    def has_gate(self) -> bool:
+        return getattr(self.module, "gate", None) is not None
+
+    @torch.no_grad()
+    def gate_values(
+        self, x: Tensor, query: Tensor, key: Tensor, near: NearEdges, added: Tensor | None
+    ) -> GateValues:
+        """The gates for these states, of the edges that the layer attends over."""
+        _, gate, score = self(x, return_gate=True)
+        pairs = self.layout.edge_index
+        own = pair_scores(query, key, pairs)
+        own = own if added is None else own + added[: pairs.size(1)]
+        if near.kept is None:
+            return GateValues(pairs, self.edge_type, gate, score, own)
+        kept = near.kept[: pairs.size(1)]
+        return GateValues(pairs[:, kept], self.edge_type[kept], gate[kept], score[kept], own[kept])
 
 
 def make_terms(
@@ -583,14 +609,32 @@ class PretrainedEncoder(TextEncoder):
             - pairs: :math:`(2, |\mathcal{P}|)`, source -> target; alpha: :math:`(|\mathcal{P}|, H)`
         """
         weights: list[tuple[Tensor, Tensor]] = []
+        self._look(data, self._edges_of(data, weights))
+        return weights
+
+    def gates(self, data: Data) -> list[GateValues | None]:
+        """How far the gate of every layer lets relations into the scores, in evaluation mode; :obj:`None`
+        of a layer without a gate.
+        """
+        graph = self._edges_of(data)
+        graph.scored = {}
+        self._look(data, graph)
+        return [
+            terms.gate_values(*graph.scored[attention])
+            if isinstance(terms := graph.terms.get(attention), TermsOver) and terms.has_gate
+            else None
+            for attention in attention_modules(self.model, self.anatomy)
+        ]
+
+    @torch.no_grad()
+    def _look(self, data: Data, graph: LayerEdges) -> None:
+        """A pass in evaluation mode, for what it leaves in the graph."""
         training = self.training
         self.eval()
         try:
-            with torch.no_grad():
-                self._run(data, self._edges_of(data, weights), False)
+            self._run(data, graph, False)
         finally:
             self.train(training)
-        return weights
 
     def to_data(
         self,

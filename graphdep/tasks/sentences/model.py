@@ -304,7 +304,7 @@ class SentenceTask(EncoderTask):
         return batch
 
     def loss(self, batch: Batch) -> Tensor:
-        if "phrase_y" not in batch:
+        if "node_y" not in batch:
             return self.goal.loss(self(batch).float(), batch.y)
         # Of a treebank: the sum over all nodes of a sentence, as its papers have it.
         logits, y = self.model.node_logits(batch)  # type: ignore[operator]

@@ -708,8 +708,8 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
     )
     node_labels: bool = setting(
         False,
-        "Of sst and sst-trees, for encoders over constituents: train on the treebank's own trees and the "
-        "labels of all their nodes.",
+        "Of sst and sst-trees, for encoders over constituents or over dependencies: train on the labels of "
+        "all nodes, those of the treebank's own trees or of the phrases that the words' subtrees span.",
     )
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
@@ -726,18 +726,19 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
         super().check()
         self._check_frozen()
         self.check_option("val_from", "val_from")
-        layout, readers = self.spec.options.get("layout"), ", ".join(CONSTITUENT_ENCODERS)
+        layout = self.spec.options.get("layout")
+        readers = [encoder for encoder in self.encoders if encoder not in self.of_words]
         if self.phrases and layout != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
         self.check_read(("node_labels",), LABELLED, layout in ("sentence", "trees"))
-        self.check_read(("node_labels",), f"encoders {readers}", self.over_constituents)
+        self.check_read(("node_labels",), f"encoders {', '.join(readers)}", self.encoder in readers)
         if self.node_labels:
             self._check_node_labels()
 
     def _check_node_labels(self) -> None:
         if self.phrases:
             raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
-        if self.trees != "parser":
+        if self.over_constituents and self.trees != "parser":
             raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
 
     def _check_frozen(self) -> None:

@@ -83,13 +83,13 @@ function fill(weights, packed, allowed, count, head, factor) {
   if (packed.top === 0) {
     const values = once(packed.values + "v", () => numbers(packed.values)), mask = pairMask(allowed, count);
     let next = head * allowed.count;
-    for (let i = 0; i < mask.length; i += 1) if (mask[i]) weights[i] += factor * packed.scale * values[next++] / 65535;
+    for (let i = 0; i < mask.length; i += 1) if (mask[i]) weights[i] += factor * (packed.low + packed.scale * values[next++] / 65535);
     return;
   }
   const values = once(packed.values + "v", () => bytes(packed.values)), columns = once(packed.columns + "c", () => numbers(packed.columns));
   let next = head * count * packed.top;
   for (let row = 0; row < count; row += 1) {
-    for (let k = 0; k < packed.top; k += 1, next += 1) weights[row * count + columns[next]] += factor * packed.scale * values[next] / 255;
+    for (let k = 0; k < packed.top; k += 1, next += 1) weights[row * count + columns[next]] += factor * (packed.low + packed.scale * values[next] / 255);
   }
 }
 
@@ -387,8 +387,9 @@ function showWord() {
 
 function attendedList(facts, node) {
   const weights = wordWeights(node), order = [...weights.keys()].sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
-  const mask = mainSide().maps[state.map].kind === "mask", what = mask ? "The answer depends " : "Attends ";
-  add(facts, "h3", what + (isDifference() ? "more or less " : "most ") + (mask ? "on its edges from" : "to"));
+  const map = mainSide().maps[state.map], mask = map.kind === "mask", what = mask ? "The answer depends " : "Attends ";
+  if (map.kind === "gate") add(facts, "h3", "Largest " + map.name + ": for");
+  else add(facts, "h3", what + (isDifference() ? "more or less " : "most ") + (mask ? "on its edges from" : "to"));
   const box = add(facts, "div", undefined, "answer"), most = Math.abs(weights[order[0]]) || 1;
   order.slice(0, 5).filter((other) => weights[other] !== 0).forEach((other) => meterRow(box, nameOf(other), weights[other], most, signed(weights[other])));
 }
@@ -507,7 +508,7 @@ function mix(low, high, share) {
 }
 
 function ramp(share) {
-  if (isDifference()) return mix(theme("--middle"), theme(share < 0 ? "--minus" : "--plus"), Math.min(1, Math.abs(share)));
+  if (isDifference() || state.signed) return mix(theme("--middle"), theme(share < 0 ? "--minus" : "--plus"), Math.min(1, Math.abs(share)));
   return mix(theme("--low"), theme("--high"), Math.max(0, Math.min(1, share)));
 }
 
@@ -515,16 +516,16 @@ let ramps = new Map();
 
 function colour(share) {
   if (state.painting !== undefined) return share ? state.painting : theme("--low");
-  const key = Math.round(share * 200);
-  if (!ramps.has(key)) ramps.set(key, ramp(key / 200));
-  return ramps.get(key);
+  const key = Math.round(share * 200), name = key + (state.signed ? "signed" : "");
+  if (!ramps.has(name)) ramps.set(name, ramp(key / 200));
+  return ramps.get(name);
 }
 
 function showScale(id, most, marks) {
   const [left, canvas, right] = byId(id).children, context = canvas.getContext("2d");
   context.clearRect(0, 0, canvas.width, canvas.height);
   for (let x = 0; x < canvas.width; x += 1) {
-    context.fillStyle = colour(isDifference() ? 2 * x / (canvas.width - 1) - 1 : x / (canvas.width - 1));
+    context.fillStyle = colour(isDifference() || state.signed ? 2 * x / (canvas.width - 1) - 1 : x / (canvas.width - 1));
     context.fillRect(x, 0, 1, 12);
   }
   (marks || []).forEach((value) => {  // a triangle below the colours
@@ -535,7 +536,7 @@ function showScale(id, most, marks) {
     context.fill();
   });
   const [first, second] = page.sides;
-  left.textContent = isDifference() ? "more in " + second.name : "0";
+  left.textContent = isDifference() ? "more in " + second.name : state.signed ? digits(-most, 2) : "0";
   right.textContent = isDifference() ? "more in " + first.name + " (" + digits(most, 2) + ")" : digits(most, 2);
 }
 
@@ -686,22 +687,29 @@ function drawMatrix() {
   context.fillStyle = theme("--card");
   context.fillRect(0, 0, width, height);
   state.painting = state.map < 0 && !isDifference() ? theme("--e" + (-1 - state.map) % 6) : undefined;
+  state.signed = state.map >= 0 && mainSide().maps[state.map].words.low < 0;
   const most = paintCells(context, data);
   byId("matrix-scale").hidden = state.painting !== undefined;
   state.painting = undefined;
   if (named) paintLabels(context, texts, font, edge);
   paintCursor(context);
   showScale("matrix-scale", most);
+  state.signed = false;
   const partial = data.partial ? ` Only the ${data.partial} largest weights of each row are in this page.` : "";
   byId("matrix-hint").textContent = matrixHint() + partial;
 }
 
 function matrixHint() {
   const text = "A row is a word that attends, a column a word that it attends to. ";
+  const map = mainSide().maps[state.map];
   if (state.map < 0) return text + (isDifference() ? "Blue: an edge of the first side alone; orange: of the second alone." : "Filled: an edge.");
   const set = mainSide().edges[Number(byId("hatch").value)];
   if (isDifference()) return text + "Blue: more attention on the first side; orange: on the second. Hatched: no edge " + (set ? "of " + set.name + " " : "") + "on either.";
-  const what = mainSide().maps[state.map].kind === "mask" ? "the answer depends more on this edge. " : "more attention. ";
+  if (map.kind === "gate") {
+    return text + (map.words.low < 0 ? "Blue: above 0; orange: below" : "Darker: more of the relation in the score")
+      + ". Hatched: no relation, so no gate.";
+  }
+  const what = map.kind === "mask" ? "the answer depends more on this edge. " : "more attention. ";
   return text + "Darker: " + what + (set ? "Hatched: no edge of " + set.name + ", whatever the layer sees." : "Hatched: no edge, so nothing flows.");
 }
 
@@ -807,7 +815,7 @@ function moveCell(event) {
 // -- controls -------------------------------------------------------------------------------------------
 
 function setControls() {
-  const side = mainSide(), kinds = { layer: "", rollout: "", mask: "explainer: " };
+  const side = mainSide(), kinds = { layer: "", gate: "", rollout: "", mask: "explainer: " };
   const maps = side.maps.map((map, i) => [String(i), kinds[map.kind] + map.name]);
   const sets = side.edges.map((set, i) => [String(-1 - i), "edges of " + set.name]);
   if (state.map >= side.maps.length || (!maps.length && state.map >= 0)) state.map = maps.length ? 0 : -1;

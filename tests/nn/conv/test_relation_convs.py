@@ -39,15 +39,23 @@ def sentence() -> tuple[Tensor, Tensor]:
 
 
 def literal(conv: GatedRelationConv, x: Tensor, types: Tensor) -> Tensor:
-    """Eq. 1-3 as printed: a relation vector for every pair, ``[n, n, d_r]``, one head after the other."""
+    """Eq. 1-3 as printed."""
+    values = [value for *_, value in heads_of(conv, x)]
+    return torch.cat([s.softmax(-1) @ v for (s, *_), v in zip(scores(conv, x, types), values)], dim=1)
+
+
+def scores(conv: GatedRelationConv, x: Tensor, types: Tensor) -> list[tuple[Tensor, ...]]:
+    """Scores, gates, relation and self-attention scores of all pairs, one head after the other, from a
+    relation vector for every pair, ``[n, n, d_r]``.
+    """
     score = conv.score
     r = score.relation.weight[types] * (types != RelationVocab.NONE).unsqueeze(-1)
     heads = []
-    for h, (query, key, value) in enumerate(heads_of(conv, x)):
+    for h, (query, key, _) in enumerate(heads_of(conv, x)):
         s_e = query @ key.T / conv.out_channels**0.5
         s_r = (r @ score.lin_score[:, h, None]).squeeze(-1)
         if score.gate is None:
-            s = s_e + s_r
+            s, g = s_e + s_r, torch.zeros_like(s_e)
         else:
             node = x @ score.gate_node[h]
             node = node[:, None] if score.gate_state == "query" else node[None]
@@ -55,9 +63,10 @@ def literal(conv: GatedRelationConv, x: Tensor, types: Tensor) -> Tensor:
             g = g.sigmoid() if score.gate == "sigmoid" else g.tanh()
             s = (1 - g) * s_e + g * s_r
         if score.untyped == "keep":  # no relation: gate 0
-            s = torch.where(types == RelationVocab.NONE, s_e, s)
-        heads.append(s.softmax(dim=-1) @ value)
-    return torch.cat(heads, dim=1)
+            none = types == RelationVocab.NONE
+            s, g = torch.where(none, s_e, s), g.masked_fill(none, 0)
+        heads.append((s, g, s_r, s_e))
+    return heads
 
 
 def edges(types: Tensor, explicit: bool) -> dict[str, Any]:
@@ -81,6 +90,25 @@ def check_formula(conv: GatedRelationConv, explicit: bool) -> None:
     out, expected = conv(x, **edges(types, explicit)), literal(conv, x, types)
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
     assert_same_gradients(out, expected, [x, *conv.parameters()], atol=1e-12)
+
+
+@pytest.mark.parametrize(("gate", "gate_state"), VARIANTS[:4])
+@pytest.mark.parametrize("untyped", ["keep", "gate"])
+def test_the_gate_of_every_pair(gate: str, gate_state: str, untyped: str) -> None:
+    conv = make(gate, gate_state, untyped=untyped)
+    x, types = sentence()
+    out, (_, alpha), values = conv(x, **edges(types, True), return_attention_weights=True, return_gate=True)
+    torch.testing.assert_close(out, literal(conv, x, types), rtol=0, atol=1e-12)
+    source, target = values.edge_index
+    assert torch.equal(values.edge_type, types[target, source])
+    for h, (s, *expected) in enumerate(scores(conv, x, types)):
+        torch.testing.assert_close(alpha[:, h], s.softmax(-1)[target, source], rtol=0, atol=1e-12)
+        for found, wanted in zip(values[2:], expected):
+            torch.testing.assert_close(found[:, h], wanted[target, source], rtol=0, atol=1e-12)
+    assert bool(values.gated.all()) == (untyped == "gate")
+    assert torch.equal(conv(x, **edges(types, True), return_gate=True)[0], out)
+    with pytest.raises(ValueError, match="'return_gate' is for scores with a gate"):
+        make(None)(x, **edges(types, True), return_gate=True)
 
 
 def test_a_batch_equals_each_sentence_alone() -> None:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn.inits import reset
+from torch_geometric.utils import softmax
 
 from graphdep import RelationVocab
 from graphdep.data import EncodedUtterance, text_data
@@ -55,6 +56,25 @@ def examples(encoder: PretrainedEncoder, count: int = 3, seed: int = 0) -> list[
         encoded = [EncodedUtterance.of(part, encoder.tokens, RelationVocab()) for part in parts]
         result.append(text_data(*encoded, tokens=encoder.tokens, max_length=30))
     return result
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert", "mpnet", "deberta-v2"])
+@pytest.mark.parametrize("name", ["sigmoid", "tanh-key", "gated-none"])
+def test_gates_make_the_weights(make, name, family):
+    """The softmax of Eq. 2 over the edges of a node gives its weights; so it does with windows."""
+    small = {"local_attention": 2, "global_attn_every_n_layers": 2} if family == "modernbert" else {}
+    encoder, _ = make(family, **small)
+    encoder.add_terms(GATES[name], [0, 2]).double()
+    batch = resolve("dt")(batch_of(encoder))
+    gates, layers = encoder.gates(batch), encoder.attention(batch)
+    assert [values is None for values in gates] == [False, True, False]
+    for values, (pairs, alpha) in zip(gates, layers):
+        if values is None:
+            continue
+        assert torch.equal(values.edge_index, pairs)
+        score = (1 - values.gate) * values.self_score + values.gate * values.relation_score
+        torch.testing.assert_close(softmax(score, pairs[1]), alpha, rtol=0, atol=1e-6)
+    assert encoder.training is True
 
 
 def batch_of(encoder: PretrainedEncoder, edges: str = "g2g", seed: int = 0) -> Batch:
