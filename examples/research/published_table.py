@@ -39,7 +39,7 @@ class _Column:
         if len({(asked.design.task, asked.design.metric) for asked in self.asked}) > 1:
             raise ValueError(f"designs of several tasks or metrics in one column: {names!r}")
         papers = family_of(design.task).published.get(design.task, ())
-        self.papers = [paper for paper in papers if design.metric in paper.scores]
+        self.papers = [paper for paper in papers if design.metric in paper.scores and not paper.settings]
         if not self.papers:
             raise ValueError(f"no paper reports {design.metric} of task {design.task!r}")
         self.metric = design.metric

@@ -402,6 +402,13 @@ def warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
         )
 
 
+def tree_nodes(data: Data) -> Tensor:
+    """The nodes of a tree, ROOT and the words, without the copies of words in enhanced++ graphs,
+    ``[num_nodes]`` truth values.
+    """
+    return (data.node_type == NodeType.ROOT) | ((data.node_type == NodeType.WORD) & (data.word >= 0))
+
+
 def join_utterances(utterances: Sequence[Data]) -> Data:
     """Examples of one utterance each as one example, as :func:`to_data` makes it of all the sentences with
     ``positions="example"``.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Unpack
 import torch
 from torch import Tensor
 
-from graphdep.data.node_table import NodeType
+from graphdep.data.node_table import NodeType, tree_nodes
 from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import (
     BINARY,
@@ -619,7 +619,8 @@ class SST(TextDataset):
         described = super().describe()
         if not self.trees or self._indices is not None:
             return described
-        y = self._data.node_y[self._data.node_type == NodeType.WORD]
+        labelled = self._data.node_type[tree_nodes(self._data)]
+        y = self._data.node_y[labelled == NodeType.WORD]
         without, neutral = int((y == NO_PHRASE).sum()), int((y == -1).sum())
         share = without / max(1, len(y))
         note = (

@@ -323,8 +323,8 @@ def build_encoder(
 
 
 def embed_nodes(config: Any, num_relations: int, encoder: Any) -> None:
-    """Gives an encoder vectors of the nodes that the edges of the settings add, drawn as its words are; none
-    where they add no nodes.
+    """Gives an encoder vectors of the nodes that the edges of the settings add, drawn as wide as those of its
+    words; none where they add no nodes.
 
     Args:
         config: The settings, a :class:`~graphdep.training.encoder_config.NodeConfig`.
@@ -335,7 +335,10 @@ def embed_nodes(config: Any, num_relations: int, encoder: Any) -> None:
     if not adds_nodes(config):
         return
     size = encoder.embedding_channels if config.pretrained else encoder.hidden_channels
-    options = {"type_embedding": config.type_embedding, "std": 0.02 if config.pretrained else size**-0.5}
+    # BERT's words have .02 before they are trained, T5's fifty times as much.
+    wide = config.pretrained and encoder.anatomy.kind in ("t5", "mt5", "umt5")
+    words = encoder.model.get_input_embeddings().weight.std().item() if wide else 0.02
+    options = {"type_embedding": config.type_embedding, "std": words if config.pretrained else size**-0.5}
     encoder.add_relations(M.RelationEmbedding(num_relations, size, **options))
 
 

@@ -182,7 +182,7 @@ def monitored_score(metric: Metric, task: LearningTask) -> float:
     return scores[name]
 
 
-CHECKPOINT_FORMAT = "graphdep checkpoint 1"
+CHECKPOINT_FORMAT = "graphdep checkpoint 2"
 _LARGEST_VECTOR = 16_384
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "format": str,

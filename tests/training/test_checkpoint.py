@@ -78,7 +78,7 @@ def test_code_in_a_file_is_not_run(tmp_path, legacy):
         ({"state_dict": {}}, "not a checkpoint of graphdep"),
         ([1, 2], "not a checkpoint of graphdep"),
         ({"graphdep": {"format": "graphdep checkpoint 99"}, "state_dict": {}}, "another version"),
-        ({"graphdep": {"format": "graphdep checkpoint 1", "config": 3}, "state_dict": {}}, "'config' is int"),
+        ({"graphdep": {"format": "graphdep checkpoint 2", "config": 3}, "state_dict": {}}, "'config' is int"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path, content, message):

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.utils import scatter
 
-from graphdep.data.node_table import NodeType
+from graphdep.data.node_table import NodeType, tree_nodes
 from graphdep.io.limits import check_choice, check_count, check_least, check_shape
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.transformer import TextEncoder, check_sentences
@@ -168,8 +168,7 @@ class SentenceModel(nn.Module):
         require_key(data, "node_y" if states is None else "phrase_y", "SST(..., trees=True) has these labels")
         if states is None:
             # Nodes of relations and phrases, which edges may add, are none of the tree.
-            of_tree = (data.node_type == NodeType.ROOT) | (data.node_type == NodeType.WORD)
-            x, y = self.encoder(data)[of_tree], data.node_y
+            x, y = self.encoder(data)[tree_nodes(data)], data.node_y
         else:
             x, y = torch.cat(states(data)), torch.cat([data.word_y, data.phrase_y])
         labelled = (y >= 0).nonzero().view(-1)

@@ -280,7 +280,7 @@ class DialogueConfig(NodeConfig, kind="dialogue"):
     edges: str | None = "dra"
     max_distance: int = setting(1, "GATE's delta: longest tree path between words that see one another.")
     cross_nodes: bool = setting(
-        True, "The decoder attends to nodes that edges add, too, as to words.", defines=True
+        True, "The decoder attends to relation and phrase nodes, too, as to words.", defines=True
     )
     parse_errors: float = setting(0.0, "Share of DRA's pairs that are wrong.", defines=True, free=True)
     min_freq: int = setting(3, published=True)

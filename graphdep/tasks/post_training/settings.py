@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.metrics.metric import Metric
+from graphdep.parsing.enhanced import LEVELS
 from graphdep.training.config import ModelPreset
 from graphdep.training.encoder_config import NodeConfig
 from graphdep.training.settings import DATA, setting
@@ -126,6 +127,11 @@ class PostTrainingConfig(NodeConfig, kind="post-training"):
         super().check()
         if self.vectors is not None or self.batch_tokens is not None:
             raise ValueError("'vectors' and 'batch_tokens' are not for post-training")
+        if self.arcs in LEVELS and self.relations != "ud":
+            raise ValueError(
+                f"labels of enhanced graphs have masked words of the text: arcs={self.arcs!r} needs "
+                "relations='ud', which reads the part before a colon"
+            )
         if self.parser == "chain" and self.edges != "transformer":
             raise ValueError(
                 f"parser='chain' gives no trees, which edges={self.edges!r} are made of: name another parser"
