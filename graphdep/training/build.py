@@ -454,15 +454,18 @@ def _options(config: EncoderConfig, edges: str) -> dict[str, Any]:
     return own | node_options(config, edges)
 
 
-def check_nodes(config: TrainConfig, model: nn.Module) -> None:
-    """Raises :class:`ValueError` if a trained model has no vectors for nodes that the edges add, or has them
-    for nothing.
+def check_nodes(config: TrainConfig, trained: TrainConfig, model: nn.Module) -> None:
+    """Raises :class:`ValueError` if a trained model has no vectors for nodes that the edges add, has them for
+    nothing, or for nodes of another kind.
     """
     if config.edges is None or not isinstance(config, NodeConfig):
         return
     encoder = backbone_of(model)
     table = encoder if config.pretrained else getattr(encoder, "embedding", encoder)
     nodes = adds_nodes(config)
+    if nodes and adds_nodes(trained) and config.reads_constituents != trained.reads_constituents:
+        kind = "phrases" if trained.reads_constituents else "relations"
+        raise ValueError(f"'edges' cannot be {config.edges!r}: the model was trained with nodes of {kind}")
     if nodes != (getattr(table, "relations", None) is not None):
         raise ValueError(
             f"'edges' cannot be {config.edges!r}: the model was trained "

@@ -195,7 +195,7 @@ def evaluate(
     if ("test" if split in others else split) not in config.splits:
         advice = config.task_family.missing_split(config, split)
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
-    task.adapt(config)
+    task.adapt(config, state.config)
     if splits is None:
         _check_named(checkpoint, state.config, settings or {})
         splits = _splits_of(task, state, config, split)

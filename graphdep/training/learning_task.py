@@ -315,14 +315,14 @@ class LearningTask(L.LightningModule, ABC):
         """
         return {}
 
-    def adapt(self, config: Any) -> None:
-        """Takes the edges and ways to score of other settings.
+    def adapt(self, config: Any, trained: Any) -> None:
+        """Takes the edges and ways to score of other settings than those of the training.
 
         Raises:
             ValueError: If the model has no layers for them.
         """
         self.edges = self.make_edges(config)
-        check_nodes(config, self.model)
+        check_nodes(config, trained, self.model)
 
     def extra_scores(
         self, splits: Splits, split: str, config: Any, folder: Path | None = None

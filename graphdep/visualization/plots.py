@@ -391,7 +391,7 @@ class AttentionMap:
         """
         named = enumerate(zip(self.words, self.special))
         places = [place for place, (word, special) in named if not special or (root and word == "[ROOT]")]
-        kept = torch.tensor(places)
+        kept = torch.tensor(places, dtype=torch.long)
         alpha = self.alpha[..., kept[:, None], kept]
         total = alpha.sum(dim=-1, keepdim=True)
         words, special = [self.words[place] for place in places], [self.special[place] for place in places]

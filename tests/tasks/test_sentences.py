@@ -395,6 +395,8 @@ def test_sentence_vectors_are_the_states_that_are_classified(config_of, trained,
         ValueError, match="'edges' cannot be 'dam': the model was trained without nodes of relations"
     ):
         evaluate_own(trained("sst", "bert")[0] / "best.ckpt", settings={"edges": "dam"})
+    with pytest.raises(ValueError, match="the model was trained with nodes of relations"):
+        evaluate_own(trained("sst", "bert-dam-basic")[0] / "best.ckpt", settings={"edges": "constituents"})
 
 
 def test_glue_may_be_trained_on_all_of_train(config_of, tmp_path):

@@ -405,6 +405,8 @@ def examine(model: Any) -> Anatomy:
         if not weight.isfinite().all():
             _refuse(model, f"weight {name!r} is not finite")
     first, length = _positions(model) if kind is None else ENCODERS[kind].places(model)
+    if type(length) is not int or length < 1:
+        _refuse(model, f"it has no places for nodes (got {length!r})")
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
     plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, kind)
@@ -554,7 +556,9 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
             register()
             model.set_attn_implementation(NAME)
         size = run_model(model, plain, *inputs, graph)[0].size(-1)
-    except (ValueError, RuntimeError, TypeError, AttributeError) as error:
+    except (
+        Exception
+    ) as error:  # odd configurations make it raise anything, from ZeroDivisionError to IndexError
         _refuse(model, f"a trial failed with {type(error).__name__}: {error}")
     names = _names_of_calls(model, graph)
     found = replace(plain, hidden_channels=size, head_channels=graph.head_channels, attentions=names)
@@ -564,6 +568,8 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
         if plain.kind is None:
             model.set_attn_implementation("eager")
         alone = [_states_alone(model, found, part) for part in ids.split(sizes.tolist())]
+    except Exception as error:
+        _refuse(model, f"a trial failed with {type(error).__name__}: {error}")
     finally:
         for handle in handles:
             handle.remove()

@@ -55,9 +55,11 @@ class DistanceEncoder:
         return 0, model.config.max_position_embeddings
 
     def embed(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
+        """The states that the first layer reads, ``[1, num_nodes, C]``, of the inputs that models take."""
         raise NotImplementedError
 
     def layer(self, model: Any, layer: Any, x: Tensor, position: Tensor, attend: Attend) -> Tensor:
+        """A layer's output for states ``[1, num_nodes, C]`` of nodes at these positions, ``[num_nodes]``."""
         raise NotImplementedError
 
     def finish(self, model: Any, x: Tensor) -> Tensor:
@@ -127,7 +129,8 @@ class T5(DistanceEncoder):
     def layer(self, model: Any, layer: Any, x: Tensor, position: Tensor, attend: Attend) -> Tensor:
         block = layer.layer[0]
         attention = block.SelfAttention
-        owner = attention if attention.has_relative_attention_bias else self._first(model)
+        first = model.encoder.block[0].layer[0].SelfAttention
+        owner = attention if attention.has_relative_attention_bias else first
         scores = partial(
             bucket_bias, position=position, bucket=self._bucket(owner), table=owner.relative_attention_bias
         )
@@ -138,9 +141,6 @@ class T5(DistanceEncoder):
 
     def finish(self, model: Any, x: Tensor) -> Tensor:
         return model.encoder.dropout(model.encoder.final_layer_norm(x))
-
-    def _first(self, model: Any) -> Any:
-        return model.encoder.block[0].layer[0].SelfAttention
 
     def _bucket(self, attention: Any) -> Callable[[Tensor], Tensor]:
         if attention.config.model_type == "umt5":
@@ -256,9 +256,9 @@ def disentangled_scores(
 
 ENCODERS: dict[str, DistanceEncoder] = {
     "mpnet": MPNet(),
-    "t5": (t5 := T5()),
-    "mt5": t5,
-    "umt5": t5,
+    "t5": T5(),
+    "mt5": T5(),
+    "umt5": T5(),
     "roformer": RoFormer(),
     "deberta-v2": Deberta(),
 }

@@ -436,7 +436,7 @@ class PretrainedEncoder(TextEncoder):
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
-          :func:`~graphdep.data.encoded` and :func:`~graphdep.data.encoded` make it, and
+          :func:`~graphdep.data.text_data` and :func:`~graphdep.data.selection_data` make it, and
           edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
           list of :math:`L + 1` such states: the embeddings, then the output of each layer. Of
           :meth:`readout` :math:`(B, C)`, one vector an example.
@@ -811,6 +811,10 @@ class PretrainedEncoder(TextEncoder):
             if graph.weights is not None:
                 nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
                 graph.weights.extend([nothing] * self.num_layers)
+            if graph.scored is not None:
+                states = x.new_zeros(0, self.heads, self.head_channels)
+                near = NearEdges(AttentionLayout(data.input_ids.new_zeros(2, 0), 0))
+                graph.scored.update(dict.fromkeys(graph.terms, (x, states, states, near, None)))
             return x, [x] * (self.num_layers + 1)
         nodes = node_inputs(self.model, self.relations, self.marks, data, related)
         if self.given_vectors is not None:

@@ -384,8 +384,8 @@ class LabelTask(WordTask):
         scoring = scoring_of(config, splits.labels() or ())
         return label_probe_scores(scoring, [(name, splits[name]) for name in config.splits], encoder)
 
-    def adapt(self, config: LabelConfig) -> None:
-        super().adapt(config)
+    def adapt(self, config: LabelConfig, trained: LabelConfig) -> None:
+        super().adapt(config, trained)
         if not config.crf:
             self.chain = build_chain(config, self.scoring.labels)
 

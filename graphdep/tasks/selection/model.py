@@ -512,8 +512,8 @@ class SelectionTask(LearningTask):
             for name, value in cosine_scores(config, splits[split], split, encoder).items()
         }
 
-    def adapt(self, config: SelectionConfig) -> None:
-        super().adapt(config)
+    def adapt(self, config: SelectionConfig, trained: SelectionConfig) -> None:
+        super().adapt(config, trained)
         self.ties, self.filter, self.recall = config.ties, config.filter, config.recall
         encoder = self.model.encoder
         if isinstance(encoder, M.SIA) != (config.sia_edges is not None):

@@ -10,7 +10,7 @@ import pickle
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance, text_data
@@ -259,6 +259,34 @@ def test_layers_freeze_with_what_they_read(made, form):
 def test_forms_that_edges_cannot_express(make_model, make_tokenizer, family, options, why):
     with pytest.raises(ValueError, match=f"cannot run over edges: .*{why}"):
         PretrainedEncoder(make_model(family, **options), make_tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("t5", {"relative_attention_num_buckets": 1}),
+        ("t5", {"relative_attention_max_distance": 1}),
+        ("t5", {"n_positions": "x"}),
+        ("t5", {"n_positions": -5}),
+        ("deberta-v2", {"position_buckets": 1}),
+        ("roformer", {"chunk_size_feed_forward": 2}),
+    ],
+)
+def test_odd_sizes_are_refused(make_model, make_tokenizer, family, options):
+    with pytest.raises(ValueError, match="cannot run over edges"):
+        PretrainedEncoder(make_model(family, **options), make_tokenizer())
+
+
+@pytest.mark.parametrize("form", ["mpnet", "deberta-v3"])
+def test_gates_of_no_nodes(made, form):
+    encoder, _ = made(form)
+    encoder.add_terms(lambda: GatedRelationScore(12, 2, COUNT, 5))
+    [first, *_] = [values for values in encoder.gates(batch_of(encoder, "dt")) if values is not None]
+    none = torch.zeros(0, dtype=torch.long)
+    columns = dict.fromkeys(("input_ids", "position", "segment", "edge_type"), none)
+    empty = Data(num_nodes=0, edge_index=none.view(2, 0), **columns)
+    gates = encoder.gates(empty)
+    assert [values.gate.shape for values in gates] == [(0, first.gate.size(1))] * 3
 
 
 def test_a_model_with_a_decoder_is_refused(make_model, make_tokenizer):
