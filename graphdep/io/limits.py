@@ -35,6 +35,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "max_turns": (1, 10_000),
         "max_length": (1, 100_000),
         "min_freq": (1, _EXAMPLES),
+        "relation_min_freq": (1, _EXAMPLES),
         "pieces": (261, 1_000_000),  # at least special symbols and bytes
         "pool_size": (2, 1_000_000),
         "short_context": (1, 10_000),

@@ -70,7 +70,6 @@ class NodeConfig(TrainConfig):
         5,
         "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
         "before a colon.",
-        least=1,
         published=True,
     )
     constituents: bool = setting(

@@ -522,7 +522,7 @@ def test_arcs_and_edges_of_a_model_in_memory(monkeypatch, edges):
         return [dataclasses.replace(tree, deps=deps) for tree in trees]
 
     asked: list[str] = []
-    monkeypatch.setattr("graphdep.training.estimator.parsing.enhance", enhanced)
+    monkeypatch.setattr("graphdep.training.learning_task.enhance", enhanced)
     sizes = {"hidden_channels": 8, "num_layers": 1, "heads": 2, "ff_channels": 8, "relation_attention": False}
     model, seen = DependencyTransformer(6, 3, **sizes), []
     watched = Compose([lambda data: seen.append(data.arc_index.size(1)) or data, resolve(edges)])
