@@ -155,9 +155,8 @@ class CSVTexts(OwnFiles, TextDataset):
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
     def take_in(self, path: Path, intake: Intake) -> list[Input | None]:
-        cells = [
-            (row, column) for row in read_text_rows(path, self.text_columns) for column in self.text_columns
-        ]
+        rows = read_text_rows(path, self.text_columns)
+        cells = [(row, column) for row in rows for column in self.text_columns]
         return read_cells(cells, len(self.text_columns) == 1, intake)
 
     def texts(self) -> list[tuple[str, ...]]:

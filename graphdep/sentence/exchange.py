@@ -12,7 +12,7 @@ from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_length, near_key, shown
 from graphdep.sentence.conllu import read_blocks
 from graphdep.sentence.corenlp import is_corenlp, read_sentence
-from graphdep.sentence.tree import PAGE, Found, Raw, is_from, parse_deps
+from graphdep.sentence.tree import PAGE, Found, Raw, chain_columns, is_from, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -219,8 +219,8 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(message)
     alone = sentence.get("edges") is not None and found["head"] is found["deprel"] is None
     if alone and found["form"] is not None:  # a parser is to give the tree
-        words = [*_rows("form", found["form"])]
-        found |= {"head": [*range(len(words))], "deprel": ["root", *["dep"] * (len(words) - 1)][: len(words)]}
+        head, deprel = chain_columns(len(_rows("form", found["form"])))
+        found |= {"head": head, "deprel": deprel}
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
     if missing:
         raise ValueError(f"no {missing[0]!r} among the keys {sorted(map(str, sentence))}: {_DICT_TAKES}")

@@ -161,9 +161,10 @@ class Intake:
 
     def say(self) -> None:
         """Logs what was changed; a conversion alone is logged once, since trees may come one by one."""
-        if self.bad:
+        if self.bad or self.dropped:
             logger.warning("%s", self.note())
-        for scheme in () if self.bad else self.converted:
+            return
+        for scheme in self.converted:
             _say_converted(scheme)
 
     def counts(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from graphdep.sentence.tree import (
     Found,
     Row,
     WordParser,
+    chain_columns,
     check_constituents,
     check_tree,
     cut_constituents,
@@ -154,8 +155,7 @@ class Sentence:
 
         It stands in where a parser failed, and is the *chain* control of the result tables.
         """
-        deprel = ["root"] + ["dep"] * (len(form) - 1)
-        return cls(list(form), list(range(len(form))), deprel)
+        return cls(list(form), *chain_columns(len(form)))
 
     @classmethod
     def from_spacy(
@@ -432,8 +432,8 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
     check_some("sentences", sentences, "sentence")
     if len(sentences) == 1:
         return sentences[0]
-    spans = all(all(s.deps) for s in sentences if s.deps is not None)
-    joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0, spans)
+    reach_all = all(all(s.deps) for s in sentences if s.deps is not None)
+    joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0, reach_all)
     for sentence in sentences:
         joined.add(sentence)
     return Sentence(
@@ -461,12 +461,12 @@ def check_roots(roots: str) -> None:
 
 
 class _Joined:
-    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots, and ``spans`` whether
-    graphs have an arc to each word, so that the tree stands in where a sentence has no graph.
+    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots, and ``reach_all``
+    whether graphs have an arc to each word, so that the tree stands in where a sentence has no graph.
     """
 
-    def __init__(self, root: int, spans: bool) -> None:
-        self.root, self.spans = root, spans
+    def __init__(self, root: int, reach_all: bool) -> None:
+        self.root, self.reach_all = root, reach_all
         self.form: list[str] = []
         self.head: list[int] = []
         self.deprel: list[str] = []
@@ -484,7 +484,7 @@ class _Joined:
             self.head.append(self.root if attached else head + start * (head > 0))
             self.deprel.append("parataxis" if attached else deprel)
         basic = [[(str(head), deprel)] for head, deprel in zip(sentence.head, sentence.deprel)]
-        instead = basic if self.spans else [[] for _ in basic]
+        instead = basic if self.reach_all else [[] for _ in basic]
         self.deps += [self._moved(deps, start) for deps in sentence.deps or instead]
         self.multiword += [(_shift(row[0], start), *row[1:]) for row in sentence.multiword]
         self.empty += [self._moved_empty(row, start) for row in sentence.empty]
@@ -629,14 +629,14 @@ def _cut_deps(
 ) -> list[list[tuple[str, str]]] | None:
     if sentence.deps is None:
         return None
-    spans = all(sentence.deps)
+    reach_all = all(sentence.deps)
     cut = []
     for word, governor in enumerate(head):
         before = sentence.head[kept][word]
         arcs = [(number[arc[0]], arc[1]) for arc in sentence.deps[kept][word] if arc[0] in number]
         basic = (str(governor), deprel[word])
         moved = number.get(str(before)) != str(governor)
-        if spans and (moved or not arcs) and basic not in arcs:
+        if reach_all and (moved or not arcs) and basic not in arcs:
             arcs.append(basic)
         cut.append(arcs)
     return cut

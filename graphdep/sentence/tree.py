@@ -56,6 +56,11 @@ class Fault(NamedTuple):
     word: int = 1
 
 
+def chain_columns(size: int) -> tuple[list[int], list[str]]:
+    """Governors and labels of a chain: each word depends on the one before, and the first is the root."""
+    return [*range(size)], ["root", *["dep"] * (size - 1)][:size]
+
+
 def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
     """Raises :class:`ValueError` unless ``head`` (1-based, 0 = root) is a tree. O(words), no recursion."""
     for word, governor in enumerate(head, start=1):

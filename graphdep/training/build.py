@@ -335,11 +335,9 @@ def embed_nodes(config: Any, num_relations: int, encoder: Any) -> None:
     if not adds_nodes(config):
         return
     size = encoder.embedding_channels if config.pretrained else encoder.hidden_channels
-    # BERT's words have .02 before they are trained, T5's fifty times as much.
-    wide = config.pretrained and encoder.anatomy.kind in ("t5", "mt5", "umt5")
-    words = encoder.model.get_input_embeddings().weight.std().item() if wide else 0.02
-    options = {"type_embedding": config.type_embedding, "std": words if config.pretrained else size**-0.5}
-    encoder.add_relations(M.RelationEmbedding(num_relations, size, **options))
+    std = encoder.embedding_std if config.pretrained else size**-0.5
+    vectors = M.RelationEmbedding(num_relations, size, type_embedding=config.type_embedding, std=std)
+    encoder.add_relations(vectors)
 
 
 def adds_nodes(config: Any) -> bool:

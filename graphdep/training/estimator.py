@@ -513,11 +513,14 @@ class TaskEstimator(HubModel, BaseEstimator):
     def _train_in(self, folder: Path, text: str, name: str, intake: Intake, own: Mapping[str, Any]) -> None:
         # Fits in one folder, such as those of a search, do not write over each other's texts.
         path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
-        config = self._config(path, folder, own).replace(tree_scheme="as-is")
+        config = self._config(path, folder, own)
+        if intake.scheme == "auto":  # what is predicted for may have too few trees to tell
+            config = config.replace(tree_scheme=intake.decided)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
         with resolving(self._parses(), None if self.progress else False):
-            splits = load_splits(config)
+            splits = load_splits(config.replace(tree_scheme="as-is"))  # the trees in it have been taken in
+        splits = dataclasses.replace(splits, settings=config.data_settings())
         console = plain_console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
         callbacks = list(self.callbacks or ())
@@ -527,9 +530,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         if self.folder is None:  # the files are gone by the end
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}
-        # What is predicted for may have too few trees to tell their scheme.
-        scheme = intake.decided if intake.scheme == "auto" else intake.scheme
-        self._set(task, dataclasses.replace(state, config=config.replace(tree_scheme=scheme)), self.called)
+        self._set(task, dataclasses.replace(state, config=config), self.called)
         self.tree_counts = intake.counts()
         if note := intake.note():
             result["data"]["notes"] = [*result["data"].get("notes", ()), note]

@@ -38,6 +38,7 @@ from graphdep.visualization.explorer import Explorer, named_edges
 from graphdep.visualization.head_measures import masks_of
 from graphdep.visualization.plots import (
     ATTENTION,
+    GATE_NAMES,
     AttentionMap,
     Layer,
     attention_layers,
@@ -174,9 +175,6 @@ def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]
     return [(layer, weights) for layer, weights in attention_layers(encoder, data) if layer in known]
 
 
-_OF_GATES = {"gate": "gate", "relation_score": "relation score", "self_score": "self-attention score"}
-
-
 def _gate_maps(
     layers: Sequence[tuple[str, Tensor, Tensor]], gates: Sequence[GateValues | None]
 ) -> list[tuple[str, Tensor, Tensor]]:
@@ -185,7 +183,7 @@ def _gate_maps(
         (f"{what} of {name}", values.edge_index[:, values.gated], getattr(values, key)[values.gated])
         for (name, *_), values in zip(layers, gates)
         if values is not None
-        for key, what in _OF_GATES.items()
+        for key, what in GATE_NAMES.items()
     ]
 
 

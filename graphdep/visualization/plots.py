@@ -281,12 +281,8 @@ def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
     return alpha
 
 
-GATE_NAMES = {
-    "gate": "gate, the share of the relation's score",
-    "relation_score": "score of the relation",
-    "self_score": "score of self-attention",
-}
-"""What :class:`GateValues` has for each pair and head, and what it is."""
+GATE_NAMES = {"gate": "gate", "relation_score": "relation score", "self_score": "self-attention score"}
+"""The numbers that :class:`GateValues` has for each pair and head, and their names for people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,7 +410,10 @@ class AttentionMap:
             raise ValueError("'gate' is for maps that have gates: attention_map(..., return_gate=True)")
         values, options = self.alpha, dict[str, Any](title=title)
         if gate:
-            values, options = self.gates["gate"], {**options, "label": GATE_NAMES["gate"]}
+            values, options = (
+                self.gates["gate"],
+                {**options, "label": "gate, the share of the relation's score"},
+            )
         if layer is None:
             return plot_attention(values.mean(dim=1), self.words, titles=self.layers, **options)
         check_between("layer", layer, -len(self.layers), len(self.layers) - 1)

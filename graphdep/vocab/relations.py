@@ -342,8 +342,10 @@ def label_counts(trees: Iterable[Sentence], arcs: str = "basic") -> Counter[str]
     found: Counter[str] = Counter()
     for tree in trees:
         graph = arcs != "basic" and tree.deps is not None
-        found.update(label for *_, label in tree.enhanced_arcs if graph)
-        found.update(() if graph and arcs != "own" else tree.deprel)
+        if graph:
+            found.update(label for *_, label in tree.enhanced_arcs)
+        if not graph or arcs == "own":
+            found.update(tree.deprel)
     return found
 
 

@@ -80,6 +80,13 @@ def test_the_scheme_is_decided_alike(door):
         door(CLEAR, scheme="keep")
 
 
+def test_arcs_that_a_conversion_leaves_out_are_said(caplog):
+    text = as_conllu(*CLEAR).replace("ROOT\t_", "ROOT\t0:ROOT").replace("prep\t_", "prep\t1:prep")
+    [tree] = parse_conllu(text)
+    assert (tree.deprel, tree.deps) == (["root", "case", "obl"], None)
+    assert "the arcs in DEPS of 1 tree are left out" in caplog.text
+
+
 def test_all_trees_that_come_together_are_of_one_scheme():
     both = [as_dict(*CLEAR), as_dict(*UD1)]
     assert [sentence.deprel[-1] for sentence in as_sentences(both)] == ["obl", "obj"]

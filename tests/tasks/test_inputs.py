@@ -18,6 +18,7 @@ from graphdep.parsing.inputs import read_examples, read_inputs
 from graphdep.parsing.parser import ChainParser, WordLimit
 from graphdep.sentence import Intake, join_sentences
 from graphdep.training import TrainConfig
+from graphdep.training.checkpoint import load_task
 from graphdep.training.estimator import Predictor
 from graphdep.training.family import load_splits
 from tests.kit.runs import SIZES
@@ -221,7 +222,7 @@ def test_files_and_fits_have_the_same_trees(tmp_path):
     assert dataset.describe()["own_trees"] > 0
 
 
-def test_one_scheme_for_fit_and_predictions():
+def test_one_scheme_for_fit_and_predictions(tmp_path):
     labels = ["nsubj", "root", "prep", "pobj"]  # CLEAR's
     both = {"words": ["She", "looked", "at", "him"], "head": [2, 0, 2, 3], "deprel": labels}
     few = {"words": ["She", "saw"], "head": [2, 0], "deprel": ["nsubj", "root"]}
@@ -231,6 +232,10 @@ def test_one_scheme_for_fit_and_predictions():
     assert model._predictor.intake().decide(["nsubj"]) == "clear"
     kept = SequenceClassifier("transformer", "dt", **OPTIONS).fit([as_dict(ONE), few] * 4, [0, 1] * 4)
     assert kept._predictor.config.tree_scheme == kept._predictor.intake().decide(labels) == "as-is"
+    stored = SequenceClassifier("transformer", "dt", **OPTIONS, folder=tmp_path).fit(
+        [both, few] * 4, [0, 1] * 4
+    )
+    assert load_task(stored.result_["checkpoint"])[1].config.tree_scheme == "clear"
     [one, other] = read_inputs([("x", both), ("y", few)], Intake())
     assert (one.deprel, other.deprel) == (["nsubj", "root", "case", "obl"], few["deprel"])
 

@@ -25,7 +25,7 @@ from graphdep.datasets.base.raw import (
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
-from graphdep.sentence.exchange import COLUMN_NAMES, read_dicts
+from graphdep.sentence.exchange import COLUMN_NAMES, key_of, read_dicts
 from graphdep.sentence.intake import Intake, needs_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Raw
@@ -258,9 +258,9 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
     if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
     columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
-    for name, names in zip(TREE, (HEAD_NAMES, DEPREL_NAMES)):
-        found = next((row.values[key] for key in names if row.values.get(key) is not None), None)
-        columns |= {} if found is None else {name: found}
+    with placed(row.place, "no tree: "):
+        keys = {name: key_of(row.values, name) for name in TREE}
+    columns |= {name: row.values[key] for name, key in keys.items() if key is not None}
     missing = [name for name in TREE if name not in columns]
     if len(missing) == 1:
         raise row.error(f"no tree: no {missing[0]!r}")

@@ -353,8 +353,7 @@ class Anatomy:
         first_position: The position id of an example's first node.
         max_length: Nodes that an example may have.
         num_segments: Segments told apart; 0 where the model takes none.
-        kind: What runs the layers of an encoder that scores distances, by its name in
-            :obj:`~graphdep.nn.pretrained.distances.ENCODERS`; :obj:`None`: the model itself.
+        distances: What runs the layers of an encoder that scores distances; :obj:`None`: the model itself.
     """
 
     hidden_channels: int
@@ -364,7 +363,7 @@ class Anatomy:
     first_position: int
     max_length: int
     num_segments: int
-    kind: str | None = None
+    distances: DistanceEncoder | None = None
 
     @property
     def num_layers(self) -> int:
@@ -373,7 +372,7 @@ class Anatomy:
     @property
     def scores_distances(self) -> bool:
         """Whether the places of nodes make a term of their pairs' scores, which a pair may be without."""
-        return self.kind is not None and ENCODERS[self.kind].scores_distances
+        return self.distances is not None and self.distances.scores_distances
 
     @property
     def shares_layers(self) -> bool:
@@ -392,24 +391,24 @@ def examine(model: Any) -> Anatomy:
     (:mod:`~graphdep.nn.pretrained.distances`), and tried alike. The model is left as it was.
     """
     config = model.config
-    kind = config.model_type if config.model_type in ENCODERS else None
+    distances = ENCODERS.get(config.model_type)
     taken = inspect.signature(model.forward).parameters
-    if kind is not None and (fault := ENCODERS[kind].fault(model)):
+    if distances is not None and (fault := distances.fault(model)):
         _refuse(model, fault)
-    has_decoder = kind is None and config.is_encoder_decoder  # mT5's encoder says so without one
+    has_decoder = distances is None and config.is_encoder_decoder  # mT5's encoder says so without one
     if has_decoder or getattr(config, "is_decoder", False):
         _refuse(model, "it is a decoder or has one")
-    if kind is None and "position_ids" not in taken:
+    if distances is None and "position_ids" not in taken:
         _refuse(model, "it takes no position_ids, without which packed examples have wrong positions")
     for name, weight in model.named_parameters():
         if not weight.isfinite().all():
             _refuse(model, f"weight {name!r} is not finite")
-    first, length = _positions(model) if kind is None else ENCODERS[kind].places(model)
+    first, length = _positions(model) if distances is None else distances.places(model)
     if type(length) is not int or length < 1:
         _refuse(model, f"it has no places for nodes (got {length!r})")
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
-    plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, kind)
+    plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, distances)
     training, own = model.training, config._attn_implementation
     model.eval()
     try:
@@ -441,8 +440,8 @@ def run_model(
         segment = segment if anatomy.num_segments > 1 else torch.zeros_like(segment)
         inputs["token_type_ids"] = segment[None]
     inputs["inputs_embeds" if nodes.is_floating_point() else "input_ids"] = nodes[None]
-    if anatomy.kind is not None:
-        return _run_layers(model, ENCODERS[anatomy.kind], inputs, graph, return_layers)
+    if anatomy.distances is not None:
+        return _run_layers(model, anatomy.distances, inputs, graph, return_layers)
     register()  # each time: the process may be another one than the constructor's
     graph.states = [] if return_layers else None
     x = model(graph=graph, **inputs, **_NO_CAPTURE).last_hidden_state
@@ -452,7 +451,11 @@ def run_model(
 
 
 def _run_layers(
-    model: Any, kind: DistanceEncoder, inputs: Mapping[str, Tensor], graph: LayerEdges, return_layers: bool
+    model: Any,
+    distances: DistanceEncoder,
+    inputs: Mapping[str, Tensor],
+    graph: LayerEdges,
+    return_layers: bool,
 ) -> tuple[Tensor, list[Tensor]]:
     """The same of an encoder whose layers are called one by one."""
 
@@ -470,15 +473,15 @@ def _run_layers(
         return graph_attention(module, *states, None, **options)[0].flatten(-2)
 
     assert graph.position is not None
-    states = kind.run(model, inputs, graph.position, attend, graph.checkpoints)
+    states = distances.run(model, inputs, graph.position, attend, graph.checkpoints)
     layers = [state.squeeze(0) for state in states]
     return layers[-1], layers if return_layers else []
 
 
 def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
     """The block of every layer; one that does the work of several layers is named several times."""
-    if anatomy.kind is not None:
-        return ENCODERS[anatomy.kind].blocks(model)
+    if anatomy.distances is not None:
+        return anatomy.distances.blocks(model)
     return [_block(model, name.split(".")) for name in anatomy.attentions]
 
 
@@ -497,8 +500,8 @@ def depths(model: nn.Module, anatomy: Anatomy) -> list[tuple[nn.Parameter, int]]
         name = type(model).__name__
         raise ValueError(f"the layers of {name} share their parameters: they cannot be treated one by one")
     layer = {p: i for i, block in enumerate(blocks(model, anatomy), 1) for p in block.parameters()}
-    if anatomy.kind is not None:  # tables of distances are defined behind the layers that read them
-        top = map(model.get_submodule, ENCODERS[anatomy.kind].last)
+    if anatomy.distances is not None:  # tables of distances are defined behind the layers that read them
+        top = map(model.get_submodule, anatomy.distances.last)
         layer |= {p: anatomy.num_layers for module in top for p in module.parameters()}
         return [(parameter, layer.get(parameter, 0)) for parameter in model.parameters()]
     result, depth = [], 0
@@ -516,7 +519,7 @@ def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
     places of these. Nothing is done, and there are no handles, where they do so already, or the layers are
     called one by one.
     """
-    if anatomy.kind is not None:
+    if anatomy.distances is not None:
         return []
     handles: list[RemovableHandle] = []
     for attention in dict.fromkeys(map(model.get_submodule, anatomy.attentions)):
@@ -552,7 +555,7 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
     inputs = (ids, position, torch.zeros_like(ids))
     graph = LayerEdges(AttentionLayout(none, ids.numel(), clique=example), calls=[])
     try:
-        if plain.kind is None:
+        if plain.distances is None:
             register()
             model.set_attn_implementation(NAME)
         size = run_model(model, plain, *inputs, graph)[0].size(-1)
@@ -565,7 +568,7 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
     handles = hook_blocks(model, found)
     try:
         states = run_model(model, found, *inputs, graph, return_layers=True)[1]
-        if plain.kind is None:
+        if plain.distances is None:
             model.set_attn_implementation("eager")
         alone = [_states_alone(model, found, part) for part in ids.split(sizes.tolist())]
     except Exception as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
@@ -17,21 +18,12 @@ Scores = Callable[[Tensor, Tensor, AttentionLayout], Tensor]
 pairs, written out."""
 
 
-class Attend(Protocol):
-    """Attention of a layer over its edges, ``[1, num_nodes, heads * d]``."""
-
-    def __call__(
-        self,
-        module: nn.Module,
-        reads: Tensor,
-        states: tuple[Tensor, Tensor, Tensor],
-        scaling: float,
-        dropout: float,
-        scores: Scores | None = None,
-    ) -> Tensor: ...
+Attend = Callable[..., Tensor]
+"""Attention of a layer over its edges, ``[1, num_nodes, heads * d]``, called with the attention module, the
+states that it reads, a tuple of queries, keys and values, the scaling, the dropout, and :obj:`Scores`."""
 
 
-class DistanceEncoder:
+class DistanceEncoder(ABC):
     """How the layers of a kind of encoder are run, with the encoder's own modules.
 
     Attributes:
@@ -54,13 +46,13 @@ class DistanceEncoder:
         """The first position id, and how many there are."""
         return 0, model.config.max_position_embeddings
 
+    @abstractmethod
     def embed(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         """The states that the first layer reads, ``[1, num_nodes, C]``, of the inputs that models take."""
-        raise NotImplementedError
 
+    @abstractmethod
     def layer(self, model: Any, layer: Any, x: Tensor, position: Tensor, attend: Attend) -> Tensor:
         """A layer's output for states ``[1, num_nodes, C]`` of nodes at these positions, ``[num_nodes]``."""
-        raise NotImplementedError
 
     def finish(self, model: Any, x: Tensor) -> Tensor:
         return x

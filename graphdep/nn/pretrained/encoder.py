@@ -83,19 +83,19 @@ def fit_vocabulary(model: Any, tokenizer: Any, eou: str) -> None:
     if tokenizer.cls_token is None:
         tokenizer.cls_token = _CLS
         if _CLS not in ids:
-            _add_symbol(model, tokenizer, _CLS)
+            _add_symbol(model, tokenizer, _CLS, seed=1)
     if eou in ids:
         _check_eou(tokenizer, eou, ids[eou])
     else:
-        _add_symbol(model, tokenizer, eou)
+        _add_symbol(model, tokenizer, eou, seed=0)
 
 
-def _add_symbol(model: Any, tokenizer: Any, symbol: str) -> None:
+def _add_symbol(model: Any, tokenizer: Any, symbol: str, seed: int) -> None:
     table = model.get_input_embeddings().weight
     tokenizer.add_tokens([symbol], special_tokens=True)
     row = tokenizer.convert_tokens_to_ids(symbol)
     mean, std = table.detach().mean(dim=0), table.detach().std()
-    noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(0)).to(mean)
+    noise = torch.randn(mean.shape, generator=torch.Generator().manual_seed(seed)).to(mean)
     if row >= table.size(0):
         model.resize_token_embeddings(row + 1, mean_resizing=False)
     with torch.no_grad():
@@ -484,7 +484,7 @@ class PretrainedEncoder(TextEncoder):
         self.anatomy = examine(model)
         fit_vocabulary(model, tokenizer, eou)
         take_over_dropout(model)
-        if self.anatomy.kind is None:
+        if self.anatomy.distances is None:
             model.set_attn_implementation(NAME)
         model.state_hooks = [*getattr(model, "state_hooks", ()), *hook_blocks(model, self.anatomy)]
         self.model, self.tokenizer, self.backend, self.windows = model, tokenizer, backend, windows
@@ -501,6 +501,14 @@ class PretrainedEncoder(TextEncoder):
     @property
     def embedding_channels(self) -> int:
         return self.model.get_input_embeddings().embedding_dim
+
+    @property
+    def embedding_std(self) -> float:
+        """Standard deviation of new vectors beside those of words: that of the configuration, by which words
+        were drawn, or, where it has none, as T5's, that of the words.
+        """
+        words = self.model.get_input_embeddings().weight
+        return getattr(self.model.config, "initializer_range", None) or words.std().item()
 
     def reset_parameters(self) -> None:
         """Draws what was added anew. The model's weights are learnt already: they stay."""
@@ -779,7 +787,7 @@ class PretrainedEncoder(TextEncoder):
                 "'use_reentrant' must be False: reentrant checkpoints lose the gradients of edge terms"
             )
         self.checkpoints = True
-        if self.anatomy.kind is None:
+        if self.anatomy.distances is None:
             self.model.activation_checkpointing_enable({"use_reentrant": False})
         return self
 

@@ -185,6 +185,7 @@ def test_rows_that_are_none(load, tmp_path):
         ({"mark": 3}, r"'mark' must be the number of one word, from 0 to 2 \(got '3'\)"),
         ({"mark": -1}, "'mark' must be the number of one word, from 0 to 2"),
         ({"head": [2, 0, 2]}, "no tree: no 'deprel'"),
+        ({"head": [2, 0, 2], "stanford_head": [0, 1, 1]}, "no tree: 'head' and 'stanford_head' are the same"),
         ({**TREE, "head": [2, 0]}, "no tree: "),
         ({**TREE, "head": [2, 0, 4]}, "word 3: head 4 is out of range"),
         ({**TREE, "head": [2, 1, 2]}, "no root"),

@@ -309,6 +309,9 @@ def test_a_tokenizer_without_cls_gets_one(make_model, tmp_path):
     encoder = PretrainedEncoder(make_model("t5", vocab_size=8), tokenizer).eval()
     assert encoder.tokens.sep_id == 1
     assert (encoder.tokens.cls_id, encoder.tokens.eou_id) == (6, 7)
+    table = encoder.model.get_input_embeddings().weight
+    assert not torch.allclose(table[6], table[7])
+    assert encoder.embedding_std == table.std().item()
     data = encoder.to_data(["a b"], parser="chain", edges="sia")
     assert data.input_ids.tolist() == [6, 3, 4, 1]
     assert encoder.readout(data, encoder(data)).shape == (1, 12)
