@@ -1,0 +1,105 @@
+"""Fillers and static batches change nothing of what is learned."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from graphdep import RelationVocab, Sentence, to_data
+from graphdep.data.filler import IGNORED, Filler, capacity, join_batches
+from graphdep.nn import graphed
+from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentenceModel, SentencePairModel
+from graphdep.transforms import resolve
+
+RELATIONS = RelationVocab()
+
+
+def tree(words: int, generator: torch.Generator) -> Sentence:
+    heads = [int(torch.randint(min(place, 1), place + 1, (), generator=generator)) for place in range(words)]
+    return Sentence(["x"] * words, heads, ["root" if head == 0 else "obj" for head in heads])
+
+
+def example(sizes: list[int], seed: int = 0, y: int = 0) -> Data:
+    generator = torch.Generator().manual_seed(seed)
+    data = to_data([tree(words, generator) for words in sizes], relations=RELATIONS, y=torch.tensor([y]))
+    data.input_ids = torch.randint(0, 20, (data.num_nodes,), generator=generator)
+    return data
+
+
+def encoder(edges: str) -> nn.Module:
+    size = {"hidden_channels": 16, "heads": 2, "num_layers": 2, "ff_channels": 16}
+    return DependencyTransformer(20, len(RELATIONS), relation_attention=edges == "dt", **size)
+
+
+@pytest.fixture(params=["dt", "transformer", "transformer-utterance", "dra"])
+def edges(request):
+    return request.param
+
+
+def model_of(texts: int, edges: str) -> nn.Module:
+    torch.manual_seed(0)
+    if texts == 1:
+        return SentenceModel(encoder(edges), nn.Linear(16, 3))
+    return SentencePairModel(encoder(edges), RelatednessHead(16, 3))
+
+
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    return F.cross_entropy(model(batch), batch.y)
+
+
+def fill(texts: int, edges: Callable) -> Filler:
+    def make(words: int) -> Data:
+        first = words if texts == 1 else words // 2
+        return example([first, *[words - first] * (texts - 1)], y=IGNORED)
+
+    return Filler(make, edges=edges)
+
+
+@pytest.mark.parametrize("texts", [1, 2])
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_step_with_fillers_in_static_memory_is_a_step(edges, texts, implicit):
+    transform = resolve(edges, implicit=implicit)
+    sizes = [[3 + (5 * n + 7 * k) % 11 for k in range(texts)] for n in range(24)]
+    batches = [
+        transform(Batch.from_data_list([example(s, n, n % 3) for n, s in enumerate(sizes[k : k + 8])]))
+        for k in (0, 8, 16)
+    ]
+    plain = model_of(texts, edges).double()
+    held = copy.deepcopy(plain)
+    steps = [
+        graphed(plain, loss, torch.optim.Adagrad(plain.parameters(), lr=1e-2)),
+        graphed(held, loss, torch.optim.Adagrad(held.parameters(), lr=1e-2), fill(texts, transform), static=True),
+    ]
+    losses = [[float(step(batch)) for batch in batches] for step in steps]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-12)
+    for one, other in zip(plain.parameters(), held.parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-8, rtol=1e-6)
+    assert 1 <= len(steps[1]._graphs) < len(batches)
+
+
+@pytest.mark.triton
+@pytest.mark.parametrize("texts", [1, 2])
+def test_the_kernels_read_static_memory(edges, texts):
+    transform = resolve(edges, implicit=True)
+    sizes = [[3 + (5 * n + 7 * k) % 11 for k in range(texts)] for n in range(12)]
+    batches = [
+        transform(Batch.from_data_list([example(s, n, n % 3) for n, s in enumerate(sizes[k : k + 6])]))
+        for k in (0, 6)
+    ]
+    models = [model_of(texts, edges)]
+    models += [copy.deepcopy(models[0])]
+    for module in models[1].modules():
+        if hasattr(module, "backend"):
+            module.backend = "triton"
+    steps = [graphed(model, loss, torch.optim.SGD(model.parameters(), lr=1e-2), f, static=s) for model, f, s in zip(models, (None, fill(texts, transform)), (False, True))]
+    steps[1].tiles = True
+    losses = [[float(step(batch)) for batch in batches] for step in steps]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+    for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
