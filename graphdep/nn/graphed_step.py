@@ -47,6 +47,7 @@ class Graphed:
         self.device = next(model.parameters()).device
         self.captures = self.device.type == "cuda"
         self.tiles = self.captures
+        self.ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
         self.static = self.captures if static is None else static
         self._held: dict[Any, tuple[StaticBatch, Any, Any]] = {}
         self._pool: Any = None
@@ -61,11 +62,12 @@ class Graphed:
         full = batch if self.filler is None else self.filler(batch)
         full = prepare(self.model, full, self.device)
         try:
-            tensors = padded_tensors(full, self.tiles)
+            tensors = padded_tensors(full, self.tiles, self.ragged)
         except NotStaticError as error:
             self._give_up(str(error))
             return self._eagerly(batch)
-        key = tuple((name, tuple(x.shape), x.dtype) for name, x in tensors.items())
+        numbers = tuple((name, x) for name, x in full._store.items() if isinstance(x, int | float | str))
+        key = numbers, tuple((name, tuple(x.shape), x.dtype) for name, x in tensors.items())
         if key in self._held:
             self._held[key][0].load(tensors)
         elif len(self._held) < MOST_GRAPHS:
@@ -80,6 +82,11 @@ class Graphed:
             return self._eagerly(batch)
         graph.replay()
         return found
+
+    @property
+    def num_sizes(self) -> int:
+        """The number of sizes of batches that there is static memory for."""
+        return len(self._held)
 
     def _eagerly(self, batch: Batch) -> Any:
         if self.device.type != "cpu":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,6 @@ from graphdep.nn.attention.tiles import TENSORS
 
 #: Bytes that a tensor in the buffer starts at a multiple of.
 _ALIGNED = 16
-# Edges are made of arcs: no model reads them, and each batch has another number of them.
-_LEFT_OUT = ("arc_",)
 _OF_LAYOUT = ("edge_index", "clique", "ptr", "edge_type", "edge_mark")
 
 
@@ -44,31 +42,44 @@ class Place:
         return buffer[self.start : self.start + self.bytes].view(self.dtype).view(self.shape)
 
 
-def padded_tensors(batch: Batch, tiles: bool) -> dict[str, Tensor]:
-    """All tensors of a prepared batch by their names; edges, and with :obj:`tiles` the lists of the fused
+def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) -> dict[str, Tensor]:
+    """The tensors of a prepared batch by their names; edges, and with :obj:`tiles` the lists of the fused
     kernels, are brought to sizes that batches share.
 
-    An edge more leads from the last node to itself, which is that of a filler example; no tile has it.
+    A further edge leads from the last node, which is that of a filler example, to itself; no tile has it.
+    Columns of another length in each example, such as arcs, are left out, edges and those in :obj:`ragged`
+    excepted.
 
     Raises:
-        NotStaticError: If the fused kernels cannot serve its pairs, or something of it is no tensor.
+        NotStaticError: If the fused kernels cannot serve its pairs, or a column is neither a tensor nor a
+            number.
     """
     found: dict[str, Tensor] = {}
-    for key in sorted(batch.keys()):
+    for key in columns_of(batch, ragged):
         value = batch[key]
-        if key.startswith(_LEFT_OUT):
-            continue
         if isinstance(value, AttentionLayout):
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
         elif isinstance(value, Tensor):
-            found[key] = _with_edges(value, batch) if key.startswith("edge_") else value
-        elif not isinstance(value, int | str):
-            raise NotStaticError(f"{key!r} of a batch is a {type(value).__name__}")
+            found[key] = _more_edges(value, batch.num_nodes) if key.startswith("edge_") else value
+        elif not isinstance(value, int | float | str | None):
+            raise NotStaticError(f"the column {key!r} is a {type(value).__name__}")
     return found
 
 
-def _with_edges(value: Tensor, batch: Batch) -> Tensor:
-    return _more_edges(value, batch.num_nodes)
+def columns_of(batch: Batch, ragged: Set[str]) -> list[str]:
+    """The names of the columns that are kept."""
+    nodes = batch.ptr.diff()
+
+    def kept(key: str) -> bool:
+        known = batch._slice_dict.get(key)
+        if known is None or key.startswith("edge_") or key in ragged:
+            return True
+        sizes = known.diff()
+        return bool(torch.equal(sizes, nodes) or (sizes == sizes[0]).all())
+
+    left = {key for key in batch.keys() if not kept(key)}  # noqa: SIM118
+    left |= {f"{key}_{ending}" for key in left for ending in ("batch", "ptr")}
+    return sorted(key for key in batch.keys() if key not in left)  # noqa: SIM118
 
 
 def _more_edges(value: Tensor, num_nodes: int) -> Tensor:
@@ -169,12 +180,12 @@ class StaticBatch:
         self._layouts: dict[str, Callable[[], AttentionLayout]] = {}
         for key in batch.keys():  # noqa: SIM118
             value = batch[key]
-            if key.startswith(_LEFT_OUT):
-                del new[key]
-            elif isinstance(value, AttentionLayout):
+            if isinstance(value, AttentionLayout):
                 self._layouts[key] = self._layout_of_views(key, batch, value)
-            elif isinstance(value, Tensor):
+            elif key in self.views:
                 new[key] = self.views[key]
+            elif isinstance(value, Tensor):
+                del new[key]
         return new
 
     def _layout_of_views(

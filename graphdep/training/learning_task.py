@@ -358,6 +358,10 @@ class LearningTask(L.LightningModule, ABC):
         trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
+    def filler_text(self, words: int) -> Any:
+        """A text of so many words, for an example that fills a batch."""
+        return " ".join(["x"] * words)
+
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
         """The trees of one example as the model reads them, a segment a text."""
         return trees_data(
