@@ -14,6 +14,8 @@ import lightning as L
 import numpy as np
 import torch
 import torch.distributed as dist
+from lightning.pytorch.strategies import SingleDeviceStrategy
+from lightning.pytorch.utilities.model_helpers import is_overridden
 from torch import Tensor, nn
 from torch.utils.data import DistributedSampler, SequentialSampler
 from torch_geometric.data import Batch, Data
@@ -38,6 +40,7 @@ from graphdep.training.build import (
 )
 from graphdep.training.family import FilePrediction, FileRequest, SplitScores
 from graphdep.training.splits import SharedBatches, Splits, epoch_seed, load_corpus
+from graphdep.training.step import LossSums, TrainingStep
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label
@@ -171,6 +174,8 @@ class LearningTask(L.LightningModule, ABC):
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
         warmup_steps: Updates of :class:`LinearSchedule`'s rise; :obj:`None` for a constant learning rate.
             (default: :obj:`None`)
+        clip: The most that the norm of the gradients may be; :obj:`None` for any norm. (default:
+            :obj:`None`)
         seed: With the number of the epoch it decides that epoch's dropout, so that a resumed run goes on
             exactly as an uninterrupted one. (default: :obj:`0`)
     """
@@ -189,16 +194,22 @@ class LearningTask(L.LightningModule, ABC):
         optimizer: MakeOptimizer | None = None,
         *,
         warmup_steps: int | None = None,
+        clip: float | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
+        # Lightning's own loop over a step takes longer than the step of a small model.
+        self.automatic_optimization = False
         self.model, self.edges, self.seed = model, edges, seed
-        self.make_optimizer, self.warmup_steps = optimizer, warmup_steps
+        self.make_optimizer, self.warmup_steps, self.clip = optimizer, warmup_steps, clip
+        self.losses = LossSums()
         self.val_scores: dict[str, float] = {}
         self.val_outputs: Outputs = ()
         self._outputs: list[Outputs] = []
         self._examples: list[Tensor] = []
         self._seen = 0
+        self._step: TrainingStep | None = None
+        self._batch_idx = 0
 
     @classmethod
     @abstractmethod
@@ -438,29 +449,79 @@ class LearningTask(L.LightningModule, ABC):
         """The model's output for a batch that has edges."""
         return self.model(batch)
 
+    def on_fit_start(self) -> None:
+        self._step = None  # an earlier training had another optimizer
+
     def on_train_epoch_start(self) -> None:
         # Further processes have further examples, and so a dropout of their own.
         torch.manual_seed(epoch_seed(self.seed + self.global_rank, self.current_epoch))
+        self.losses.reset()
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Takes the whole step, and returns the loss."""
+        if self._step is None:
+            self._step = self.make_step()
+        self._batch_idx = batch_idx
+        loss = self._step(batch)
+        loop = self.trainer.fit_loop.epoch_loop
+        loop.manual_optimization.optim_step_progress.increment_ready()
+        loop.manual_optimization.optim_step_progress.increment_completed()
+        for schedule in self.trainer.lr_scheduler_configs:
+            schedule.scheduler.step()  # type: ignore[call-arg]
+        return loss
+
+    def make_step(self) -> TrainingStep:
+        """The step of the trainer's optimizer."""
+        trainer, (optimizer,) = self.trainer, self.trainer.optimizers
+        callbacks = cast(Any, trainer).callbacks
+        told = any(is_overridden(name, owner) for name in _HOOKS for owner in (*callbacks, self))
+        alone = isinstance(trainer.strategy, SingleDeviceStrategy)
+        scaler = getattr(trainer.precision_plugin, "scaler", None)
+        if alone and not told:
+            return TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
+        return _ToldStep(self, optimizer, scaler)
+
+    def counted_loss(self, batch: Batch) -> Tensor:
+        """The loss to take gradients of, which is added to those of the epoch."""
         loss = self.loss(batch)
         whole, examples = loss, batch.num_graphs
         if self._trainer is not None and self.trainer.world_size > 1:
-            batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
-            counts = not isinstance(batches, SharedBatches) or batches.counts(batch_idx)
+            counts = self.counts(self._batch_idx)
             items = self.items(batch) if counts else 0
             loss, whole, examples = mean_of_processes(loss, items, counts * examples)
-        if not torch.isfinite(whole):
-            raise TrainingError(
-                f"the loss became {whole.item()} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
-                "try a smaller learning rate (--set lr=...) or precision=32-true"
-            )
+        if whole.device.type == "cpu" and not math.isfinite(whole.item()):
+            raise self._not_finite(f"became {whole.item()}", self._batch_idx)
         self.log_loss("train_loss", whole, examples)
+        self.losses.watch("train_loss")
         return loss
 
-    def log_loss(self, name: str, loss: Tensor, examples: int) -> None:
+    def counts(self, batch_idx: int) -> bool:
+        """Whether this process has examples of its own in a batch of the training."""
+        batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
+        return not isinstance(batches, SharedBatches) or batches.counts(batch_idx)
+
+    def log_loss(self, name: str, loss: Tensor, examples: int | Tensor) -> None:
         """Logs the mean of a loss over the examples of an epoch, those of all processes."""
-        self.log(name, loss.detach(), on_step=False, on_epoch=True, batch_size=examples, sync_dist=True)
+        self.losses.add(name, loss, examples)
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        # Callbacks find the losses at the end of the epoch, before hooks of this module are called there.
+        if self.trainer.fit_loop.epoch_loop.done:
+            self._tell_losses()
+
+    def _tell_losses(self) -> None:
+        """Logs the losses of the epoch, which are read once, here."""
+        means = self.losses.read()
+        if not math.isfinite(means.get("train_loss", 0.0)):
+            raise self._not_finite("was not finite", self.losses.finite)
+        for name, value in means.items():
+            self.log(name, value, on_step=False, on_epoch=True, batch_size=1, sync_dist=True)
+
+    def _not_finite(self, what: str, batch_idx: int) -> TrainingError:
+        return TrainingError(
+            f"the loss {what} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
+            "try a smaller learning rate (--set lr=...) or precision=32-true"
+        )
 
     def on_validation_epoch_start(self) -> None:
         self._start_split()
@@ -518,6 +579,34 @@ class LearningTask(L.LightningModule, ABC):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["val_scores"] = dict(self.val_scores)
+
+
+# Hooks of a step that Lightning calls where it optimizes by itself.
+_HOOKS = ("on_before_zero_grad", "on_before_backward", "on_after_backward", "on_before_optimizer_step")
+
+
+class _ToldStep(TrainingStep):
+    """A step of a task that calls what DDP and callbacks wait for."""
+
+    def __init__(self, task: LearningTask, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
+        super().__init__(task.counted_loss, optimizer, clip=task.clip, scaler=scaler)
+        self.task = task
+
+    def zero_grad(self) -> None:
+        self._tell("on_before_zero_grad")
+        super().zero_grad()
+
+    def backward(self, loss: Tensor) -> None:
+        self.task.manual_backward(loss)  # which scales it
+
+    def clip_grad(self) -> None:
+        self._tell("on_before_optimizer_step")
+        super().clip_grad()
+
+    def _tell(self, hook: str) -> None:
+        for callback in cast(Any, self.task.trainer).callbacks:
+            getattr(callback, hook)(self.task.trainer, self.task, self.optimizer)
+        getattr(self.task, hook)(self.optimizer)
 
 
 def join_outputs(outputs: list[Outputs]) -> Outputs:

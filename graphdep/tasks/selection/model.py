@@ -31,7 +31,7 @@ from graphdep.nn.models.selection import SPEAKERS, SelectionModel
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told
+from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told, training_options
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
@@ -416,7 +416,7 @@ class SelectionTask(LearningTask):
         optimizer: Makes an optimizer of parameters or groups of them. (default: AdaGrad with a learning rate
             of 1e-3)
         ties, filter, recall: Of :func:`~graphdep.metrics.ranking_metrics`.
-        warmup_steps, seed: As in :class:`LearningTask`.
+        **options: As in :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
@@ -441,22 +441,16 @@ class SelectionTask(LearningTask):
         ties: str = "mid",
         filter: str = "both",
         recall: str = "fraction",
-        warmup_steps: int | None = None,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        super().__init__(model, edges, optimizer, **options)
         self.ties, self.filter, self.recall = ties, filter, recall
 
     @classmethod
     def build(cls, config: SelectionConfig, parts: Parts) -> SelectionTask:
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
-        options: dict[str, Any] = {
-            "ties": config.ties,
-            "filter": config.filter,
-            "recall": config.recall,
-            "warmup_steps": config.warmup_steps,
-            "seed": config.seed,
-        }
+        options = {name: getattr(config, name) for name in ("ties", "filter", "recall")}
+        options |= training_options(config)
         # Behind the score: models of a seed then start alike but for the vectors of added nodes.
         if config.edges is not None:
             embed_nodes(config, parts.num_relations, backbone_of(model))
@@ -649,7 +643,6 @@ class ObjectiveTask(SelectionTask):
     ) -> None:
         super().__init__(model, edges, optimizer, **options)
         self.weights = dict(weights or {})
-        self._batch_idx = 0
 
     def loss(self, batch: Batch) -> Tensor:
         logits, losses = self.model.training_losses(batch)
@@ -663,17 +656,12 @@ class ObjectiveTask(SelectionTask):
             loss = loss + self.weights.get(name, 1.0) * share * value
         return loss
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        self._batch_idx = batch_idx
-        return super().training_step(batch, batch_idx)
-
     def _shares(self, pairs: int, counts: list[int]) -> list[float]:
         """The factor of each further loss: 1 of a single process."""
         if self._trainer is None or self.trainer.world_size == 1:
             return [1.0] * len(counts)
-        batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
-        counted = not isinstance(batches, SharedBatches) or batches.counts(self._batch_idx)
-        own = torch.tensor([pairs, *counts], dtype=torch.double, device=self.device) * counted
+        own = torch.tensor([pairs, *counts], dtype=torch.double, device=self.device)
+        own *= self.counts(self._batch_idx)
         total = own.clone()
         dist.all_reduce(total)
         return (own[1:] / total[1:].clamp(min=1) * (total[0] / own[0].clamp(min=1))).tolist()

@@ -32,6 +32,7 @@ from graphdep.training.build import (
     encoder_reads,
     grouped_optimizer,
     make_optimizer,
+    training_options,
 )
 from graphdep.training.family import FilePrediction, FileRequest, label_columns
 from graphdep.training.floors import frozen_vectors
@@ -216,7 +217,7 @@ class SentenceTask(EncoderTask):
         edges: Transform that builds the batch's edges, the tree control included.
         goal: Loss and metrics.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        warmup_steps, seed: As in :class:`LearningTask`.
+        **options: As in :class:`LearningTask`.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -235,11 +236,9 @@ class SentenceTask(EncoderTask):
         edges: BaseTransform,
         goal: Goal,
         optimizer: MakeOptimizer | None = None,
-        *,
-        warmup_steps: int | None = None,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        super().__init__(model, edges, optimizer, **options)
         self.goal, self.metrics = goal, goal.metrics
         self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
 
@@ -254,8 +253,7 @@ class SentenceTask(EncoderTask):
         else:
             model = build_pretrained_model(config, classes, parts.num_relations, parts.pretrained)
             optimizer = grouped_optimizer(config, model)
-        schedule: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
-        return cls(model, cls.make_edges(config), spec.goal, optimizer, **schedule)
+        return cls(model, cls.make_edges(config), spec.goal, optimizer, **training_options(config))
 
     @classmethod
     def predictor(cls, task: str) -> str | None:
