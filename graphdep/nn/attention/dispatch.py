@@ -31,8 +31,9 @@ BACKENDS = ("auto", "reference", "scatter", "dense", "triton")
 
 #: So many pairs of a padded block cost what one gathered edge costs on the CPU.
 PAIRS_AN_EDGE_CPU = 48
-#: So many pairs of a long block cost the fused kernels what one gathered edge costs plain PyTorch on the GPU.
-PAIRS_AN_EDGE_FUSED = 128
+#: So many pairs of a long block cost the fused kernels no more than one gathered edge costs plain PyTorch on
+#: the GPU: a pair takes a 123rd of its time, and of sparse long blocks half is skipped.
+PAIRS_AN_EDGE_FUSED = 256
 #: Pairs of long blocks that the fused kernels serve however few of them may attend.
 FEW_PAIRS = 2**20
 #: Rows of the largest tile, and of the tiles that longer blocks are cut into.

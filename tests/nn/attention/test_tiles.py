@@ -120,11 +120,11 @@ def test_long_blocks_need_a_share_of_edges(monkeypatch):
     assert chains(2, 300).tiles.refusal(numbered=False) is None  # few pairs, however sparse
     monkeypatch.setattr(module, "FEW_PAIRS", 1000)
     tiles = chains(2, 300).tiles
-    expected = "serves long blocks with an edge in 128 pairs (got 598 in 180000)"
+    expected = "serves long blocks with an edge in 256 pairs (got 598 in 180000)"
     assert tiles.refusal(numbered=False) == expected
     assert not any(x.numel() for x in tiles.tensors if x is not tiles.rowptr)
     assert chains(9, 64).tiles.refusal(numbered=False) is None  # no block is long
-    assert chains(9, 120).tiles.refusal(numbered=False) is None  # 121 pairs an edge
+    assert chains(9, 250).tiles.refusal(numbered=False) is None  # 251 pairs an edge
     clique = torch.zeros(600).long()  # whose pairs are as many as its bytes
     whole = AttentionLayout(torch.zeros(2, 0, dtype=torch.long), 600, clique=clique)
     assert whole.tiles.refusal(numbered=False) is None
