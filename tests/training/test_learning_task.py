@@ -66,7 +66,7 @@ def test_a_batch_goes_to_a_gpu_with_its_tiles_from_pinned_memory(monkeypatch: py
     task = SentenceTask(torch.nn.Linear(1, 1), resolve("dt", implicit=True), ENTAILMENT)
     pair = to_data([Sentence.chain(["She", "sings"]), Sentence.chain(["You", "do"])])
     batch = task.on_before_batch_transfer(Batch.from_data_list([pair, pair]), 0)
-    assert "tiles_with_terms" in vars(batch.edge_layout)
+    assert "tiles" in vars(batch.edge_layout)
     seen = []
     monkeypatch.setattr(BaseData, "pin_memory", lambda self: seen.append("pinned") or self)
     to = BaseData.to
@@ -80,7 +80,7 @@ def test_a_batch_goes_to_a_gpu_with_its_tiles_from_pinned_memory(monkeypatch: py
     assert seen == ["pinned", ("cuda", True)]
     layout = AttentionLayout.of(moved)
     assert layout is moved.edge_layout
-    assert {x.device.type for x in layout.ready_tiles(numbered=True).tensors} == {"meta"}
+    assert {x.device.type for x in layout.ready_tiles.tensors} == {"meta"}
 
 
 def digest(splits: Splits, split: str) -> str:

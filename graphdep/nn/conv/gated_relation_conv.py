@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj
+from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import GatedRelationScore, GateValues, write_out
-from graphdep.nn.attention.segment import pair_scores
 from graphdep.nn.conv.attention_conv import AttentionConv
 
 

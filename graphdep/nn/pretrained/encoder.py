@@ -24,8 +24,8 @@ from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
+from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import EdgeTerms, GateValues, write_out
-from graphdep.nn.attention.segment import pair_scores
 from graphdep.nn.dropout import take_over_dropout
 from graphdep.nn.models.embedding import fit_relations, make_marks, marks_of, related_nodes, reset_marks
 from graphdep.nn.models.selection import cls_nodes
