@@ -107,6 +107,12 @@ class Filler:
         return self._made[key]
 
 
+def without_fillers(batch: Batch, rows: Tensor) -> Tensor:
+    """The rows of the examples that are no fillers, of a row for each example."""
+    fillers = batch.get("num_fillers", 0)
+    return rows[: len(rows) - fillers] if fillers else rows
+
+
 def _parts(total: int, number: int) -> list[int]:
     """The total in so many nearly equal parts."""
     return [total // number + (part < total % number) for part in range(number)]

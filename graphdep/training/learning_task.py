@@ -22,9 +22,11 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
+from graphdep.data.filler import Filler
 from graphdep.metrics.metric import Metric
 from graphdep.nn.attention.layout import attach_layout
 from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.graphed_step import Graphed, TrainingStep
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
@@ -40,7 +42,7 @@ from graphdep.training.build import (
 )
 from graphdep.training.family import FilePrediction, FileRequest, SplitScores
 from graphdep.training.splits import SharedBatches, Splits, epoch_seed, load_corpus
-from graphdep.training.step import LossSums, TrainingStep
+from graphdep.training.step import LossSums
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label
@@ -208,7 +210,8 @@ class LearningTask(L.LightningModule, ABC):
         self._outputs: list[Outputs] = []
         self._examples: list[Tensor] = []
         self._seen = 0
-        self._step: TrainingStep | None = None
+        self._step: Callable[[Batch], Tensor] | None = None
+        self.filler: Filler | None = None
         self._batch_idx = 0
 
     @classmethod
@@ -435,15 +438,24 @@ class LearningTask(L.LightningModule, ABC):
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         batch = self.edges(batch)
+        if self._fills:
+            return batch
         has_pairs = batch.edge_index is not None or "clique" in batch
         # On its way to a GPU with the layout, which would wait for the GPU there many times.
         return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        if self._fills:
+            return batch
         if device.type != "cuda":
             return super().transfer_batch_to_device(batch, device, dataloader_idx)
         # From pinned memory the batch is copied while the GPU goes on, and nothing waits.
         return batch.pin_memory().to(device, non_blocking=True)
+
+    @property
+    def _fills(self) -> bool:
+        """Whether batches go to the device with the step."""
+        return self.filler is not None and self.trainer.training
 
     def forward(self, batch: Batch) -> Tensor:
         """The model's output for a batch that has edges."""
@@ -470,21 +482,26 @@ class LearningTask(L.LightningModule, ABC):
             schedule.scheduler.step()  # type: ignore[call-arg]
         return loss
 
-    def make_step(self) -> TrainingStep:
-        """The step of the trainer's optimizer."""
+    def make_step(self) -> Callable[[Batch], Tensor]:
+        """The step of the trainer's optimizer, which is a CUDA graph where batches are filled."""
         trainer, (optimizer,) = self.trainer, self.trainer.optimizers
         callbacks = cast(Any, trainer).callbacks
         told = any(is_overridden(name, owner) for name in _HOOKS for owner in (*callbacks, self))
         alone = isinstance(trainer.strategy, SingleDeviceStrategy)
         scaler = getattr(trainer.precision_plugin, "scaler", None)
         if alone and not told:
-            return TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
+            step = TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
+            return step if self.filler is None or scaler is not None else self._graphed(step, optimizer)
         return _ToldStep(self, optimizer, scaler)
+
+    def _graphed(self, step: Callable[[Batch], Tensor], optimizer: torch.optim.Optimizer) -> Graphed:
+        sums = lambda: self.losses.tensors  # noqa: E731
+        return Graphed(step, self.model, optimizer, filler=self.filler, static=True, state=sums)
 
     def counted_loss(self, batch: Batch) -> Tensor:
         """The loss to take gradients of, which is added to those of the epoch."""
         loss = self.loss(batch)
-        whole, examples = loss, batch.num_graphs
+        whole, examples = loss, batch.num_graphs - batch.get("num_fillers", 0)
         if self._trainer is not None and self.trainer.world_size > 1:
             counts = self.counts(self._batch_idx)
             items = self.items(batch) if counts else 0

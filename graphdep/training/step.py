@@ -1,13 +1,10 @@
-"""One training step, and the losses of an epoch: nothing of it waits for the device."""
+"""The losses of an epoch, for which nothing waits for the device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 
 class LossSums:
@@ -66,83 +63,17 @@ class LossSums:
         pairs = zip(self.sums, sums.view(-1, 2).tolist())
         return {name: total / weights if weights else 0.0 for name, (total, weights) in pairs}
 
+    @property
+    def tensors(self) -> list[Tensor]:
+        """All sums."""
+        pairs = [part for pair in self.sums.values() for part in pair]
+        return pairs if self._finite is None else [*pairs, self._finite]
+
     def reset(self) -> None:
         """Starts an epoch."""
-        for part in (*(part for pair in self.sums.values() for part in pair), self._finite):
-            if part is not None:
-                part.zero_()
+        for part in self.tensors:
+            part.zero_()
 
 
 def _sum_dtype(loss: Tensor) -> torch.dtype:
     return torch.promote_types(loss.dtype, torch.float)
-
-
-class TrainingStep:
-    """A step of the training: gradients of a batch's loss, their clipping and the update of the weights.
-
-    It calls nothing but PyTorch, and reads nothing from the device.
-
-    Args:
-        loss: The loss of a batch. It is called under the autocast of the caller; the other parts of the step
-            are not.
-        optimizer: The optimizer.
-        clip: The most that the norm of all gradients together may be; :obj:`None` for any norm. (default:
-            :obj:`None`)
-        scaler: Scales a loss in half precision, whose gradients would vanish; reads the device.
-            (default: :obj:`None`)
-
-    Example:
-        >>> import torch
-        >>> from graphdep.training.step import TrainingStep
-        >>> weight = torch.ones(1, requires_grad=True)
-        >>> step = TrainingStep(lambda x: (weight * x).sum(), torch.optim.SGD([weight], lr=0.1), clip=1.0)
-        >>> step(torch.tensor([3.0]))
-        tensor(3.)
-        >>> weight
-        tensor([0.9000], requires_grad=True)
-    """
-
-    def __init__(
-        self,
-        loss: Callable[[Any], Tensor],
-        optimizer: torch.optim.Optimizer,
-        *,
-        clip: float | None = None,
-        scaler: torch.amp.GradScaler | None = None,
-    ) -> None:
-        self.loss, self.optimizer, self.clip, self.scaler = loss, optimizer, clip, scaler
-
-    def __call__(self, batch: Any) -> Tensor:
-        """Takes the step of a batch, and returns its loss."""
-        self.zero_grad()
-        loss = self.loss(batch)
-        # Gradients have the types of what the forward pass made.
-        with torch.autocast(loss.device.type, enabled=False):
-            self.backward(loss)
-            self.update()
-        return loss.detach()
-
-    def zero_grad(self) -> None:
-        """Frees the gradients of the step before."""
-        self.optimizer.zero_grad()
-
-    def backward(self, loss: Tensor) -> None:
-        """Computes the gradients."""
-        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
-
-    def update(self) -> None:
-        """Clips the gradients, and updates the weights."""
-        if self.scaler is not None:
-            self.scaler.unscale_(self.optimizer)
-        self.clip_grad()
-        if self.scaler is None:
-            self.optimizer.step()
-        else:
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
-
-    def clip_grad(self) -> None:
-        """Brings the norm of the gradients to :obj:`clip` at most."""
-        if self.clip is not None:
-            weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
-            nn.utils.clip_grad_norm_(weights, self.clip)

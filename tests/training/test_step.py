@@ -13,7 +13,8 @@ from graphdep.tasks import ENTAILMENT, SentenceTask
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.checkpoint import read_checkpoint
 from graphdep.training.learning_task import TrainingError
-from graphdep.training.step import LossSums, TrainingStep
+from graphdep.nn.graphed_step import TrainingStep
+from graphdep.training.step import LossSums
 from graphdep.transforms import resolve
 
 

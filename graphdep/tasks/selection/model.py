@@ -19,6 +19,7 @@ from torch_geometric.utils import scatter
 
 from graphdep import transforms as T
 from graphdep.data.encoded import selection_data
+from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import EncodedUtterance, NodeType
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.objectives import Key, ObjectivePairs
@@ -521,7 +522,8 @@ class SelectionTask(LearningTask):
     def loss(self, batch: Batch) -> Tensor:
         if isinstance(self.model, MatchingModel):
             return self.model.loss(batch, batch.y)
-        return F.binary_cross_entropy_with_logits(self(batch).float(), batch.y)
+        logits, y = (without_fillers(batch, rows) for rows in (self(batch), batch.y))
+        return F.binary_cross_entropy_with_logits(logits.float(), y)
 
     def outputs(self, batch: Batch) -> Outputs:
         """Logits, labels, numbers of the pools, and a number that equal examples share."""

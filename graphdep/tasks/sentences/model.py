@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.metrics.scores import ACCURACY, MSE
@@ -303,7 +304,8 @@ class SentenceTask(EncoderTask):
 
     def loss(self, batch: Batch) -> Tensor:
         if "node_y" not in batch:
-            return self.goal.loss(self(batch).float(), batch.y)
+            logits, y = (without_fillers(batch, rows) for rows in (self(batch), batch.y))
+            return self.goal.loss(logits.float(), y)
         # Of a treebank: the sum over all nodes of a sentence, as its papers have it.
         logits, y = self.model.node_logits(batch)  # type: ignore[operator]
         return self.goal.loss(logits.float(), y) * (y.numel() / batch.y.numel())
