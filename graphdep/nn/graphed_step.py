@@ -13,12 +13,12 @@ from torch_geometric.data import Batch
 
 from graphdep.data.filler import Filler
 from graphdep.nn.prepare import prepare
-from graphdep.nn.static_batch import NotStaticError, StaticBatch, padded_tensors
+from graphdep.nn.static_batch import NotStaticError, StaticBatch, padded_tensors, size_of
 
 logger = logging.getLogger(__name__)
 
 #: Sizes of batches that graphs are captured for; a batch of a further size runs without.
-MOST_GRAPHS = 64
+MOST_GRAPHS = 128
 #: Runs before a capture, in which kernels are compiled and libraries take their memory.
 _WARM_UP = 3
 
@@ -139,8 +139,7 @@ class Graphed:
         except NotStaticError as error:
             self._give_up(str(error))
             return self._eagerly(batch)
-        numbers = tuple((name, x) for name, x in full._store.items() if isinstance(x, int | float | str))
-        key = numbers, tuple((name, tuple(x.shape), x.dtype) for name, x in tensors.items())
+        key = size_of(full, tensors)
         if key in self._held:
             self._held[key][0].load(tensors)
         elif len(self._held) < MOST_GRAPHS:
@@ -261,7 +260,7 @@ def graphed(
         loss: ``loss(model, batch)``, which the step makes smaller; reads nothing from the device.
         optimizer: Adam or AdamW, or with a constant learning rate SGD or Adagrad.
         filler: Brings batches to a few sizes. Without it there is a graph for each size that comes, up to
-            64. (default: :obj:`None`)
+            128. (default: :obj:`None`)
         clip: Largest norm of the gradient of all weights together. (default: :obj:`None`)
         static: Copy batches into static memory, as for a graph, on the CPU too, where the step then runs
             without a graph: for tests. (default: on CUDA alone)

@@ -61,8 +61,39 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
         elif isinstance(value, Tensor):
             found[key] = _more_edges(value, batch.num_nodes) if key.startswith("edge_") else value
+        elif hasattr(value, "moved"):
+            found |= {f"{key}.{number}": x for number, x in enumerate(_tensors_of(value))}
         elif not isinstance(value, int | float | str | None):
             raise NotStaticError(f"the column {key!r} is a {type(value).__name__}")
+    return found
+
+
+def size_of(batch: Batch, tensors: dict[str, Tensor]) -> tuple[Any, ...]:
+    """What batches in the same static memory have in common: the sizes of all tensors, and all numbers."""
+    numbers = tuple((key, _numbers(batch[key])) for key in sorted(batch.keys()))
+    return numbers, tuple((name, tuple(x.shape), x.dtype) for name, x in tensors.items())
+
+
+def _numbers(value: Any) -> Any:
+    """The plain values of a column, those inside of an object too."""
+    if value is None or isinstance(value, int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(map(_numbers, value))
+    if isinstance(value, Tensor | AttentionLayout):
+        return None
+    return tuple((name, _numbers(part)) for name, part in vars(value).items())
+
+
+def _tensors_of(value: Any) -> list[Tensor]:
+    """The tensors of an object that can be moved, in the order in which they are."""
+    found: list[Tensor] = []
+
+    def keep(x: Tensor) -> Tensor:
+        found.append(x)
+        return x
+
+    value.moved(keep)
     return found
 
 
@@ -184,6 +215,9 @@ class StaticBatch:
                 self._layouts[key] = self._layout_of_views(key, batch, value)
             elif key in self.views:
                 new[key] = self.views[key]
+            elif hasattr(value, "moved"):
+                views = (self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value))))
+                new[key] = value.moved(lambda _, views=views: next(views))
             elif isinstance(value, Tensor):
                 del new[key]
         return new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import torch
@@ -12,6 +13,22 @@ from graphdep.data.filler import IGNORED, Filler
 from graphdep.parsing.resolver import resolve_parser
 
 _TOKENS = "target_ids"
+
+
+logger = logging.getLogger(__name__)
+
+
+def fill_batches(task: Any, splits: Any, config: Any, device: torch.device, split: str = "train") -> None:
+    """Has the batches of a task filled where it runs on CUDA and the settings want its steps as CUDA graphs;
+    where no example can fill them, the reason is logged.
+    """
+    task.filler = None
+    if not config.cuda_graphs or device.type != "cuda":
+        return
+    try:
+        task.filler = task_filler(task, splits, config, split)
+    except (KeyError, ValueError) as error:
+        logger.warning("batches run without CUDA graphs: no example can fill them (%s)", error)
 
 
 def task_filler(task: Any, splits: Any, config: Any, split: str = "train") -> Filler:

@@ -212,6 +212,7 @@ class LearningTask(L.LightningModule, ABC):
         self._seen = 0
         self._step: Callable[[Batch], Tensor] | None = None
         self.filler: Filler | None = None
+        self._forward: Graphed | None = None
         self._batch_idx = 0
 
     @classmethod
@@ -438,31 +439,26 @@ class LearningTask(L.LightningModule, ABC):
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         batch = self.edges(batch)
-        if self._fills:
+        if self.filler is not None:  # it goes to the device with the step
             return batch
         has_pairs = batch.edge_index is not None or "clique" in batch
         # On its way to a GPU with the layout, which would wait for the GPU there many times.
         return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
-        if self._fills:
+        if self.filler is not None:  # it goes to the device with the step
             return batch
         if device.type != "cuda":
             return super().transfer_batch_to_device(batch, device, dataloader_idx)
         # From pinned memory the batch is copied while the GPU goes on, and nothing waits.
         return batch.pin_memory().to(device, non_blocking=True)
 
-    @property
-    def _fills(self) -> bool:
-        """Whether batches go to the device with the step."""
-        return self.filler is not None and self.trainer.training
-
     def forward(self, batch: Batch) -> Tensor:
         """The model's output for a batch that has edges."""
         return self.model(batch)
 
     def on_fit_start(self) -> None:
-        self._step = None  # an earlier training had another optimizer
+        self._step = self._forward = None  # an earlier training had another optimizer
 
     def on_train_epoch_start(self) -> None:
         # Further processes have further examples, and so a dropout of their own.
@@ -496,7 +492,7 @@ class LearningTask(L.LightningModule, ABC):
 
     def _graphed(self, step: Callable[[Batch], Tensor], optimizer: torch.optim.Optimizer) -> Graphed:
         sums = lambda: self.losses.tensors  # noqa: E731
-        return Graphed(step, self.model, optimizer, filler=self.filler, static=True, state=sums)
+        return Graphed(step, self, optimizer, filler=self.filler, static=True, state=sums)
 
     def counted_loss(self, batch: Batch) -> Tensor:
         """The loss to take gradients of, which is added to those of the epoch."""
@@ -589,10 +585,16 @@ class LearningTask(L.LightningModule, ABC):
 
     def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
         """The outputs of a batch, on the CPU."""
+        outputs = self.outputs(batch) if self.filler is None else self._outputs_of_filled(batch)
         return tuple(
-            output.float().cpu() if output.is_floating_point() else output.cpu()
-            for output in self.outputs(batch)
+            output.float().cpu() if output.is_floating_point() else output.cpu() for output in outputs
         )
+
+    def _outputs_of_filled(self, batch: Batch) -> Outputs:
+        if self._forward is None:
+            self._forward = Graphed(self.outputs, self, filler=self.filler, static=True)
+        number = self.rows(batch).numel()
+        return tuple(output[:number] for output in self._forward(batch))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["val_scores"] = dict(self.val_scores)
