@@ -1,1 +1,5 @@
 """Layers and models."""
+
+from graphdep.nn.prepare import prepare
+
+__all__ = ["prepare"]

@@ -21,8 +21,8 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.metrics.metric import Metric
-from graphdep.nn.attention.layout import attach_layout
 from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.prepare import prepare
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
@@ -420,9 +420,8 @@ class LearningTask(L.LightningModule, ABC):
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         batch = self.edges(batch)
-        has_pairs = batch.edge_index is not None or "clique" in batch
-        # On its way to a GPU with the layout, which would wait for the GPU there many times.
-        return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
+        # On its way to a GPU with all values that are read, each of which would wait for the GPU there.
+        return prepare(self, batch, self.device) if self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
         if device.type != "cuda":
