@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 
 from graphdep.data.filler import Filler
-from graphdep.nn.prepare import prepare
+from graphdep.nn.prepared import prepare
 from graphdep.nn.static_batch import NotStaticError, StaticBatch, padded_tensors, size_of
 
 logger = logging.getLogger(__name__)

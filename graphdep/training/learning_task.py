@@ -24,9 +24,9 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data.encoded import trees_data
 from graphdep.data.filler import Filler
 from graphdep.metrics.metric import Metric
-from graphdep.nn.attention.layout import attach_layout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.graphed_step import Graphed, TrainingStep
+from graphdep.nn.prepared import prepare
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
@@ -441,9 +441,8 @@ class LearningTask(L.LightningModule, ABC):
         batch = self.edges(batch)
         if self.filler is not None:  # it goes to the device with the step
             return batch
-        has_pairs = batch.edge_index is not None or "clique" in batch
-        # On its way to a GPU with the layout, which would wait for the GPU there many times.
-        return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
+        # On its way to a GPU with all values that are read, each of which would wait for the GPU there.
+        return prepare(self, batch, self.device) if self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
         if self.filler is not None:  # it goes to the device with the step

@@ -474,6 +474,9 @@ class AttentionLayout:
         if self.num_nodes == 0:
             return self
         there = self.edge_index.device if device is None else torch.device(device)
+        for part in (vars(self).get("marked"), vars(self).get("_explicit")):  # only where a conv reads it
+            if part is not None and part is not self:
+                part.prepare(there)
         _ = self.area, self.has_repeated_edges, self.whole_block
         if there.type == "cuda" and missing(there) is None:
             if rows is not None:
@@ -743,21 +746,6 @@ def attach_layout(data: DataT, device: torch.device | str | None = None, *, rows
 def implicit_edges(edges: str | BaseTransform) -> BaseTransform:
     """A preset in the form that takes the least memory, or a transform as it is."""
     return resolve(edges) if isinstance(edges, BaseTransform) else resolve(edges, implicit=True)
-
-
-@torch.compiler.disable  # the number of edges is data
-def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
-    """The layout of edges that are built from the nodes of the data, whatever edges it has."""
-    bare = copy.copy(data)
-    for key in [key for key in data.keys() if key.startswith("edge_") or key == "clique"]:  # noqa: SIM118
-        del bare[key]  # they are other layers', and a tree transform would refuse them
-    own = edges(bare)
-    if own.num_nodes != data.num_nodes:
-        raise ValueError(
-            f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
-        )
-    refuse_unread(own, reads, edges)
-    return AttentionLayout.of(own)
 
 
 def refuse_unread(data: Data, reads: Set[str], edges: object) -> None:

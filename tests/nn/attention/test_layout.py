@@ -15,10 +15,11 @@ from torch_geometric.loader import DataLoader
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.attention import AttentionLayout, attach_layout
 from graphdep.nn.attention import layout as layout_module
-from graphdep.nn.attention.layout import JOINED, PADDING, SHARE, Runs, join_blocks, own_layout
+from graphdep.nn.attention.layout import JOINED, PADDING, SHARE, Runs, join_blocks
 from graphdep.nn.attention.tiles import build_tiles
 from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv
 from graphdep.nn.models import GraphTransformer
+from graphdep.nn.prepared import own_layout
 from graphdep.testing import assert_same_data
 from graphdep.transforms import ChainTree, RelationNodes, resolve
 from tests.kit.trees import random_sentence
