@@ -268,7 +268,7 @@ def _predict(
     """The outputs of a split, through the one way that training and evaluation share."""
     with quiet(), interruptible():
         trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
-        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config))))
+        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config, task.edges))))
 
 
 def score_split(

@@ -157,7 +157,7 @@ class LinearSchedule:
 
 
 class LearningTask(L.LightningModule, ABC):
-    """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
+    """Base of the tasks. Edges are derived from the trees, batch by batch unless the batches have them.
 
     A subclass sets :attr:`metrics` and defines :meth:`build`, which makes the task of settings, :meth:`loss`
     for training, :meth:`outputs` for everything else, :meth:`score` and :meth:`compared` over the outputs of
@@ -430,7 +430,7 @@ class LearningTask(L.LightningModule, ABC):
         return int(batches.count(self.trainer.max_epochs))
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        batch = self.edges(batch)
+        batch = batch if getattr(batch, "_is_transformed", False) else self.edges(batch)
         has_pairs = batch.edge_index is not None or "clique" in batch
         # On its way to a GPU with the layout, which would wait for the GPU there many times.
         return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
