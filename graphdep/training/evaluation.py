@@ -270,7 +270,7 @@ def _predict(
     with quiet(), interruptible():
         trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
         fill_batches(task, splits, config, trainer.strategy.root_device, split)
-        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config))))
+        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config, task.edges))))
 
 
 def score_split(

@@ -159,7 +159,7 @@ class LinearSchedule:
 
 
 class LearningTask(L.LightningModule, ABC):
-    """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
+    """Base of the tasks. Edges are derived from the trees, batch by batch unless the batches have them.
 
     A subclass sets :attr:`metrics` and defines :meth:`build`, which makes the task of settings, :meth:`loss`
     for training, :meth:`outputs` for everything else, :meth:`score` and :meth:`compared` over the outputs of
@@ -438,7 +438,7 @@ class LearningTask(L.LightningModule, ABC):
         return int(batches.count(self.trainer.max_epochs))
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        batch = self.edges(batch)
+        batch = batch if getattr(batch, "_is_transformed", False) else self.edges(batch)
         if self.filler is not None:  # it goes to the device with the step
             return batch
         # On its way to a GPU with all values that are read, each of which would wait for the GPU there.

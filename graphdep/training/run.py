@@ -296,11 +296,11 @@ def _train(
         logger = make_logger(progress.logger, folder, config, report.title) if first else None
         callbacks = [checkpoint, report, *([values] if first else []), *progress.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
-        train_loader = splits.loader("train", config, shuffle=True, shared=several)
+        train_loader = splits.loader("train", config, task.edges, shuffle=True, shared=several)
         # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
         # only then: after a resume they would be those of the first epoch.
         cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
-        loaders = train_loader, splits.loader("val", config, shared=several)
+        loaders = train_loader, splits.loader("val", config, task.edges, shared=several)
         if not several:
             fill_batches(task, splits, config, trainer.strategy.root_device)
         with interruptible():

@@ -143,7 +143,7 @@ def measure(config: TrainConfig, steps: int) -> dict[str, float]:
         trainer.limit_train_batches = WARM + steps
         for one in patches(clock, task, type(make_optimizer(config)(task.parameters()))):
             stack.enter_context(one)
-        trainer.fit(task, splits.loader("train", config, shuffle=True))
+        trainer.fit(task, splits.loader("train", config, task.edges, shuffle=True))
     return {part: clock.seconds[part] / (seen - WARM) for part in PARTS}
 
 

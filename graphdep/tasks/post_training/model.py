@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from torch.utils.data import BatchSampler, Sampler, SequentialSampler
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
+from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
 from graphdep.datasets.post_training import (
@@ -62,7 +63,13 @@ class PostTrainingSplits(Splits):
     samples: dict[str, PostTrainingDataset]
 
     def loader(
-        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+        self,
+        split: str,
+        config: TrainConfig,
+        edges: BaseTransform | None = None,
+        *,
+        shuffle: bool = False,
+        shared: bool = False,
     ) -> DataLoader:
         samples = self.samples[split]
         order: Sampler[Any] = (

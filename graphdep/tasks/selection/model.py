@@ -194,13 +194,19 @@ class SelectionSplits(Splits):
     """
 
     def loader(
-        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+        self,
+        split: str,
+        config: TrainConfig,
+        edges: BaseTransform | None = None,
+        *,
+        shuffle: bool = False,
+        shared: bool = False,
     ) -> DataLoader:
         config = cast(SelectionConfig, config)
         dataset = cast(SelectionDataset, self.datasets[split])
         objective = objective_of(config, dataset.tokens) if shuffle else None
         if objective is None:
-            return super().loader(split, config, shuffle=shuffle, shared=shared)
+            return super().loader(split, config, edges, shuffle=shuffle, shared=shared)
         pairs, order = ObjectivePairs(dataset, objective, config.seed), EpochKeys(len(dataset), config.seed)
         whole: Any = BatchSampler(cast(Any, order), config.batch_size, drop_last=False)
         return DataLoader(
