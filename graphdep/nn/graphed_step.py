@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
@@ -142,7 +143,9 @@ class Graphed:
         key = size_of(full, tensors)
         if key in self._held:
             self._held[key][0].load(tensors)
-        elif len(self._held) < MOST_GRAPHS:
+        elif len(self._held) == MOST_GRAPHS:
+            _say_once(f"batches of more than {MOST_GRAPHS} sizes: further ones run without CUDA graphs")
+        else:
             held = StaticBatch(full, tensors, self.device, self.tiles)
             try:
                 self._held[key] = held, *self._captured(held)
@@ -170,7 +173,7 @@ class Graphed:
         return self.function(batch)
 
     def _give_up(self, reason: str) -> None:
-        logger.warning("batches run without CUDA graphs: %s", reason)
+        _say_once(f"batches run without CUDA graphs: {reason}")
         self.static = False
         self._held.clear()
 
@@ -225,6 +228,11 @@ class Graphed:
         states = {} if self.optimizer is None else self.optimizer.state
         own = [x for state in states.values() for x in state.values() if isinstance(x, Tensor)]
         return [*self.model.parameters(), *self.model.buffers(), *own, *self.state()]
+
+
+@cache
+def _say_once(message: str) -> None:
+    logger.warning(message)
 
 
 @contextmanager

@@ -593,7 +593,7 @@ class LearningTask(L.LightningModule, ABC):
         if self._forward is None:
             self._forward = Graphed(self.outputs, self, filler=self.filler, static=True)
         number = self.rows(batch).numel()
-        return tuple(output[:number] for output in self._forward(batch))
+        return tuple(output[:number].clone() for output in self._forward(batch))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["val_scores"] = dict(self.val_scores)

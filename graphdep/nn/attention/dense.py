@@ -184,7 +184,8 @@ def _masked_softmax_(score: Tensor, blocks: PaddedBlocks, heads: int) -> Tensor:
     return score
 
 
-#: Queries and keys of the block on a GPU are as many as a multiple of this.
+#: The block on a GPU has a power of two of queries and keys an example, from this on: of few sizes, as CUDA
+#: graphs need it, and what is computed in vain is little beside the projections.
 WIDTH = 16
 
 
@@ -279,10 +280,10 @@ class PackedLayout:
         self.blocks: list[Block] = []
         back = torch.full((self.num_queries,), -1)
         used = 0
-        width = WIDTH if on_gpu else 1
         for examples in _similar(sizes, on_gpu):
             longest = sizes[:, examples].amax(dim=1).tolist()
-            shape = (examples.numel(), *(-(-size // width) * width for size in longest))
+            sizes_there = (max(WIDTH, 1 << (size - 1).bit_length()) for size in longest)
+            shape = (examples.numel(), *(sizes_there if on_gpu else longest))
             query, query_mask = _places(query_ptr[examples], sizes[0, examples], shape[1])
             key, key_mask = _places(key_ptr[examples], sizes[1, examples], shape[2])
             real = query_mask.view(-1).nonzero().view(-1)
@@ -299,13 +300,14 @@ class PackedLayout:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> PackedLayout:
         """The same on a device."""
-        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
+        return self.moved(lambda x: x.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> PackedLayout:
         """The same in memory from which a GPU may copy while the CPU goes on."""
-        return self._moved(lambda x: x.pin_memory())
+        return self.moved(lambda x: x.pin_memory())
 
-    def _moved(self, move: Callable[[Tensor], Tensor]) -> PackedLayout:
+    def moved(self, move: Callable[[Tensor], Tensor]) -> PackedLayout:
+        """The same with each tensor in its place, in a fixed order."""
         new = copy.copy(self)
         new.back = move(self.back)
         new.blocks = [
