@@ -255,6 +255,13 @@ class LearningTask(L.LightningModule, ABC):
         """
         return batch.num_graphs
 
+    @property
+    def counts_fillers(self) -> bool:
+        """Whether :meth:`loss` counts examples that fill a batch (:class:`~graphdep.data.filler.Filler`),
+        which then is not filled. (default: it does)
+        """
+        return True
+
     def rows(self, batch: Batch) -> Tensor:
         """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
         example.
@@ -373,8 +380,8 @@ class LearningTask(L.LightningModule, ABC):
         trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
-    def filler_text(self, words: int) -> Any:
-        """A text of so many words, for an example that fills a batch."""
+    def filler_text(self, words: int, like: Data) -> str:
+        """A text of about so many words, for an example that fills a batch with examples like another."""
         return " ".join(["x"] * words)
 
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:

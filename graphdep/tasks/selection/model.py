@@ -525,6 +525,10 @@ class SelectionTask(LearningTask):
         if isinstance(encoder, M.SIA):
             encoder.edges = sia_edges(config)
 
+    @property
+    def counts_fillers(self) -> bool:
+        return isinstance(self.model, MatchingModel)
+
     def loss(self, batch: Batch) -> Tensor:
         if isinstance(self.model, MatchingModel):
             return self.model.loss(batch, batch.y)
@@ -651,6 +655,10 @@ class ObjectiveTask(SelectionTask):
     ) -> None:
         super().__init__(model, edges, optimizer, **options)
         self.weights = dict(weights or {})
+
+    @property
+    def counts_fillers(self) -> bool:
+        return True
 
     def loss(self, batch: Batch) -> Tensor:
         logits, losses = self.model.training_losses(batch)
