@@ -1,0 +1,145 @@
+"""Training steps of small models of every family, as ``graphdep train`` has them, on the counting device."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from graphdep.training import TrainConfig, load_splits
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.family import build_task
+from graphdep.training.splits import Splits
+from graphdep.training.task import config_of
+from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS
+from tests.kit.runs import SIZES
+from tests.kit.tiny_corpora import write_tiny_aspects
+from tests.kit.tiny_encoder import write_tiny_encoder
+from tests.nn.launches.count import Table
+from tests.nn.launches.device import DEVICE, Calls, OnDevice
+
+MINI = Path(__file__).parents[3] / "datasets" / "mini"
+
+
+# A task of each family, whose models the table has, and where its corpus is in datasets/mini.
+TASKS = {"sick-e": "raw", "dailydialog": "raw", "ubuntu": "raw/ubuntu-v1", "post-train": "raw/ubuntu-v1"}
+TASKS |= {"ud-tags": "ud/raw", "aspects": ""}
+_OTHERS = {"sst": "raw/sst-sentence", "agreement": "agreement/raw"}
+_SETTINGS: dict[str, Any] = {"limit_train": 16, "batch_size": 8, "accelerator": "cpu", "precision": "32-true"}
+
+
+class Workplace:
+    """Small corpora and a tiny pretrained encoder below a folder, and settings of runs on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.encoder = write_tiny_encoder(folder / "encoder", positions=512)
+        self.splits: dict[str, Splits] = {}
+
+    def corpus(self, task: str) -> dict[str, str]:
+        """The settings that say where a task's corpus is."""
+        root = self.folder / task
+        if task == "aspects":
+            return {"root": str(root)} if root.exists() else write_tiny_aspects(root)
+        return {"raw_from": str(MINI / {**TASKS, **_OTHERS}.get(task, "raw")), "root": str(root)}
+
+    def config(self, task: str, model: str, **given: Any) -> TrainConfig:
+        """Settings of a model on a task, with few channels and examples."""
+        own: dict[str, Any] = {"task": task, **self.corpus(task), **_SETTINGS, "min_freq": 1}
+        if task == "post-train" or model.startswith("bert"):
+            own["encoder"] = self.encoder
+        else:
+            own |= SIZES
+        if task == "dailydialog":
+            own |= {"context_layers": 1, "decoder_layers": 1, "warmup_steps": 2}
+        if task == "ud-tags":
+            own["trees"] = "parser"  # its own have no constituents
+        if task in ("dailydialog", "ubuntu"):
+            own.pop("relation_dim", None)
+        return TrainConfig.of(model, **{**own, **given})
+
+    def load(self, config: TrainConfig, pretrained: Any) -> Splits:
+        """The training split."""
+        key = json.dumps(config.data_settings(), sort_keys=True, default=str)
+        if key not in self.splits:
+            self.splits[key] = load_splits(config, ("train",), pretrained=pretrained)
+        return self.splits[key]
+
+
+def move(task: nn.Module) -> None:
+    """Takes a module to the device."""
+    done: dict[int, Any] = {}
+    for module in task.modules():
+        for name, weight in module._parameters.items():
+            if weight is not None:
+                if id(weight) not in done:
+                    done[id(weight)] = nn.Parameter(OnDevice(weight.detach()), weight.requires_grad)
+                module._parameters[name] = done[id(weight)]
+        for name, buffer in module._buffers.items():
+            if buffer is not None:
+                module._buffers[name] = done.setdefault(id(buffer), OnDevice(buffer))
+        if isinstance(module, nn.RNNBase):
+            module._init_flat_weights()
+        if hasattr(module, "_device"):
+            module._device = DEVICE
+
+
+def count(config: TrainConfig, place: Workplace) -> Calls:
+    """What a training step of the settings asks for."""
+    torch.manual_seed(0)
+    pretrained = load_pretrained(config) if config.pretrained else None
+    splits = place.load(config, pretrained)
+    labels = splits.labels()
+    num_classes = None if labels is None else len(labels)
+    sizes = len(splits.vocab), len(splits.relations)
+    task = build_task(config, Parts(*sizes, None, pretrained, num_classes, labels))
+    task.train().begin(config)
+    task._updates = lambda: 100
+    move(task)
+    batch = task.on_before_batch_transfer(next(iter(splits.loader("train", config, shuffle=True))), 0)
+    made = task.configure_optimizers()
+    optimizer = made["optimizer"] if isinstance(made, dict) else made
+    calls = Calls()
+    with calls.during("moved"):
+        batch = batch.to(DEVICE)
+    with calls.during("forward"):
+        loss = task.training_step(batch, 0)
+    with calls.during("backward"):
+        loss.backward()
+    for phase in ("warm-up", "optimizer"):
+        with calls.during(phase):
+            if config.clip is not None:
+                nn.utils.clip_grad_norm_(task.parameters(), config.clip)
+            optimizer.step()
+    return calls
+
+
+def rows() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Task, model and further settings of each row."""
+    seen = set()
+    for task in TASKS:
+        for model, preset in config_of(task).models.items():
+            seen.add(preset.edges)
+            yield task, model, {}
+    for edges in dict.fromkeys([*PRESETS, *PHRASE_PRESETS]):
+        if edges not in seen:
+            typed = {"own-arcs": ("dt", {"arcs": "enhanced"})}
+            model, given = typed.get(edges, ("transformer", {}))
+            yield "ud-tags", model, {"edges": edges, **given}
+
+
+def count_table(place: Workplace) -> Table:
+    table: Table = {}
+    for task, model, given in rows():
+        config = place.config(task, model, **given)
+        try:
+            calls = count(config, place)
+        except Exception as error:
+            error.add_note(f"in the step of task {task!r}, model {model!r}, edges {config.edges!r}")
+            raise
+        table[task, model, config.edges or ""] = calls.numbers
+    return table
