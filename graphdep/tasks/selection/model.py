@@ -28,7 +28,7 @@ from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, rankin
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.baselines.matching import MatchingModel
-from graphdep.nn.models.selection import SPEAKERS, SelectionModel
+from graphdep.nn.models.selection import SPEAKERS, SelectionModel, selected_pairs
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
@@ -662,7 +662,7 @@ class ObjectiveTask(SelectionTask):
 
     def loss(self, batch: Batch) -> Tensor:
         logits, losses = self.model.training_losses(batch)
-        target = batch.y[batch.kind == 0] if "kind" in batch else batch.y
+        target = selected_pairs(batch, batch.y)
         loss = F.binary_cross_entropy_with_logits(logits.float(), target)
         self.log_loss("train_selection", loss, len(target))
         shares = self._shares(len(target), [count for _, count in losses.values()])
