@@ -436,6 +436,8 @@ class LearningTask(L.LightningModule, ABC):
         return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        if device.type == "cpu":  # where it was made
+            return batch
         if device.type != "cuda":
             return super().transfer_batch_to_device(batch, device, dataloader_idx)
         # From pinned memory the batch is copied while the GPU goes on, and nothing waits.
@@ -501,8 +503,8 @@ class LearningTask(L.LightningModule, ABC):
         self.losses.add(name, loss, examples)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        # Callbacks find the losses at the end of the epoch, before hooks of this module are called there.
-        if self.trainer.fit_loop.epoch_loop.done:
+        # Callbacks read the losses at the end of the epoch, where their turn comes before this module's.
+        if self.trainer.is_last_batch or self.trainer.fit_loop.epoch_loop.done:
             self._tell_losses()
 
     def _tell_losses(self) -> None:
