@@ -10,7 +10,6 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-
 #: The target of an example whose loss does not count.
 IGNORED = -100
 #: Nodes of a filler example, about: a few short examples cost attention less than a long one.

@@ -293,7 +293,6 @@ def graphed(
         >>> bool(step(batch) > step(batch))
         True
     """
-
     step = TrainingStep(lambda batch: loss(model, batch), optimizer, clip=clip)
     return Graphed(step, model, optimizer, filler=filler, static=static)
 

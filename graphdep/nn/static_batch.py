@@ -236,7 +236,7 @@ class StaticBatch:
         if not self._tiles:
             return pairs
         made = layout.tiles
-        views = {name: self.views[f"{key}.tiles.{name}"] for name in TENSORS}
+        views: dict[str, Any] = {name: self.views[f"{key}.tiles.{name}"] for name in TENSORS}
         new = pairs()
         tiles = replace(made, **views)
         vars(new).update(tiles=tiles)

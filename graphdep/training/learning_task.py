@@ -257,8 +257,8 @@ class LearningTask(L.LightningModule, ABC):
 
     @property
     def counts_fillers(self) -> bool:
-        """Whether :meth:`loss` counts examples that fill a batch (:class:`~graphdep.data.filler.Filler`),
-        which then is not filled. (default: it does)
+        """Whether :meth:`loss` counts examples that fill a batch (:class:`~graphdep.data.filler.Filler`):
+        then batches are not filled. By default it does.
         """
         return True
 

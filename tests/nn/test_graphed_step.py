@@ -74,9 +74,10 @@ def test_a_step_with_fillers_in_static_memory_is_a_step(edges, texts, implicit):
     ]
     plain = model_of(texts, edges).double()
     held = copy.deepcopy(plain)
+    optimizers = [torch.optim.Adagrad(model.parameters(), lr=1e-2) for model in (plain, held)]
     steps = [
-        graphed(plain, loss, torch.optim.Adagrad(plain.parameters(), lr=1e-2)),
-        graphed(held, loss, torch.optim.Adagrad(held.parameters(), lr=1e-2), fill(texts, transform), static=True),
+        graphed(plain, loss, optimizers[0]),
+        graphed(held, loss, optimizers[1], fill(texts, transform), static=True),
     ]
     losses = [[float(step(batch)) for batch in batches] for step in steps]
     assert losses[0] == pytest.approx(losses[1], abs=1e-12)
@@ -132,21 +133,25 @@ def test_a_filler_grows_with_its_words():
 
 @pytest.mark.triton
 @pytest.mark.parametrize("edges", ["dt", "dra"])
-def test_the_kernels_read_static_memory(edges, texts=2):
+def test_the_kernels_read_static_memory(edges):
     transform = resolve(edges, implicit=True)
-    sizes = [[3 + (5 * n + 7 * k) % 11 for k in range(texts)] for n in range(12)]
+    sizes = [[3 + 5 * n % 11, 3 + (5 * n + 7) % 11] for n in range(12)]
     batches = [
         transform(Batch.from_data_list([example(s, n, n % 3) for n, s in enumerate(sizes[k : k + 6])]))
         for k in (0, 6)
     ]
-    models = [model_of(texts, edges)]
-    models += [copy.deepcopy(models[0])]
-    for module in models[1].modules():
+    plain = model_of(2, edges)
+    held = copy.deepcopy(plain)
+    for module in held.modules():
         if hasattr(module, "backend"):
             module.backend = "triton"
-    steps = [graphed(model, loss, torch.optim.SGD(model.parameters(), lr=1e-2), f, static=s) for model, f, s in zip(models, (None, fill(texts, transform)), (False, True))]
+    optimizers = [torch.optim.SGD(model.parameters(), lr=1e-2) for model in (plain, held)]
+    steps = [
+        graphed(plain, loss, optimizers[0]),
+        graphed(held, loss, optimizers[1], fill(2, transform), static=True),
+    ]
     steps[1].tiles = True
     losses = [[float(step(batch)) for batch in batches] for step in steps]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
-    for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
+    for one, other in zip(plain.parameters(), held.parameters(), strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)

@@ -9,11 +9,11 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from torch import nn
 
+from graphdep.nn.graphed_step import TrainingStep
 from graphdep.tasks import ENTAILMENT, SentenceTask
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.checkpoint import read_checkpoint
 from graphdep.training.learning_task import TrainingError
-from graphdep.nn.graphed_step import TrainingStep
 from graphdep.training.step import LossSums
 from graphdep.training.trainer import read_metrics
 from graphdep.transforms import resolve

@@ -212,8 +212,8 @@ class ResponseDecoder(nn.Module, ABC):
 
 
 def previous_ids(target_ids: Tensor, target_ptr: Tensor) -> Tensor:
-    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first of an example. Targets below
-    0, whose loss does not count, are read as the first word.
+    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first of an example. A target
+    below 0, whose loss does not count, is read as word 0.
     """
     first = target_ptr[:-1][target_ptr.diff() > 0]
     return target_ids.roll(1).index_fill(0, first, ROOT_ID).clamp(min=0)
