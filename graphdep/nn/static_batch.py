@@ -18,6 +18,8 @@ from graphdep.nn.attention.tiles import TENSORS
 
 #: Bytes that a tensor in the buffer starts at a multiple of.
 _ALIGNED = 16
+# Which nodes edges have added.
+_OF_NODES = ("arc_node_index", "phrase_node_index")
 _OF_LAYOUT = ("edge_index", "clique", "ptr", "edge_type", "edge_mark")
 
 
@@ -60,7 +62,11 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
         if isinstance(value, AttentionLayout):
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
         elif isinstance(value, Tensor):
-            found[key] = _more_edges(value, batch.num_nodes) if key.startswith("edge_") else value
+            if key.startswith("edge_"):
+                value = _more_edges(value, batch.num_nodes)
+            elif key in _OF_NODES:  # the last node of the fillers again
+                value = torch.cat([value, value[-1:].expand(capacity(value.numel()) - value.numel())])
+            found[key] = value
         elif hasattr(value, "moved"):
             found |= {f"{key}.{number}": x for number, x in enumerate(_tensors_of(value))}
         elif not isinstance(value, int | float | str | None):
@@ -103,7 +109,7 @@ def columns_of(batch: Batch, ragged: Set[str]) -> list[str]:
 
     def kept(key: str) -> bool:
         known = batch._slice_dict.get(key)
-        if known is None or key.startswith("edge_") or key in ragged:
+        if known is None or key.startswith("edge_") or key in (*_OF_NODES, *ragged):
             return True
         sizes = known.diff()
         return bool(torch.equal(sizes, nodes) or (sizes == sizes[0]).all())

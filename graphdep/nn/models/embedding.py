@@ -11,6 +11,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_least, check_shape
 from graphdep.nn.attention.relations import check_relations
 from graphdep.nn.dropout import Dropout
+from graphdep.nn.prepared import is_prepared
 from graphdep.transforms.options import require_key
 
 
@@ -20,7 +21,7 @@ def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
     given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
     related = torch.cat(given) if given else data.input_ids.new_zeros(0)
     on_cpu = data.input_ids.device.type == "cpu" and not torch.compiler.is_compiling()
-    if on_cpu and "node_type" in data:
+    if on_cpu and "node_type" in data and not is_prepared(data):
         kinds = data.node_type
         found = int(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).sum())
         if found != related.numel():
