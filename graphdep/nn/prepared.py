@@ -62,7 +62,8 @@ def prepare(model: nn.Module, batch: DataT, device: torch.device | str | None = 
     data = copy.copy(batch)
     for key in [key for key in data.keys() if key.startswith(PREPARED)]:  # noqa: SIM118
         del data[key]
-    where = data.node_type.device if device is None else torch.device(device)
+    given = next((value.device for value in data._store.values() if isinstance(value, Tensor)), "cpu")
+    where = torch.device(given if device is None else device)
     if data.get("edge_index") is not None or "clique" in data:
         data = attach_layout(data, where)
     data[PREPARED] = False
@@ -107,7 +108,8 @@ class Moves:
 
 def _move(value: Any, move: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple | list):
-        return type(value)(_move(part, move) for part in value)
+        parts = [_move(part, move) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return move(value) if hasattr(value, "pin_memory") else value
 
 

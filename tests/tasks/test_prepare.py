@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
+from graphdep import Sentence, Vocab, to_data
 from graphdep.nn import prepare
-from graphdep.nn.prepared import PREPARED
+from graphdep.nn.conv import SIAConv
+from graphdep.nn.models import ClassificationHead, SentenceModel, WordAverage
+from graphdep.nn.prepared import PREPARED, own_layout
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
@@ -95,3 +98,58 @@ def test_loss_and_gradients_are_the_same(
     for given in (prepared, again):
         for key, value in step(task, given).items():
             assert torch.equal(value, plain[key]), key
+
+
+@pytest.mark.parametrize(("name", "model"), [("dailydialog", "transformer-dra"), ("sick-e", "dt-rnn")])
+def test_everything_moves_with_the_batch(name: str, model: str, config: Callable[..., TrainConfig]) -> None:
+    prepared = prepare(*build(config(name, model)), device="cuda")
+    moved = prepared.to("meta")
+    assert moved.prepared is True
+    values = [value for key, value in moved.to_dict().items() if key.startswith(f"{PREPARED}_")]
+    found = [*tensors(values)]
+    assert len(found) >= 4
+    assert {x.device.type for x in found} == {"meta"}
+
+
+def tensors(value: object) -> Iterator[Tensor]:
+    """All tensors of a value."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors(part)
+    elif hasattr(value, "__dict__"):
+        yield from tensors([*vars(value).values()])
+
+
+def pair_of(examples: int) -> tuple[SentenceModel, Batch]:
+    """A model of single sentences, and a batch of examples of two."""
+    data = to_data([Sentence.chain(["a", "b"]), Sentence.chain(["c"])], vocab=Vocab(["a", "b", "c"]))
+    head = ClassificationHead(4, 2)
+    return SentenceModel(WordAverage(8, hidden_channels=4), head), Batch.from_data_list([data] * examples)
+
+
+def test_values_are_checked_where_the_batch_is_prepared() -> None:
+    model, batch = pair_of(2)
+    for check in (model, lambda batch: prepare(model, batch)):
+        with pytest.raises(ValueError, match=r"an example has one sentence \(got 2 in example 0\)"):
+            check(batch)
+
+
+def test_a_prepared_batch_is_prepared_anew_for_another_model() -> None:
+    model, batch = pair_of(3)
+    encoder = model.encoder
+    prepared = prepare(encoder, batch)
+    assert prepared.prepared_root_nodes.tolist() == [0, 3, 5, 8, 10, 13]
+    again = prepare(ClassificationHead(4, 2), prepared)
+    assert [key for key in again.keys() if key.startswith(PREPARED)] == [PREPARED]  # noqa: SIM118
+    assert torch.equal(encoder(again), encoder(prepared))
+
+
+def test_edges_of_a_module_of_its_own_are_attached(config: Callable[..., TrainConfig]) -> None:
+    task, batch = build(config("ubuntu", "bert-sia"))
+    prepared = prepare(task, batch)
+    edges = task.model.encoder.edges
+    layout = own_layout(prepared, edges, SIAConv.reads)
+    assert layout is own_layout(prepared, edges, SIAConv.reads)
+    assert torch.equal(layout.pairs, own_layout(batch, edges, SIAConv.reads).pairs)

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from graphdep.io.limits import check_choice, check_count
 from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
+from graphdep.nn.prepared import Moves, kept
 from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
 from graphdep.transforms.options import require_key
@@ -55,6 +56,11 @@ def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
     """The binary trees that :func:`~graphdep.sentence.sentence` makes of the constituents of each utterance;
     of those over the same words the topmost counts.
     """
+    return BinaryTrees(*_made_trees(data, rule))
+
+
+@kept
+def _made_trees(data: Data, rule: str) -> tuple[Tensor, ...]:
     word, words, roots = words_and_roots(data)
     spans = Spans(data, word, words)
     joined = spans.joined(_in_text_order(spans) if rule == "left" else _from_heads(spans, data.depth[word]))
@@ -62,7 +68,12 @@ def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
     top = (words.cumsum(0) - words)[some]  # the word of those that have one
     top = top.masked_scatter(words[some] > 1, joined.node_of_span[spans.mother == -1])
     label, phrase = spans.label[joined.span], spans.node_of(joined.node_of_span)
-    return BinaryTrees(word, joined.left, joined.right, label, top, roots[some], phrase)
+    return word, joined.left, joined.right, label, top, roots[some], phrase
+
+
+@kept
+def _levels(data: Data, rule: str) -> BinaryLevels:
+    return BinaryLevels(binary_trees(data, rule))
 
 
 def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
@@ -251,7 +262,7 @@ class _Level(NamedTuple):
     right: Tensor
 
 
-class BinaryLevels:
+class BinaryLevels(Moves):
     """All nodes of the same depth form a level, over the whole batch, so that the children of a level are
     just the level below it, as in :class:`TreeLevels`.
 
@@ -414,6 +425,10 @@ class ConstituentEncoder(TextEncoder):
     def node_states(self, data: Data, trees: BinaryTrees, levels: BinaryLevels) -> Tensor:
         """The states of all nodes of the binary trees, ``[words + inner, C]``; there is one word at least."""
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        if binary_trees(data, self.binarized).word.numel():
+            _levels(data, self.binarized)
+
     def forward(self, data: Data) -> Tensor:
         return self.states(data)[0]
 
@@ -426,7 +441,7 @@ class ConstituentEncoder(TextEncoder):
         if num_words == 0:
             x = self.embedding(data).new_zeros(data.node_type.numel(), self.hidden_channels)
             return x, x[:0]
-        x = self.node_states(data, trees, BinaryLevels(trees))
+        x = self.node_states(data, trees, _levels(data, self.binarized))
         node = torch.cat([trees.word, trees.root])
         rows = torch.cat([x[:num_words], x.index_select(0, trees.top)])
         table = x.new_zeros(data.node_type.numel(), x.size(-1)).index_copy(0, node, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -150,16 +150,28 @@ class HREDDecoder(ResponseDecoder):
         for module in (self.lin_start, self.gru, self.output):
             module.reset_parameters()
 
-    def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
+    def layout(
+        self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
+    ) -> tuple[Any, ...]:
+        """The token before each target token, its example, the examples with targets, and these packed."""
         sizes = target_ptr.diff()
-        context = _last_rows(memory)
-        words = self.embedding.words(previous_ids(target_ids, target_ptr))
-        x = self.dropout(torch.cat([words, context.repeat_interleave(sizes, dim=0)], dim=-1))
+        example = torch.arange(sizes.numel(), device=sizes.device)
+        example = example.repeat_interleave(sizes, output_size=target_ids.numel())
         some = (sizes > 0).nonzero().view(-1)
-        if some.numel() == 0:
+        packing = (Packing(sizes[some]),) if some.numel() else ()
+        return previous_ids(target_ids, target_ptr), example, some, *packing
+
+    def forward(
+        self, memory: Memory, target_ids: Tensor, target_ptr: Tensor, layout: tuple[Any, ...] = ()
+    ) -> Tensor:
+        before, example, some, *packing = layout or self.layout(target_ids, target_ptr, memory.ptr)
+        context = _last_rows(memory)
+        words = self.embedding.words(before)
+        if not packing:
             return self.output(words, self.embedding)
+        x = self.dropout(torch.cat([words, context.index_select(0, example)], dim=-1))
         first = self._first_state(context[some])[None]
-        states, _ = run_over(self.gru, x, Packing(sizes[some]), first)
+        states, _ = run_over(self.gru, x, *packing, first)
         return self.output(self.dropout(states), self.embedding)
 
     def start(self, memory: Memory) -> _HREDState:

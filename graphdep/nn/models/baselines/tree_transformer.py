@@ -440,6 +440,9 @@ class ConstituencyTreeTransformer(ConstituentEncoder):
         )
         self.block = BranchAttention(hidden_channels, heads, ff_channels, form, position_codes, dropout)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        """Nothing: its levels are read where they are used."""
+
     def states(self, data: Data) -> tuple[Tensor, Tensor]:
         levels = SpanLevels(data)
         words = self.embedding(data).index_select(0, levels.word)
