@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import Parts
 from graphdep.training.family import build_task
 from graphdep.training.splits import Splits
 from graphdep.training.task import config_of
@@ -62,6 +65,10 @@ class Workplace:
             own.pop("relation_dim", None)
         return TrainConfig.of(model, **{**own, **given})
 
+    @cached_property
+    def pretrained(self) -> PretrainedEncoder:
+        return load_encoder(self.encoder)
+
     def load(self, config: TrainConfig, pretrained: Any) -> Splits:
         """The training split."""
         key = json.dumps(config.data_settings(), sort_keys=True, default=str)
@@ -91,7 +98,7 @@ def move(task: nn.Module) -> None:
 def count(config: TrainConfig, place: Workplace) -> Calls:
     """What a training step of the settings asks for."""
     torch.manual_seed(0)
-    pretrained = load_pretrained(config) if config.pretrained else None
+    pretrained = copy.deepcopy(place.pretrained) if config.pretrained else None
     splits = place.load(config, pretrained)
     labels = splits.labels()
     num_classes = None if labels is None else len(labels)
