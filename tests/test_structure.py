@@ -26,6 +26,7 @@ FLOORS = (
     ("graphdep.transforms", "graphdep.decoding"),
     ("graphdep.nn.dropout",),
     ("graphdep.nn.attention",),
+    ("graphdep.nn.prepared",),
     ("graphdep.nn.conv",),
     ("graphdep.nn.models",),
     ("graphdep.nn.pretrained",),

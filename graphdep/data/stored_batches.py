@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.utils import cumsum, is_sparse
+
+# Memory of a dataset with its edges, at most: 2 GB.
+MOST_BYTES = 2 * 10**9
+# Examples that a transform sees at once: most of what it takes of 32 is the calls.
+_CHUNK = 512
 
 
 class StoredBatches:
@@ -37,6 +43,8 @@ class StoredBatches:
         32
     """
 
+    is_transformed = False
+
     def __init__(self, dataset: InMemoryDataset, follow_batch: Iterable[str] = ()) -> None:
         if not self.serves(dataset):
             raise ValueError(
@@ -50,6 +58,31 @@ class StoredBatches:
         nodes = self.data._store.__dict__.get("_num_nodes")
         self.nodes = self.slices["node_type"].diff() if nodes is None else torch.tensor(nodes)
         self.tells_nodes = nodes is not None
+
+    def transformed(self, transform: Callable[[Batch], Batch], most: int = MOST_BYTES) -> Self | None:
+        """The batches with what a transform makes of the examples, which it is called for once, here. Their
+        ``_is_transformed`` is :obj:`True`.
+
+        Args:
+            transform: It must do with a batch what it does with each example, and the same each time.
+            most: Bytes that the examples may then take. (default: two billion)
+
+        Returns:
+            The batches; :obj:`None` if the examples would take more.
+        """
+        parts, taken = [], 0
+        for numbers in torch.arange(len(self.place)).split(_CHUNK):
+            parts.append(transform(self(numbers.tolist())))
+            taken += sum(parts[-1][key].nbytes for key in parts[-1]._slice_dict)
+            if taken * len(self.place) > most * (int(numbers[-1]) + 1):
+                return None
+        out = copy.copy(self)
+        out.is_transformed, out.place = True, torch.arange(len(self.place))
+        out.columns = {key: torch.cat(*_joined(key, parts)) for key in parts[0]._slice_dict}
+        out.nodes = torch.cat([part.ptr.diff() for part in parts])
+        sizes = {key: torch.cat([part._slice_dict[key].diff() for part in parts]) for key in out.columns}
+        out.bounds, out.bounds_of = _distinct({key: cumsum(size) for key, size in sizes.items()})
+        return out
 
     @staticmethod
     def serves(dataset: Any) -> bool:
@@ -77,7 +110,7 @@ class StoredBatches:
         slices, increments = {}, {}
         for key, column in self.columns.items():
             rows, sizes, ends = ways[self.bounds_of[key]]
-            index = "index" in key or key == "face"
+            index = _is_index(key)
             value = column.index_select(-1 if index else 0, rows)
             batch[key] = value + before[:-1].repeat_interleave(sizes) if index else value
             slices[key], increments[key] = ends, before[:-1] if index else torch.zeros_like(place)
@@ -88,7 +121,21 @@ class StoredBatches:
             batch._store._num_nodes, batch.num_nodes = nodes.tolist(), int(before[-1])
         batch.batch, batch.ptr = torch.arange(len(place)).repeat_interleave(nodes), before
         batch._num_graphs, batch._slice_dict, batch._inc_dict = len(place), slices, increments
+        if self.is_transformed:
+            batch._is_transformed = True
         return batch
+
+
+def _is_index(key: str) -> bool:
+    return "index" in key or key == "face"
+
+
+def _joined(key: str, parts: list[Batch]) -> tuple[list[Tensor], int]:
+    """A column of batches as their examples have it, and the dimension of its rows."""
+    if not _is_index(key):
+        return [part[key] for part in parts], 0
+    before = (part._inc_dict[key].repeat_interleave(part._slice_dict[key].diff()) for part in parts)
+    return [part[key] - start for part, start in zip(parts, before)], -1
 
 
 def _is_plain(key: str, value: Any) -> bool:

@@ -1,1 +1,13 @@
-"""Layers and models."""
+"""Layers and models, and the step that trains them."""
+
+from typing import TYPE_CHECKING
+
+from graphdep.io.lazy_imports import lazy_imports
+
+if TYPE_CHECKING:
+    from graphdep.nn.graphed_step import graphed
+    from graphdep.nn.prepared import prepare
+
+__all__ = ["graphed", "prepare"]
+
+__getattr__, __dir__ = lazy_imports(__name__)

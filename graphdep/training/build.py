@@ -506,13 +506,16 @@ MakeOptimizer = Callable[[Iterable[Any]], torch.optim.Optimizer]
 def make_optimizer(config: TrainConfig) -> MakeOptimizer:
     """Makes the optimizer of the settings of parameters or groups of them."""
     options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
-    # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
-    # CPU. Lightning does not clip the gradients of such an optimizer in mixed precision.
-    if config.optimizer in ("adam", "adamw") and (config.clip is None or config.precision == "32-true"):
-        options["fused"] = True
     if config.optimizer == "adagrad":
         return functools.partial(_adagrad, **options)
-    return functools.partial(_OPTIMIZERS[config.optimizer], **options)
+    # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
+    # CPU, and of any step on a GPU.
+    return functools.partial(_OPTIMIZERS[config.optimizer], **options, fused=True)
+
+
+def training_options(config: TrainConfig) -> dict[str, Any]:
+    """How the settings train, as :class:`~graphdep.training.learning_task.LearningTask` takes it."""
+    return {"warmup_steps": config.warmup_steps, "clip": config.clip, "seed": config.seed}
 
 
 def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:

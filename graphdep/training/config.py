@@ -145,8 +145,8 @@ def _elsewhere(model: str) -> str:
 
 
 _COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
-# Two that an evaluation takes from no checkpoint, and one that names nothing.
-_UNNAMED = ("raw_from", "num_workers", "accelerator")
+# Two that an evaluation takes from no checkpoint, and two that name nothing.
+_UNNAMED = ("raw_from", "num_workers", "cuda_graphs", "accelerator")
 
 
 class TrainConfig(Settings):
@@ -326,6 +326,11 @@ class TrainConfig(Settings):
         0,
         "Processes that load data, at most four a core; most corpora are in memory and need none, those of "
         "response selection are on disk.",
+        place=True,
+    )
+    cuda_graphs: bool = setting(
+        True,
+        "On a GPU, run each step as a CUDA graph, on batches that are filled up to one of a few sizes.",
         place=True,
     )
     accelerator: str = setting(

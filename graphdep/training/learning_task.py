@@ -14,15 +14,19 @@ import lightning as L
 import numpy as np
 import torch
 import torch.distributed as dist
+from lightning.pytorch.strategies import SingleDeviceStrategy
+from lightning.pytorch.utilities.model_helpers import is_overridden
 from torch import Tensor, nn
 from torch.utils.data import DistributedSampler, SequentialSampler
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
+from graphdep.data.filler import Filler
 from graphdep.metrics.metric import Metric
-from graphdep.nn.attention.layout import attach_layout
 from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.graphed_step import Graphed, TrainingStep
+from graphdep.nn.prepared import prepare
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
@@ -38,6 +42,7 @@ from graphdep.training.build import (
 )
 from graphdep.training.family import FilePrediction, FileRequest, SplitScores
 from graphdep.training.splits import SharedBatches, Splits, epoch_seed, load_corpus
+from graphdep.training.step import LossSums
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label
@@ -154,7 +159,7 @@ class LinearSchedule:
 
 
 class LearningTask(L.LightningModule, ABC):
-    """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
+    """Base of the tasks. Edges are derived from the trees, batch by batch unless the batches have them.
 
     A subclass sets :attr:`metrics` and defines :meth:`build`, which makes the task of settings, :meth:`loss`
     for training, :meth:`outputs` for everything else, :meth:`score` and :meth:`compared` over the outputs of
@@ -171,6 +176,8 @@ class LearningTask(L.LightningModule, ABC):
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
         warmup_steps: Updates of :class:`LinearSchedule`'s rise; :obj:`None` for a constant learning rate.
             (default: :obj:`None`)
+        clip: The most that the norm of the gradients may be; :obj:`None` for any norm. (default:
+            :obj:`None`)
         seed: With the number of the epoch it decides that epoch's dropout, so that a resumed run goes on
             exactly as an uninterrupted one. (default: :obj:`0`)
     """
@@ -189,16 +196,24 @@ class LearningTask(L.LightningModule, ABC):
         optimizer: MakeOptimizer | None = None,
         *,
         warmup_steps: int | None = None,
+        clip: float | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
+        # Lightning's own loop over a step takes longer than the step of a small model.
+        self.automatic_optimization = False
         self.model, self.edges, self.seed = model, edges, seed
-        self.make_optimizer, self.warmup_steps = optimizer, warmup_steps
+        self.make_optimizer, self.warmup_steps, self.clip = optimizer, warmup_steps, clip
+        self.losses = LossSums()
         self.val_scores: dict[str, float] = {}
         self.val_outputs: Outputs = ()
         self._outputs: list[Outputs] = []
         self._examples: list[Tensor] = []
         self._seen = 0
+        self._step: Callable[[Batch], Tensor] | None = None
+        self.filler: Filler | None = None
+        self._forward: Graphed | None = None
+        self._batch_idx = 0
 
     @classmethod
     @abstractmethod
@@ -358,6 +373,10 @@ class LearningTask(L.LightningModule, ABC):
         trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
+    def filler_text(self, words: int) -> Any:
+        """A text of so many words, for an example that fills a batch."""
+        return " ".join(["x"] * words)
+
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
         """The trees of one example as the model reads them, a segment a text."""
         return trees_data(
@@ -419,12 +438,15 @@ class LearningTask(L.LightningModule, ABC):
         return int(batches.count(self.trainer.max_epochs))
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        batch = self.edges(batch)
-        has_pairs = batch.edge_index is not None or "clique" in batch
-        # On its way to a GPU with the layout, which would wait for the GPU there many times.
-        return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
+        batch = batch if getattr(batch, "_is_transformed", False) else self.edges(batch)
+        if self.filler is not None:  # it goes to the device with the step
+            return batch
+        # On its way to a GPU with all values that are read, each of which would wait for the GPU there.
+        return prepare(self, batch, self.device) if self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        if self.filler is not None:  # it goes to the device with the step
+            return batch
         if device.type != "cuda":
             return super().transfer_batch_to_device(batch, device, dataloader_idx)
         # From pinned memory the batch is copied while the GPU goes on, and nothing waits.
@@ -434,29 +456,84 @@ class LearningTask(L.LightningModule, ABC):
         """The model's output for a batch that has edges."""
         return self.model(batch)
 
+    def on_fit_start(self) -> None:
+        self._step = self._forward = None  # an earlier training had another optimizer
+
     def on_train_epoch_start(self) -> None:
         # Further processes have further examples, and so a dropout of their own.
         torch.manual_seed(epoch_seed(self.seed + self.global_rank, self.current_epoch))
+        self.losses.reset()
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        loss = self.loss(batch)
-        whole, examples = loss, batch.num_graphs
-        if self._trainer is not None and self.trainer.world_size > 1:
-            batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
-            counts = not isinstance(batches, SharedBatches) or batches.counts(batch_idx)
-            items = self.items(batch) if counts else 0
-            loss, whole, examples = mean_of_processes(loss, items, counts * examples)
-        if not torch.isfinite(whole):
-            raise TrainingError(
-                f"the loss became {whole.item()} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
-                "try a smaller learning rate (--set lr=...) or precision=32-true"
-            )
-        self.log_loss("train_loss", whole, examples)
+        """Takes the whole step, and returns the loss."""
+        if self._step is None:
+            self._step = self.make_step()
+        self._batch_idx = batch_idx
+        loss = self._step(batch)
+        loop = self.trainer.fit_loop.epoch_loop
+        loop.manual_optimization.optim_step_progress.increment_ready()
+        loop.manual_optimization.optim_step_progress.increment_completed()
+        for schedule in self.trainer.lr_scheduler_configs:
+            schedule.scheduler.step()  # type: ignore[call-arg]
         return loss
 
-    def log_loss(self, name: str, loss: Tensor, examples: int) -> None:
+    def make_step(self) -> Callable[[Batch], Tensor]:
+        """The step of the trainer's optimizer, which is a CUDA graph where batches are filled."""
+        trainer, (optimizer,) = self.trainer, self.trainer.optimizers
+        callbacks = cast(Any, trainer).callbacks
+        told = any(is_overridden(name, owner) for name in _HOOKS for owner in (*callbacks, self))
+        alone = isinstance(trainer.strategy, SingleDeviceStrategy)
+        scaler = getattr(trainer.precision_plugin, "scaler", None)
+        if alone and not told:
+            step = TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
+            return step if self.filler is None or scaler is not None else self._graphed(step, optimizer)
+        return _ToldStep(self, optimizer, scaler)
+
+    def _graphed(self, step: Callable[[Batch], Tensor], optimizer: torch.optim.Optimizer) -> Graphed:
+        sums = lambda: self.losses.tensors  # noqa: E731
+        return Graphed(step, self, optimizer, filler=self.filler, static=True, state=sums)
+
+    def counted_loss(self, batch: Batch) -> Tensor:
+        """The loss to take gradients of, which is added to those of the epoch."""
+        loss = self.loss(batch)
+        whole, examples = loss, batch.num_graphs - batch.get("num_fillers", 0)
+        if self._trainer is not None and self.trainer.world_size > 1:
+            counts = self.counts(self._batch_idx)
+            items = self.items(batch) if counts else 0
+            loss, whole, examples = mean_of_processes(loss, items, counts * examples)
+        if whole.device.type == "cpu" and not math.isfinite(whole.item()):
+            raise self._not_finite(f"became {whole.item()}", self._batch_idx)
+        self.log_loss("train_loss", whole, examples)
+        self.losses.watch("train_loss")
+        return loss
+
+    def counts(self, batch_idx: int) -> bool:
+        """Whether this process has examples of its own in a batch of the training."""
+        batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
+        return not isinstance(batches, SharedBatches) or batches.counts(batch_idx)
+
+    def log_loss(self, name: str, loss: Tensor, examples: int | Tensor) -> None:
         """Logs the mean of a loss over the examples of an epoch, those of all processes."""
-        self.log(name, loss.detach(), on_step=False, on_epoch=True, batch_size=examples, sync_dist=True)
+        self.losses.add(name, loss, examples)
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        # Callbacks find the losses at the end of the epoch, before hooks of this module are called there.
+        if self.trainer.fit_loop.epoch_loop.done:
+            self._tell_losses()
+
+    def _tell_losses(self) -> None:
+        """Logs the losses of the epoch, which are read once, here."""
+        means = self.losses.read()
+        if not math.isfinite(means.get("train_loss", 0.0)):
+            raise self._not_finite("was not finite", self.losses.finite)
+        for name, value in means.items():
+            self.log(name, value, on_step=False, on_epoch=True, batch_size=1, sync_dist=True)
+
+    def _not_finite(self, what: str, batch_idx: int) -> TrainingError:
+        return TrainingError(
+            f"the loss {what} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
+            "try a smaller learning rate (--set lr=...) or precision=32-true"
+        )
 
     def on_validation_epoch_start(self) -> None:
         self._start_split()
@@ -507,13 +584,47 @@ class LearningTask(L.LightningModule, ABC):
 
     def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
         """The outputs of a batch, on the CPU."""
+        outputs = self.outputs(batch) if self.filler is None else self._outputs_of_filled(batch)
         return tuple(
-            output.float().cpu() if output.is_floating_point() else output.cpu()
-            for output in self.outputs(batch)
+            output.float().cpu() if output.is_floating_point() else output.cpu() for output in outputs
         )
+
+    def _outputs_of_filled(self, batch: Batch) -> Outputs:
+        if self._forward is None:
+            self._forward = Graphed(self.outputs, self, filler=self.filler, static=True)
+        number = self.rows(batch).numel()
+        return tuple(output[:number].clone() for output in self._forward(batch))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["val_scores"] = dict(self.val_scores)
+
+
+# Hooks of a step that Lightning calls where it optimizes by itself.
+_HOOKS = ("on_before_zero_grad", "on_before_backward", "on_after_backward", "on_before_optimizer_step")
+
+
+class _ToldStep(TrainingStep):
+    """A step of a task that calls what DDP and callbacks wait for."""
+
+    def __init__(self, task: LearningTask, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
+        super().__init__(task.counted_loss, optimizer, clip=task.clip, scaler=scaler)
+        self.task = task
+
+    def zero_grad(self) -> None:
+        self._tell("on_before_zero_grad")
+        super().zero_grad()
+
+    def backward(self, loss: Tensor) -> None:
+        self.task.manual_backward(loss)  # which scales it
+
+    def clip_grad(self) -> None:
+        self._tell("on_before_optimizer_step")
+        super().clip_grad()
+
+    def _tell(self, hook: str) -> None:
+        for callback in cast(Any, self.task.trainer).callbacks:
+            getattr(callback, hook)(self.task.trainer, self.task, self.optimizer)
+        getattr(self.task, hook)(self.optimizer)
 
 
 def join_outputs(outputs: list[Outputs]) -> Outputs:

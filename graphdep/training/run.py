@@ -27,6 +27,7 @@ from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, mon
 from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
 from graphdep.training.family import SplitScores, build_task, load_splits
+from graphdep.training.filling import fill_batches
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.splits import Splits
 from graphdep.training.trainer import (
@@ -295,11 +296,13 @@ def _train(
         logger = make_logger(progress.logger, folder, config, report.title) if first else None
         callbacks = [checkpoint, report, *([values] if first else []), *progress.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
-        train_loader = splits.loader("train", config, shuffle=True, shared=several)
+        train_loader = splits.loader("train", config, task.edges, shuffle=True, shared=several)
         # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
         # only then: after a resume they would be those of the first epoch.
         cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
-        loaders = train_loader, splits.loader("val", config, shared=several)
+        loaders = train_loader, splits.loader("val", config, task.edges, shared=several)
+        if not several:
+            fill_batches(task, splits, config, trainer.strategy.root_device)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
     if not first:

@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader as GraphLoader
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.parsed import ParsedDataset
@@ -21,6 +22,7 @@ from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.io.limits import check_least
 from graphdep.training.build import fingerprint_of, load_pretrained
 from graphdep.training.config import TrainConfig
+from graphdep.transforms.fingerprint import is_repeatable
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import Vocab
 
@@ -232,10 +234,19 @@ class Splits:
         return "test" if "test" in self.datasets else "val"
 
     def loader(
-        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+        self,
+        split: str,
+        config: TrainConfig,
+        edges: BaseTransform | None = None,
+        *,
+        shuffle: bool = False,
+        shared: bool = False,
     ) -> DataLoader:
         """Batches of a split; shuffled, in an order that each epoch has its own; shared, the part of each
         batch that this process has among those that have met.
+
+        They have their edges already where these are given, are graphdep's alone, and fit in memory with a
+        corpus that does (2 GB a split): then they are built here, and in no epoch again.
         """
         dataset = self.datasets[split]
         order: Sampler[int] = (
@@ -257,6 +268,8 @@ class Splits:
         batches["generator"] = torch.Generator().manual_seed(config.seed)
         if StoredBatches.serves(dataset):
             cut = StoredBatches(dataset, dataset.follow_batch)
+            if edges is not None and len(dataset) and is_repeatable(edges):
+                cut = cut.transformed(edges) or cut
             return DataLoader(_Numbered(dataset), collate_fn=cut, **batches)
         return GraphLoader(dataset, follow_batch=dataset.follow_batch, **batches)
 

@@ -418,7 +418,6 @@ def make_trainer(
         precision=cast(Any, settled(config).precision),
         max_epochs=config.max_epochs,
         check_val_every_n_epoch=config.val_every,
-        gradient_clip_val=config.clip,
         callbacks=callbacks,
         default_root_dir=folder,
         logger=logger or False,

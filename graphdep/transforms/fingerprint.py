@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch_geometric.data import Batch, Data
-from torch_geometric.transforms import BaseTransform
+from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep.data.node_table import to_data
 from graphdep.sentence.sentence import Sentence
@@ -50,6 +50,14 @@ def identity(edges: BaseTransform) -> str:
 def same_edges(mine: str, other: str) -> bool:
     """Whether two identities are of the same transform, however it prints."""
     return mine.rpartition(" ")[2] == other.rpartition(" ")[2]
+
+
+def is_repeatable(edges: BaseTransform) -> bool:
+    """Whether a transform is made of graphdep's alone, which do the same to an example each time; another one
+    may draw numbers.
+    """
+    kinds = [*_kinds(edges)]
+    return all(_package(kind.__module__) == "graphdep" or kind is Compose for kind in kinds)
 
 
 def printed(edges: BaseTransform) -> str:

@@ -7,22 +7,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Batch, Data, InMemoryDataset
+from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader as GraphLoader
 
 from graphdep import Vocab, to_data
-from graphdep.data import StoredBatches, mark_words
+from graphdep.data import StoredBatches, mark_words, stored_batches
 from graphdep.datasets.labels.probe_corpus import ProbeSizes, probe_sentences
+from graphdep.testing import assert_same_batch
+from graphdep.transforms import DependencyEdges, RelationNodes
+from graphdep.transforms.edge_set import Compose
+from tests.kit.stored import Stored
 
 VOCAB = Vocab([f"w{word}" for word in range(60)])
-
-
-class Stored(InMemoryDataset):
-    """Examples as PyG stores them."""
-
-    def __init__(self, examples: list[Data], transform=None) -> None:
-        super().__init__(None, transform)
-        self.data, self.slices = self.collate(examples)
 
 
 def examples(count: int, seed: int = 0, *, tells_nodes: bool = False) -> list[Data]:
@@ -81,6 +77,42 @@ def test_in_a_loader(workers):
     )
     for mine, other in zip(cut, GraphLoader(dataset, batch_size=4), strict=True):
         assert_same(mine, other)
+
+
+@pytest.mark.parametrize("tells_nodes", [False, True])
+@pytest.mark.parametrize("part", [False, True])
+def test_added_nodes_and_edges_are_made_once(part, tells_nodes, monkeypatch):
+    """That every transform may be made so is a law: tests/transforms/test_laws.py."""
+    monkeypatch.setattr(stored_batches, "_CHUNK", 3)
+    dataset = Stored(examples(8, tells_nodes=tells_nodes))
+    dataset = dataset[[5, 0, 7, 2]] if part else dataset
+    follow, calls = ["target_ids", "governor_index"], []
+    edges = Compose([RelationNodes(), DependencyEdges()])
+    plain = StoredBatches(dataset, follow)
+    cut = plain.transformed(lambda batch: calls.append(batch.num_graphs) or edges(batch))
+    assert calls == ([3, 1] if part else [3, 3, 2])
+    assert (plain.is_transformed, cut.is_transformed) == (False, True)
+    for numbers in ([1], [3, 0, 3], [2, 1, 0]):
+        mine, other = cut(numbers), edges(Batch.from_data_list([dataset[n] for n in numbers], follow))
+        assert (mine._is_transformed, mine.num_nodes) == (True, other.num_nodes)
+        assert_same_batch(mine, other)
+        assert_same_batch(pickle.loads(pickle.dumps(mine)), other)
+    assert len(calls) == (2 if part else 3)
+
+
+def test_what_takes_too_much_memory_is_not_stored(monkeypatch):
+    monkeypatch.setattr(stored_batches, "_CHUNK", 3)
+    plain, calls = StoredBatches(Stored(examples(9))), []
+
+    def edges(batch):
+        calls.append(batch)
+        return DependencyEdges()(batch)
+
+    whole = sum(column.nbytes for column in plain.transformed(edges).columns.values())
+    assert plain.transformed(edges, 2 * whole) is not None
+    calls.clear()
+    assert plain.transformed(edges, whole // 2) is None
+    assert len(calls) == 1  # the first examples tell
 
 
 def test_a_batch_is_no_view_of_the_storage():

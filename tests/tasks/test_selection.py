@@ -23,6 +23,7 @@ from graphdep import NodeType, RelationVocab, ResponseSelector, Sentence, Vocab,
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.metrics import RANKING
 from graphdep.nn.models import SIA, SMN
+from graphdep.nn.models.selection import triples
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks import SelectionTask
 from graphdep.tasks.selection.model import EpochKeys, Speakers, build_matching_model, example_keys
@@ -235,16 +236,14 @@ def batches(config_of):
 
 @pytest.fixture
 def objective(config_of, batches):
-    """A task with an objective, its first batch, and what it logs of its loss."""
+    """A task with an objective, and its first batch."""
 
     def objective(model, **options):
         config = config_of("ubuntu", model, dropout=0.0, max_length=48, **options)
         splits = load_splits(config, ("train",))
         torch.manual_seed(0)
-        task, logged = build_task(config, Parts(len(splits.vocab), len(splits.relations))), {}
-        task.log = lambda name, value, **others: logged.update({name: value.item()})
-        batch = batches(model, dropout=0.0, **options)[0]
-        return task, batch, logged
+        task = build_task(config, Parts(len(splits.vocab), len(splits.relations)))
+        return task, batches(model, dropout=0.0, **options)[0]
 
     return objective
 
@@ -306,13 +305,13 @@ def test_a_pretrained_encoder_ranks_and_shows_its_attention(model, config_of, en
 
 def test_the_loss_is_the_weighted_sum(objective):
     weights = {"insertion_weight": 0.5, "deletion_weight": 0.0, "search_weight": 2.0}
-    task, batch, logged = objective("bert-ums", **weights)
+    task, batch = objective("bert-ums", **weights)
     batch = task.on_before_batch_transfer(batch, 0)
-    loss = task.loss(batch).item()
+    loss, parts = task.loss(batch).item(), task.losses.read()
     pairs = batch.kind == 0
     own = F.binary_cross_entropy_with_logits(task.model(batch)[pairs], batch.y[pairs])
-    assert logged["train_selection"] == pytest.approx(own.item(), rel=1e-5)
-    expected = own.item() + 0.5 * logged["train_insertion"] + 2 * logged["train_search"]
+    assert parts["train_selection"] == pytest.approx(own.item(), rel=1e-5)
+    expected = own.item() + 0.5 * parts["train_insertion"] + 2 * parts["train_search"]
     assert loss == pytest.approx(expected, rel=1e-5)
     assert task.items(batch) == int(pairs.sum()) == 8
 
@@ -321,7 +320,7 @@ def test_the_loss_is_the_weighted_sum(objective):
 @pytest.mark.parametrize("name", ["ums", "spider"])
 def test_two_processes_have_the_loss_of_one(name, idle, objective, monkeypatch):
     """Each further loss is weighed by its own items, which one may have many of and the other few."""
-    task, batch, _ = objective(f"bert-{name}")
+    task, batch = objective(f"bert-{name}")
     pairs: list[list] = []
     for data in batch.to_data_list():
         pairs += [[data]] if int(data.kind) == 0 else []
@@ -338,9 +337,7 @@ def test_two_processes_have_the_loss_of_one(name, idle, objective, monkeypatch):
     expected = task.loss(whole)
     sent: list[torch.Tensor] = []
     counted = SharedBatches(None)
-    task._trainer = SimpleNamespace(
-        world_size=2, train_dataloader=SimpleNamespace(batch_sampler=counted), sanity_checking=False
-    )
+    task._trainer = SimpleNamespace(world_size=2, train_dataloader=SimpleNamespace(batch_sampler=counted))
     monkeypatch.setattr(dist, "all_reduce", lambda value: sent.append(value.clone()))
 
     def losses():
@@ -359,7 +356,7 @@ def test_two_processes_have_the_loss_of_one(name, idle, objective, monkeypatch):
 
 @pytest.mark.parametrize("speakers", ["added", "segments"])
 def test_speakers_and_cuts_are_settings(speakers, objective):
-    task, batch, _ = objective("bert-ss-da", speakers=speakers, cuts=3)
+    task, batch = objective("bert-ss-da", speakers=speakers, cuts=3)
     batch = task.on_before_batch_transfer(batch, 0)
     assert ("mark" in batch) == (speakers == "added")
     assert batch.num_graphs > 8 == int((batch.group >= 0).sum())
@@ -372,15 +369,15 @@ def test_speakers_and_cuts_are_settings(speakers, objective):
 
 @pytest.mark.parametrize("form", ["extra", "same"])
 def test_spider_learns_from_its_own_examples_or_from_the_same(form, objective):
-    task, batch, logged = objective("bert-spider-sia", order_form=form, order_weight=0.3)
+    task, batch = objective("bert-spider-sia", order_form=form, order_weight=0.3)
     batch = task.on_before_batch_transfer(batch, 0)
     assert (batch.num_graphs > 8) == (form == "extra")
     assert task.items(batch) == 8
     assert (batch.order_target >= 0).any()
-    loss = task.loss(batch).item()
-    expected = logged["train_selection"] + 0.3 * logged["train_order"] + 0.5 * logged["train_backbone"]
+    loss, parts = task.loss(batch).item(), task.losses.read()
+    expected = parts["train_selection"] + 0.3 * parts["train_order"] + 0.5 * parts["train_backbone"]
     assert loss == pytest.approx(expected, rel=1e-5)
-    assert task.model.triples(batch).size(1) > 0
+    assert triples(batch).size(1) > 0
 
 
 # ----------------------------------------------------------------------------------------- models and runs

@@ -21,10 +21,12 @@ from graphdep.datasets.spans.base import OwnSpans
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention import layout as layout_module
 from graphdep.tasks import ENTAILMENT, SentenceTask
+from graphdep.testing import assert_same_batch
 from graphdep.training import Splits, TrainConfig, load_splits
 from graphdep.training.learning_task import LearningTask, LinearSchedule
 from graphdep.training.splits import TokenBatchSampler, epoch_seed
-from graphdep.transforms import resolve
+from graphdep.transforms import SelfLoops, resolve
+from tests.kit.edges import Ahead
 from tests.kit.tiny_corpora import write_tiny_propbank
 
 
@@ -66,7 +68,7 @@ def test_a_batch_goes_to_a_gpu_with_its_tiles_from_pinned_memory(monkeypatch: py
     task = SentenceTask(torch.nn.Linear(1, 1), resolve("dt", implicit=True), ENTAILMENT)
     pair = to_data([Sentence.chain(["She", "sings"]), Sentence.chain(["You", "do"])])
     batch = task.on_before_batch_transfer(Batch.from_data_list([pair, pair]), 0)
-    assert "tiles_with_terms" in vars(batch.edge_layout)
+    assert "tiles" in vars(batch.edge_layout)
     seen = []
     monkeypatch.setattr(BaseData, "pin_memory", lambda self: seen.append("pinned") or self)
     to = BaseData.to
@@ -80,7 +82,20 @@ def test_a_batch_goes_to_a_gpu_with_its_tiles_from_pinned_memory(monkeypatch: py
     assert seen == ["pinned", ("cuda", True)]
     layout = AttentionLayout.of(moved)
     assert layout is moved.edge_layout
-    assert {x.device.type for x in layout.ready_tiles(numbered=True).tensors} == {"meta"}
+    assert {x.device.type for x in layout.ready_tiles.tensors} == {"meta"}
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_edges_are_built_once_unless_they_are_of_ones_own(own):
+    config = TrainConfig.of("dt", task="sick-e", root="datasets/mini", parser="chain", limit_train=20)
+    splits, calls = load_splits(config, ("train",)), []
+    task = SentenceTask(torch.nn.Linear(1, 1), Ahead() if own else SelfLoops(), ENTAILMENT)
+    loader = splits.loader("train", config, task.edges)
+    task.edges = lambda batch: calls.append(batch) or SelfLoops()(batch)
+    for batch, plain in zip(loader, splits.loader("train", config), strict=True):
+        built = task.on_before_batch_transfer(batch, 0)
+        assert_same_batch(built, SelfLoops()(plain))
+    assert len(calls) == own * len(loader)
 
 
 def digest(splits: Splits, split: str) -> str:

@@ -7,15 +7,16 @@ import sys
 
 import pytest
 import torch
-from torch_geometric.transforms import BaseTransform, Compose
+from torch_geometric.transforms import BaseTransform, Compose, RandomJitter
 
 from graphdep.transforms import (
     DependencyEdges,
+    SelfLoops,
     SpanPathEdges,
     preset_options,
     register_edges,
 )
-from graphdep.transforms.fingerprint import identity, same_edges
+from graphdep.transforms.fingerprint import identity, is_repeatable, same_edges
 from tests.kit.edges import Ahead
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
@@ -215,3 +216,13 @@ def test_a_transform_that_fails_is_said_to():
 
     with pytest.raises(ValueError, match=r"Failing\(\) fails on a batch of two examples: KeyError: 'upos'"):
         identity(Failing())
+
+
+@pytest.mark.parametrize("edges", [SelfLoops(), Compose([SelfLoops() | SelfLoops("tops")]), Compose([])])
+def test_edges_of_graphdep_repeat(edges):
+    assert is_repeatable(edges)
+
+
+@pytest.mark.parametrize("edges", [Ahead(), SelfLoops() | Ahead(), Compose([SelfLoops(), RandomJitter(1.0)])])
+def test_edges_of_others_may_not(edges):
+    assert not is_repeatable(edges)

@@ -15,6 +15,7 @@ from torch_geometric.loader import DataLoader
 
 import graphdep.transforms
 from graphdep import RelationVocab, Sentence, to_data
+from graphdep.data import StoredBatches
 from graphdep.testing import assert_batch_law, assert_same_batch, assert_same_data
 from graphdep.transforms import (
     PHRASE_PRESETS,
@@ -56,6 +57,7 @@ from graphdep.transforms import (
 )
 from graphdep.transforms.edge_set import Compose
 from graphdep.vocab import PhraseVocab
+from tests.kit.stored import Stored
 from tests.kit.strategies import example_lists
 from tests.kit.trees import random_constituents, random_data, random_sentence
 
@@ -169,6 +171,7 @@ def test_each_setting(setting):
     assert (repr(again), type(again)) == (repr(setting), type(setting))
     datas = [prepared(setting, data) for data in examples_of_all_sizes()]
     assert_batch_law(setting, datas)
+    assert_made_once(setting, datas)
     one, two = (prepared(setting, to_data([Sentence.chain(["x"])], root=root)) for root in (False, True))
     for few in ([one], [one, two]):
         assert_batch_law(setting, few)
@@ -189,6 +192,15 @@ def examples_of_all_sizes():
 @given(example_lists(max_size=3), st.sampled_from(SETTINGS))
 def test_law_on_any_examples(datas, setting):
     assert_batch_law(setting, [prepared(setting, data) for data in datas])
+
+
+def assert_made_once(transform, datas):
+    """Batches cut out of what a transform makes of many examples are those that it makes of these batches."""
+    dataset = Stored([*datas, *datas])
+    cut = StoredBatches(dataset).transformed(transform)
+    for numbers in ([1], [2, 4, 0], [3, 3]):
+        batch = Batch.from_data_list([dataset[number] for number in numbers])
+        assert_same_batch(cut(numbers), transform(batch))
 
 
 PRESET_OPTIONS = {
@@ -235,6 +247,7 @@ def test_each_preset(name):
     datas = [with_phrases(data) for data in datas] if name in PHRASE_PRESETS else datas
     for edges in (resolve(name), resolve(name, **options)):
         assert_batch_law(edges, datas)
+        assert_made_once(edges, datas)
     printed = {repr(resolve(name, **{key: value})) for key, value in options.items()}
     assert len(printed | {repr(resolve(name))}) == 1 + len(options)
 

@@ -32,7 +32,7 @@ from torch_geometric.utils import to_dense_adj
 
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.attention.segment import HAS_SCATTER
+from graphdep.nn.attention.pairs import HAS_SCATTER
 from graphdep.nn.conv import AttentionConv, DRAConv, GatedRelationConv
 from graphdep.transforms import resolve
 
@@ -161,7 +161,7 @@ def _conv_methods(
     methods: dict[str, Callable[[Tensor], Tensor]] = {}
     lin = nn.Linear(make("auto").in_channels, 3 * make("auto").in_channels).to(batch.ptr.device)
     methods["projections only"] = lin
-    for backend in ("auto", "reference", "segment", *["scatter"] * HAS_SCATTER, "dense"):
+    for backend in ("auto", "reference", *["scatter"] * HAS_SCATTER, "dense"):
         layer = make(backend).to(batch.ptr.device)
         methods[f"graphdep {backend}"] = lambda x, layer=layer: layer(  # type: ignore[misc]
             x, AttentionLayout.of(batch)

@@ -18,7 +18,6 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, Vocab, to_data
 from graphdep.nn.attention import AttentionLayout, attach_layout, edge_attention
-from graphdep.nn.attention.dispatch import CSR, FLASH, TILE, kernel_of_blocks
 from graphdep.nn.attention.fused.fused_attention import INTERPRETED, missing
 from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv, SIAConv
 from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
@@ -39,7 +38,6 @@ VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 MOST_ERROR = 2.0
 #: Largest gradient where the true one is 0, as a share of what its terms may be, which cancel out.
 MOST_NOISE = 1e-5
-NAMES = {TILE: "tile", FLASH: "flash", CSR: "csr"}
 
 
 @dataclass(frozen=True)
@@ -73,15 +71,15 @@ def graphs(bench: Bench) -> dict[str, dict[str, Tensor | None]]:
     """Pairs for each kernel, and such as something has had trouble with."""
     tiny = bench.tiny
     short, long = ([5, 9, 7], [66]) if tiny else ([7, 32, 20, 1, 64, 40] * 4, [400, 70, 65, 200])
-    sparse, many = ([100], 70) if tiny else ([3000, 500], 2000)
+    sparse, many = ([100], 70) if tiny else ([900, 400], 250)
     star = torch.stack([torch.arange(many), torch.zeros(many, dtype=torch.long)])
     found = {
         "tile: sparse edges, rows of none": random_graph(short, shuffled=True),
         "tile: cliques and edges": random_graph(short, clique=True, shuffled=True),
         "flash: cliques and edges": random_graph(long, clique=True),
         "flash: 20 edges a node": random_graph(long, degree=20.0),
-        "csr: sparse and long": random_graph(sparse, degree=1.0, hub=True, shuffled=True),
-        "csr: one target of all": {"edge_index": star, "clique": None, "ptr": torch.tensor([0, many])},
+        "flash: an edge a node": random_graph(sparse, degree=1.0, shuffled=True),
+        "flash: one target of all": {"edge_index": star, "clique": None, "ptr": torch.tensor([0, many])},
         "no edges": random_graph([5], degree=0.0),
         "no nodes": random_graph([]),
     }
@@ -97,12 +95,7 @@ def kernels_of(graph: dict[str, Any]) -> set[str]:
     layout = AttentionLayout(
         graph["edge_index"], int(graph["ptr"][-1]), clique=graph["clique"], ptr=graph["ptr"]
     )
-    size = torch.bincount(layout.block)
-    edges = torch.bincount(layout.block[layout.edge_index[1]], minlength=size.numel())
-    clique = torch.zeros(size.numel(), dtype=torch.bool)
-    if layout.group is not None:
-        clique[layout.block[layout.group >= 0]] = True
-    return {NAMES[int(kernel)] for kernel in kernel_of_blocks(size, edges, clique, torch.zeros_like(clique))}
+    return {name for name in ("tile", "flash") if layout.tiles.by_name[name].numel()}
 
 
 def case(bench: Bench, graph: dict[str, Any], terms: tuple[str, ...] = DIFFERENTIABLE[3:]) -> dict[str, Any]:
@@ -296,7 +289,7 @@ def no_waiting(bench: Bench) -> dict[str, Any]:
         data = resolve(preset, implicit=True)(make_batch(1 if bench.tiny else 8, 6 if bench.tiny else 30))
         batch = attach_layout(data, bench.device)
         if bench.device == "cpu" and fused:  # where `auto` does not take the fused kernels
-            _ = batch.edge_layout.tiles_with_terms
+            _ = batch.edge_layout.tiles
             use_fused(module)
         elif bench.device != "cpu":
             batch = batch.pin_memory()
@@ -327,7 +320,7 @@ def attention_waits(bench: Bench) -> dict[str, Any]:
         layout = AttentionLayout(
             graph["edge_index"], inputs["query"].size(0), clique=graph["clique"], ptr=graph["ptr"]
         )
-        _ = layout.tiles_with_terms
+        _ = layout.tiles
         layout = layout.to(bench.device)
         terms = {key: inputs[key].requires_grad_() for key in DIFFERENTIABLE}
         for _ in range(2):  # the first compiles the kernels
@@ -362,7 +355,7 @@ def compiled(bench: Bench) -> dict[str, Any]:
         conv = kind(24, 6, heads=4, backend="triton", **options).to(bench.device)
         data = resolve(preset, implicit=True)(make_batch(1, 6))
         layout = AttentionLayout.of(data)
-        _ = layout.tiles_with_terms
+        _ = layout.tiles
         layout = layout.to(bench.device)
         x = torch.randn(data.num_nodes, 24, device=bench.device)
         # Tracing is what is asked here; on a CPU the rest would compile C++ for a minute.

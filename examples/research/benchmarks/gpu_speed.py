@@ -77,7 +77,7 @@ def make_pairs(bench: Bench, name: str) -> Pairs:
     start = time.perf_counter()
     layout = AttentionLayout.of(batch).prepare(bench.device)
     if "triton" in bench.backends:
-        _ = layout.tiles_with_terms
+        _ = layout.tiles
     layout_us = (time.perf_counter() - start) * 1e6
     written, _ = layout.pairs, layout.padded
     heads, channels = bench.sizes

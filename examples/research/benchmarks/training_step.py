@@ -37,6 +37,7 @@ from graphdep.training.build import Parts, load_pretrained, make_optimizer, sett
 from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.settings import parse_settings
+from graphdep.training.step import LossSums
 from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")
@@ -90,15 +91,6 @@ class Clock:
 
         return call
 
-    def optimizer_step(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """Lightning runs forward and backward within the step of the optimizer."""
-
-        def call(own: Any, closure: Callable[..., Any] | None = None) -> Any:
-            with self.part("optimizer"):
-                return step(own, self.timed("rest", closure) if closure is not None else None)
-
-        return call
-
 
 def patches(clock: Clock, task: LearningTask, optimizer: type) -> list[Any]:
     """What puts the clock to the parts of a step."""
@@ -112,7 +104,9 @@ def patches(clock: Clock, task: LearningTask, optimizer: type) -> list[Any]:
         (AttentionLayout, "__init__", "layout"),
         (torch.nn.utils, "clip_grad_norm_", "clip"),
         (optimizer, "zero_grad", "optimizer"),
-        (LearningTask, "log", "logging"),
+        (optimizer, "step", "optimizer"),
+        (LearningTask, "log_loss", "logging"),
+        (LossSums, "watch", "logging"),
     ]
     made = [patch.object(own, name, clock.timed(part, getattr(own, name))) for own, name, part in found]
     for name, value in vars(AttentionLayout).items():
@@ -121,7 +115,7 @@ def patches(clock: Clock, task: LearningTask, optimizer: type) -> list[Any]:
         elif isinstance(value, property):
             timed = property(clock.timed("layout", value.fget))
             made.append(patch.object(AttentionLayout, name, timed))
-    return [*made, patch.object(optimizer, "step", clock.optimizer_step(optimizer.step))]
+    return made
 
 
 def measure(config: TrainConfig, steps: int) -> dict[str, float]:
@@ -149,7 +143,7 @@ def measure(config: TrainConfig, steps: int) -> dict[str, float]:
         trainer.limit_train_batches = WARM + steps
         for one in patches(clock, task, type(make_optimizer(config)(task.parameters()))):
             stack.enter_context(one)
-        trainer.fit(task, splits.loader("train", config, shuffle=True))
+        trainer.fit(task, splits.loader("train", config, task.edges, shuffle=True))
     return {part: clock.seconds[part] / (seen - WARM) for part in PARTS}
 
 

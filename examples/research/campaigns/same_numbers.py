@@ -23,7 +23,7 @@ from graphdep.nn import conv as convs
 from graphdep.nn.attention import edge_attention
 from tests.kit.backends import TOLERANCES, assert_close, random_states, run_backend
 
-BACKENDS = ("reference", "segment", "dense", "auto")
+BACKENDS = ("reference", "dense", "auto")
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 _OPTIONS: dict[str, dict[str, Any]] = {
     "GatedRelationConv": {"num_relations": 7},

@@ -13,11 +13,10 @@ def test_parts_are_without_those_inside(bench: ModuleType, monkeypatch: pytest.M
     clock = bench.Clock()
     clock.turn()
     clock.running = True
-    step = clock.optimizer_step(lambda own, closure: closure())
-    step(None, clock.timed("model", lambda: None))
+    clock.timed("edges", clock.timed("layout", lambda: None))()
     clock.turn()
-    # Seven looks at a clock that goes on by a second each.
-    assert clock.seconds == {"rest": 4, "optimizer": 2, "model": 1}
+    # Five looks at a clock that goes on by a second each.
+    assert clock.seconds == {"rest": 2, "edges": 2, "layout": 1}
 
 
 def test_a_run_is_taken_apart(bench: ModuleType, tmp_path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,9 +184,9 @@ def _masked_softmax_(score: Tensor, blocks: PaddedBlocks, heads: int) -> Tensor:
     return score
 
 
-#: Pairs, padding among them, up to which all examples are one block: on a GPU to compute so many takes less
-#: time than to launch the kernels of one more block.
-ONE_BLOCK = {"cuda": 2**20}
+#: The block on a GPU has a power of two of queries and keys an example, from this on: of few sizes, as CUDA
+#: graphs need it, and what is computed in vain is little beside the projections.
+WIDTH = 16
 
 
 @torch.compiler.disable  # sizes of blocks are data: tracing them would compile anew for every batch
@@ -256,18 +258,20 @@ class Block:
 class PackedLayout:
     """The padded blocks of two packed batches, prepared once for all layers.
 
-    Examples of similar length share a block; on a GPU all do, while the padding costs less than launching
-    the kernels of another block.
+    Examples of similar length share a block. On a GPU all do: to compute padding takes less time there than
+    to launch the kernels of another block, and the sizes of one block alone are those of many batches.
 
     Args:
         query_ptr, key_ptr: Where the rows of each example start and end, ``[num_examples + 1]``.
+        device: Where it will be used. (default: where the bounds are)
 
     Raises:
         ValueError: If the two are not of equally many examples.
     """
 
-    def __init__(self, query_ptr: Tensor, key_ptr: Tensor) -> None:
+    def __init__(self, query_ptr: Tensor, key_ptr: Tensor, device: torch.device | str | None = None) -> None:
         check_shape("key_ptr", key_ptr, *query_ptr.shape)
+        on_gpu = torch.device(query_ptr.device if device is None else device).type == "cuda"
         # Where which row goes is worked out on the CPU: on a GPU every one of these small steps would wait.
         query_ptr, key_ptr, device = query_ptr.cpu(), key_ptr.cpu(), query_ptr.device
         sizes = torch.stack([query_ptr.diff(), key_ptr.diff()])
@@ -276,14 +280,16 @@ class PackedLayout:
         self.blocks: list[Block] = []
         back = torch.full((self.num_queries,), -1)
         used = 0
-        for examples in _similar(sizes, ONE_BLOCK.get(device.type, 0)):
-            shape = (examples.numel(), *sizes[:, examples].amax(dim=1).tolist())
+        for examples in _similar(sizes, on_gpu):
+            longest = sizes[:, examples].amax(dim=1).tolist()
+            sizes_there = (max(WIDTH, 1 << (size - 1).bit_length()) for size in longest)
+            shape = (examples.numel(), *(sizes_there if on_gpu else longest))
             query, query_mask = _places(query_ptr[examples], sizes[0, examples], shape[1])
             key, key_mask = _places(key_ptr[examples], sizes[1, examples], shape[2])
             real = query_mask.view(-1).nonzero().view(-1)
             back[query[real]] = used + real
             used += query.numel()
-            mask = None if bool(key_mask.all()) else key_mask[:, None, None].to(device)
+            mask = None if not on_gpu and bool(key_mask.all()) else key_mask[:, None, None].to(device)
             self.blocks.append(Block(shape, query.to(device), key.to(device), mask))
         self.has_blind = used == 0 or bool((back < 0).any())
         self.back = back.where(back >= 0, torch.tensor(used)).to(device)  # the row of zeros is the last
@@ -291,6 +297,29 @@ class PackedLayout:
     def __repr__(self) -> str:
         sizes = f"{self.num_queries} queries, {self.num_keys} keys, blocks={len(self.blocks)}"
         return f"{type(self).__name__}({sizes})"
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> PackedLayout:
+        """The same on a device."""
+        return self.moved(lambda x: x.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> PackedLayout:
+        """The same in memory from which a GPU may copy while the CPU goes on."""
+        return self.moved(lambda x: x.pin_memory())
+
+    def moved(self, move: Callable[[Tensor], Tensor]) -> PackedLayout:
+        """The same with each tensor in its place, in a fixed order."""
+        new = copy.copy(self)
+        new.back = move(self.back)
+        new.blocks = [
+            Block(
+                block.shape,
+                move(block.query),
+                move(block.key),
+                None if block.mask is None else move(block.mask),
+            )
+            for block in self.blocks
+        ]
+        return new
 
     def check(self, num_queries: int, num_keys: int, causal: bool) -> None:
         """Raises :class:`ValueError` unless the layout is of so many rows."""
@@ -303,16 +332,16 @@ class PackedLayout:
             raise ValueError("'causal' needs as many keys as queries in every example")
 
 
-def _similar(sizes: Tensor, one_block: int) -> list[Tensor]:
-    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most; or one
-    of all, if that is no more than so many pairs.
+def _similar(sizes: Tensor, one_block: bool) -> list[Tensor]:
+    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most, or one
+    of all.
 
     Examples without queries or keys are in none.
     """
     some = (sizes > 0).all(dim=0).nonzero().view(-1)
     if some.numel() == 0:
         return []
-    if some.numel() * int(sizes[:, some].amax(dim=1).prod()) <= one_block:
+    if one_block:
         return [some]
     step = sizes[:, some].double().log2().round().long()
     _, group = step.unique(dim=1, return_inverse=True)

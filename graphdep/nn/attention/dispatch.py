@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import torch
-from torch import Tensor
 
 from graphdep.io.limits import check_choice
 
@@ -28,14 +27,16 @@ def on_cpu(function: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-BACKENDS = ("auto", "reference", "segment", "scatter", "dense", "triton")
+BACKENDS = ("auto", "reference", "scatter", "dense", "triton")
 
-#: So many pairs of a padded block cost what one gathered edge costs.
+#: So many pairs of a padded block cost what one gathered edge costs on the CPU.
 PAIRS_AN_EDGE_CPU = 48
-PAIRS_AN_EDGE_FUSED = 28
-
-TILE, FLASH, CSR = range(3)
-#: Rows of the largest block that one program of ``tile`` holds, and of the tiles of ``flash``.
+#: So many pairs of a long block cost the fused kernels no more than one gathered edge costs plain PyTorch on
+#: the GPU: a pair takes a 123rd of its time, and of sparse long blocks half is skipped.
+PAIRS_AN_EDGE_FUSED = 256
+#: Pairs of long blocks that the fused kernels serve however few of them may attend.
+FEW_PAIRS = 2**20
+#: Rows of the largest tile, and of the tiles that longer blocks are cut into.
 TILE_ROWS = 64
 #: Edges of a row that a byte can number; 0 and 255 say that a pair may not attend, and that it has no terms.
 NUMBERED_EDGES = 254
@@ -52,17 +53,3 @@ def auto_backend(*, area: int, pairs: int, repeated: bool, on_cuda: bool, scatte
     if area <= PAIRS_AN_EDGE_CPU * pairs and not repeated:
         return "dense"
     return "scatter" if on_cuda and scatter else "reference"
-
-
-def kernel_of_blocks(nodes: Tensor, edges: Tensor, clique: Tensor, repeated: Tensor) -> Tensor:
-    """``TILE``, ``FLASH`` or ``CSR`` for every block, by the table above.
-
-    Args:
-        nodes, edges: How many each block has.
-        clique: Whether it has a clique: these pairs are not written out, so that there is nothing to gather.
-        repeated: Whether it needs a number for every edge beyond what bytes can say: edges that are there
-            twice, or rows with more than 254 edges that have terms.
-    """
-    dense = clique | ((nodes * nodes <= PAIRS_AN_EDGE_FUSED * edges) & ~repeated)
-    small = (nodes <= TILE_ROWS) & (clique | ~repeated)
-    return torch.where(small, TILE, torch.where(dense, FLASH, CSR))

@@ -14,9 +14,8 @@ from graphdep.nn.attention.dense import dense_attention, serves_whole, whole_att
 from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
 from graphdep.nn.attention.layout import Adj, AttentionLayout
+from graphdep.nn.attention.pairs import HAS_SCATTER, reference_attention, scatter_attention
 from graphdep.nn.attention.relations import RelationVectors, add_rows
-from graphdep.nn.attention.segment import HAS_SCATTER, reference_attention, segment_attention
-from graphdep.nn.attention.tiles import AttentionTiles
 
 logger = logging.getLogger("graphdep.nn.attention")
 
@@ -51,7 +50,7 @@ def edge_attention(
     zeros.
 
     Weights under dropout, and those of a clique's pairs, are computed over all pairs written out, by
-    ``"segment"`` or ``"reference"``, whichever :obj:`backend` is asked for: with cliques that takes memory
+    ``"scatter"`` or ``"reference"``, whichever :obj:`backend` is asked for: with cliques that takes memory
     and time by the square of their nodes. Those of explicit edges without dropout all backends give.
 
     ``torch.compile`` traces pairs that are written out, with ``backend="reference"`` or ``"auto"``, and the
@@ -77,10 +76,10 @@ def edge_attention(
         dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
         return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in
             their order, with their weights before dropout. (default: :obj:`False`)
-        backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (pairs sorted by target, plain
-            PyTorch, its sums in a fixed order), ``"scatter"`` (the same by torch-scatter, extra
-            ``[scatter]``), ``"dense"`` (padded blocks, no repeated edges), ``"triton"`` (fused kernels on a
-            GPU; needs triton), ``"auto"`` (by device and density). (default: ``"auto"``)
+        backend: ``"reference"`` (plain PyTorch, never refuses), ``"scatter"`` (pairs sorted by target, by
+            torch-scatter: extra ``[scatter]``), ``"dense"`` (padded blocks, no repeated edges), ``"triton"``
+            (fused kernels on a GPU; needs triton, refuses repeated edges, sparse long blocks and terms of
+            more than 254 edges in a row), ``"auto"`` (by device and density). (default: ``"auto"``)
 
     Shapes:
         - query, key, value: :math:`(|\mathcal{V}|, H, d)`
@@ -121,8 +120,9 @@ def _traceable(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: A
     """
     layout = args[0]
     if backend == "triton" or (backend == "auto" and query.is_cuda):
-        tiles = layout.ready_tiles(_has_numbers(*args))
-        if tiles is not None and refusal(query, tiles) is None and not _needs_pairs(*args):
+        tiles = layout.ready_tiles
+        served = tiles is not None and refusal(query, tiles, _has_numbers(*args)) is None
+        if served and not _needs_pairs(*args):
             return "triton"
     return "reference" if layout.clique is None and backend in ("auto", "reference") else None
 
@@ -171,9 +171,8 @@ def _attend(
         if name == "dense":
             out, alpha = dense_attention(query, key, value, layout, *terms[:2], dropout_p, need_alpha)
         else:
-            tiles = _tiles(layout, _has_numbers(layout, *terms, *options))
             num_weights = layout.num_edges if need_alpha else 0
-            out, alpha = fused_attention(query, key, value, tiles, *terms[:2], dropout_p, num_weights)
+            out, alpha = fused_attention(query, key, value, layout.tiles, *terms[:2], dropout_p, num_weights)
         if edge_value is not None and alpha is not None:
             out = out + _sum_edge_values(edge_value, alpha, layout).to(out.dtype)
         if return_attention_weights and alpha is not None:
@@ -183,9 +182,8 @@ def _attend(
     vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
     pairs, attn_bias, score_scale, vectors = _write_out(layout, attn_bias, score_scale, vectors)
     terms = (attn_bias, score_scale, vectors)
-    if name in ("segment", "scatter"):
-        by_scatter = name == "scatter"
-        out, alpha = segment_attention(query, key, value, layout.materialize(), *terms, dropout_p, by_scatter)
+    if name == "scatter":
+        out, alpha = scatter_attention(query, key, value, layout.materialize(), *terms, dropout_p)
     else:
         out, alpha = reference_attention(query, key, value, pairs, *terms, dropout_p)
     return (out, (pairs, alpha)) if return_attention_weights else out
@@ -197,11 +195,11 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
     if layout.num_nodes == 0:
         return "reference"
     if backend == "triton":
-        _check_fused(backend, refusal(query, _tiles(layout, numbered)))
+        _check_fused(backend, refusal(query, layout.tiles, numbered))
     if backend == "scatter" and not HAS_SCATTER:
         raise ValueError(
             "backend='scatter' needs torch-scatter (pip install --no-build-isolation torch-scatter); "
-            "backend='segment' does the same without it"
+            "backend='reference' does the same without it"
         )
     if backend == "dense" and layout.has_repeated_edges:
         raise ValueError(
@@ -210,7 +208,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
     if backend != "auto":
         return backend
     if query.is_cuda:
-        reason = missing(query.device) or refusal(query, _tiles(layout, numbered))
+        reason = missing(query.device) or refusal(query, layout.tiles, numbered)
         if reason is None:
             return "triton"
         _say_slow(reason.split(" (got")[0])
@@ -232,10 +230,6 @@ def _say_slow(reason: str) -> None:
 def _check_fused(backend: str, reason: str | None) -> None:
     if backend == "triton" and reason is not None:
         raise ValueError(f"backend='triton' {reason}")
-
-
-def _tiles(layout: AttentionLayout, numbered: bool) -> AttentionTiles:
-    return layout.tiles_with_terms if numbered else layout.tiles
 
 
 def _fold_edge_key(

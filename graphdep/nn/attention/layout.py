@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,10 +16,10 @@ from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
-from graphdep.io.limits import check_shape
+from graphdep.io.limits import check_choice, check_shape
 from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU, on_cpu
 from graphdep.nn.attention.fused.fused_attention import missing
-from graphdep.nn.attention.tiles import AttentionTiles, build_tiles
+from graphdep.nn.attention.tiles import ROWS, AttentionTiles, build_tiles
 from graphdep.transforms.edge_set import MARKS, TYPES
 from graphdep.transforms.nodes import Nodes, check_within_examples
 from graphdep.transforms.presets import resolve
@@ -112,8 +112,8 @@ class PaddedBlocks:
     edge_area: Tensor
     edge_width: Tensor
     edge_offset: Tensor
-    _rows: dict[int, tuple[Tensor, Tensor, Tensor | None]] = field(default_factory=dict)
-    _flat: dict[int, Tensor] = field(default_factory=dict)
+    _rows: dict[int, tuple[Tensor, Tensor, Tensor | None]] = field(default_factory=dict, init=False)
+    _flat: dict[int, Tensor] = field(default_factory=dict, init=False)
 
     def rows(self, heads: int) -> tuple[Tensor, Tensor, Tensor | None]:
         """``(into, back, dead)``: row numbers that take ``[num_nodes * heads, d]`` to the buckets
@@ -137,26 +137,6 @@ class PaddedBlocks:
             place = (self.edge_area * heads + self.edge_offset)[:, None] + head * area[:, None]
             self._flat[heads] = place.view(-1)
         return self._flat[heads]
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> PaddedBlocks:
-        """The same on a device."""
-        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
-
-    def pin_memory(self) -> PaddedBlocks:
-        """The same in memory from which a GPU may copy while the CPU goes on."""
-        return self._moved(lambda x: x.pin_memory())
-
-    def clone(self) -> PaddedBlocks:
-        return self._moved(lambda x: x.clone())
-
-    def _moved(self, how: Callable[[Tensor], Tensor]) -> PaddedBlocks:
-        def move(x: Tensor | None) -> Tensor | None:
-            return x if x is None else how(x)
-
-        values = {x.name: getattr(self, x.name) for x in fields(self) if x.name[0] != "_"}
-        moved = {name: move(x) for name, x in values.items() if name != "buckets"}
-        buckets = [replace(bucket, mask=move(bucket.mask)) for bucket in self.buckets]
-        return PaddedBlocks(buckets=buckets, **moved)  # type: ignore[arg-type]
 
 
 @on_cpu
@@ -413,15 +393,7 @@ class AttentionLayout:
         """``(order, rowptr)``: a stable sort of :obj:`pairs` by target and the bounds of each target's
         run.
         """
-        return self._sorted_by(1)
-
-    @cached_property
-    def by_source(self) -> tuple[Tensor, Tensor]:
-        """As :attr:`by_target`, by source."""
-        return self._sorted_by(0)
-
-    def _sorted_by(self, row: int) -> tuple[Tensor, Tensor]:
-        node, order = self.pairs[row].sort(stable=True)
+        node, order = self.pairs[1].sort(stable=True)
         return order, cumsum(torch.bincount(node, minlength=self.num_nodes))
 
     @cached_property
@@ -434,17 +406,17 @@ class AttentionLayout:
     @cached_property
     def area(self) -> int:
         """Pairs that the padded blocks hold: what the dense backend has to compute."""
-        return self._runs.area
+        return self._host._runs.area
 
     @cached_property
     def padded(self) -> PaddedBlocks:
         """The pairs as the dense backend computes with them."""
-        host = self._host
-        return pad_blocks(host.edge_index, host.group, self._runs).to(self.edge_index.device)
+        host, device = self._host, self.edge_index.device
+        return _move(pad_blocks(host.edge_index, host.group, host._runs), lambda x: x.to(device))
 
     @cached_property
     def _runs(self) -> Runs:
-        return join_blocks(self._host.block)
+        return join_blocks(self.block)
 
     @cached_property
     def block(self) -> Tensor:
@@ -487,19 +459,30 @@ class AttentionLayout:
         clique, ptr = (x if x is None else x.cpu() for x in (self.clique, self.ptr))
         return AttentionLayout(self.edge_index.cpu(), self.num_nodes, clique=clique, ptr=ptr)
 
-    def prepare(self, device: torch.device | str | None = None) -> AttentionLayout:
+    def prepare(
+        self, device: torch.device | str | None = None, *, rows: int | None = None
+    ) -> AttentionLayout:
         """Computes what the backends need now, so that a device is not waited for later; the same layout.
 
         Args:
-            device: Where it will be used: for CUDA with triton also :attr:`tiles_with_terms`, and padded
-                blocks only where the fused kernels refuse these pairs. (default: where it is)
+            device: Where it will be used: for CUDA with triton also :attr:`tiles`, and padded blocks only
+                where the fused kernels refuse these pairs. (default: where it is)
+            rows: Rows of every tile: 16, 32 or 64. (default: as few as hold the longest block of at most 64)
         """
+        if rows is not None:
+            check_choice("rows", rows, ROWS)
         if self.num_nodes == 0:
             return self
         there = self.edge_index.device if device is None else torch.device(device)
+        for part in (vars(self).get("marked"), vars(self).get("_explicit")):  # only where a conv reads it
+            if part is not None and part is not self:
+                part.prepare(there)
         _ = self.area, self.has_repeated_edges, self.whole_block
-        if there.type == "cuda" and missing(there) is None and self.tiles_with_terms.refusal is None:
-            return self
+        if there.type == "cuda" and missing(there) is None:
+            if rows is not None:
+                self.tiles = self._tiles(rows)
+            if self.tiles.refusal(numbered=True) is None:
+                return self
         if self.area <= PAIRS_AN_EDGE_CPU * self.num_pairs:  # else "auto" does not ask for it
             _ = self.padded
         return self
@@ -509,24 +492,17 @@ class AttentionLayout:
         """The pairs for the fused kernels. Made on the CPU, and best before the layout moves: then nothing
         waits for the device.
         """
-        return self._tiles(number_all=False)
+        return self._tiles()
 
-    @cached_property
-    def tiles_with_terms(self) -> AttentionTiles:
-        """:attr:`tiles` in which every edge has a number, so that it may have terms."""
-        return self._tiles(number_all=True) if self.tiles.has_unnumbered else self.tiles
-
-    def ready_tiles(self, numbered: bool) -> AttentionTiles | None:
+    @property
+    def ready_tiles(self) -> AttentionTiles | None:
         """The tiles if they have been made: ``torch.compile`` cannot trace how."""
-        tiles = self.__dict__.get("tiles")
-        if numbered and tiles is not None and tiles.has_unnumbered:
-            tiles = self.__dict__.get("tiles_with_terms")
-        return tiles
+        return self.__dict__.get("tiles")
 
-    def _tiles(self, number_all: bool) -> AttentionTiles:
-        host = self._host
-        tiles = build_tiles(host.edge_index, host.block, host.group, number_all=number_all)
-        return tiles.to(self.edge_index.device)
+    def _tiles(self, rows: int | None = None) -> AttentionTiles:
+        host, device = self._host, self.edge_index.device
+        tiles = build_tiles(host.edge_index, host.block, host.group, rows=rows)
+        return _move(tiles, lambda x: x.to(device))
 
     def to(self, device: torch.device | str | None = None, non_blocking: bool = False) -> AttentionLayout:
         """The same on a device, with all that has been computed."""
@@ -547,13 +523,13 @@ class AttentionLayout:
     def clone(self) -> AttentionLayout:
         return self._moved(lambda x: x.clone())
 
-    def _moved(self, move: Callable[[Any], Any]) -> AttentionLayout:
+    def _moved(self, how: Callable[[Tensor], Tensor]) -> AttentionLayout:
         new = object.__new__(type(self))
         done: dict[int, Any] = {}  # what goes by two names is moved once
         for name, value in vars(self).items():
-            if name not in ("_host", "_sources"):
+            if name not in ("_host", "_runs", "_sources"):
                 if id(value) not in done:
-                    done[id(value)] = _move(value, move)
+                    done[id(value)] = _move(value, how)
                 vars(new)[name] = done[id(value)]
         vars(new).update(_host=self._host, _sources={})  # what is still to be computed is computed there
         new._written = new._versions
@@ -617,10 +593,16 @@ class AttentionLayout:
         )
 
 
-def _move(value: Any, move: Callable[[Any], Any]) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_move(part, move) for part in value)
-    return move(value) if hasattr(value, "pin_memory") else value
+def _move(value: Any, how: Callable[[Tensor], Tensor]) -> Any:
+    """The same with another tensor for each that is in it."""
+    if isinstance(value, AttentionLayout):
+        return value._moved(how)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_move(part, how) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {x.name: _move(getattr(value, x.name), how) for x in fields(value) if x.init}
+        return replace(value, **parts)
+    return how(value) if isinstance(value, Tensor) else value
 
 
 def _version(x: Any) -> int | None:
@@ -719,7 +701,7 @@ class LaidOutStorage(GlobalStorage):
         return self
 
 
-def attach_layout(data: DataT, device: torch.device | str | None = None) -> DataT:
+def attach_layout(data: DataT, device: torch.device | str | None = None, *, rows: int | None = None) -> DataT:
     """A copy of the data with its :class:`~graphdep.nn.attention.AttentionLayout` as ``edge_layout``, which
     models then need not make.
 
@@ -732,9 +714,11 @@ def attach_layout(data: DataT, device: torch.device | str | None = None) -> Data
         data: One example or a batch, with edges, written out or implicit.
         device: Where it will go, which decides what of the layout is made now: for CUDA the tiles of the
             fused kernels (:meth:`AttentionLayout.prepare`). (default: where the data is)
+        rows: Rows of every tile, so that all batches have tiles of one shape: 16, 32 or 64. (default: by the
+            longest block)
 
     Raises:
-        ValueError: As of :meth:`AttentionLayout.of`.
+        ValueError: As of :meth:`AttentionLayout.of`, or if there are no tiles of so many :obj:`rows`.
 
     Example:
         >>> from torch_geometric.data import Batch
@@ -751,7 +735,7 @@ def attach_layout(data: DataT, device: torch.device | str | None = None) -> Data
     """
     data = copy.copy(data)
     layout = AttentionLayout.of(data)
-    layout.prepare(device)
+    layout.prepare(device, rows=rows)
     store: Any = data._store
     layout.bind(store)
     data[LAYOUT_KEY] = layout
@@ -762,21 +746,6 @@ def attach_layout(data: DataT, device: torch.device | str | None = None) -> Data
 def implicit_edges(edges: str | BaseTransform) -> BaseTransform:
     """A preset in the form that takes the least memory, or a transform as it is."""
     return resolve(edges) if isinstance(edges, BaseTransform) else resolve(edges, implicit=True)
-
-
-@torch.compiler.disable  # the number of edges is data
-def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
-    """The layout of edges that are built from the nodes of the data, whatever edges it has."""
-    bare = copy.copy(data)
-    for key in [key for key in data.keys() if key.startswith("edge_") or key == "clique"]:  # noqa: SIM118
-        del bare[key]  # they are other layers', and a tree transform would refuse them
-    own = edges(bare)
-    if own.num_nodes != data.num_nodes:
-        raise ValueError(
-            f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
-        )
-    refuse_unread(own, reads, edges)
-    return AttentionLayout.of(own)
 
 
 def refuse_unread(data: Data, reads: Set[str], edges: object) -> None:

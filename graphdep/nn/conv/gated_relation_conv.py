@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
-from graphdep.nn.attention import Adj
+from graphdep.nn.attention import Adj, AttentionLayout
+from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import GatedRelationScore, GateValues, write_out
-from graphdep.nn.attention.segment import pair_scores
 from graphdep.nn.conv.attention_conv import AttentionConv
 
 
@@ -102,6 +104,10 @@ class GatedRelationConv(AttentionConv):
         super().reset_parameters()
         if hasattr(self, "score"):  # the base class resets before there is one
             self.score.reset_parameters()
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        if self.score.untyped == "gate":
+            AttentionLayout.of(data).materialize()
 
     def forward(
         self,

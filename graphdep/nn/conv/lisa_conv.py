@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from graphdep.io.limits import check_between, check_shape
 from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
@@ -67,6 +68,9 @@ class LISAConv(AttentionConv):
         super().__init__(in_channels, out_channels, heads, **kwargs)
         check_between("syntactic_heads", syntactic_heads, 1, heads - 1)
         self.syntactic_heads = syntactic_heads
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _ = AttentionLayout.of(data).marked
 
     def forward(
         self,

@@ -28,6 +28,7 @@ from graphdep.nn.models.transformer import (
     added_nodes,
     example_bounds,
 )
+from graphdep.nn.prepared import keep, kept, known
 from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import ROOT_ID
 
@@ -79,16 +80,27 @@ class ContextTransformer(ContextEncoder):
         x, ptr = self.encoder(data), example_bounds(data)
         if self.cross_nodes:
             return Memory(x, ptr, data.utterance)
-        kept = self.rows(data)
-        return Memory(x[kept], torch.searchsorted(kept, ptr), data.utterance[kept])
+        rows = self.rows(data)
+        return Memory(x.index_select(0, rows), self.bounds(data), data.utterance[rows])
 
     def rows(self, data: Data) -> Tensor:
         """The node of each row of the memory."""
-        nodes = torch.arange(data.num_nodes, device=data.node_type.device)
-        return nodes if self.cross_nodes else nodes[~added_nodes(data)]
+        if self.cross_nodes:
+            return torch.arange(data.num_nodes, device=data.node_type.device)
+        return _nodes_of_text(data)
+
+    def bounds(self, data: Data) -> Tensor:
+        ptr = example_bounds(data)
+        return ptr if self.cross_nodes else torch.searchsorted(self.rows(data), ptr)
 
     def extra_repr(self) -> str:
         return "" if self.cross_nodes else "cross_nodes=False"
+
+
+@kept
+def _nodes_of_text(data: Data) -> Tensor:
+    """The nodes that edges have not added."""
+    return (~added_nodes(data)).nonzero().view(-1)
 
 
 class WordOutput(nn.Module):
@@ -167,6 +179,19 @@ class ResponseDecoder(nn.Module, ABC):
         """Logits of every target token, given those before it."""
         raise NotImplementedError
 
+    def layout(
+        self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
+    ) -> tuple[Any, ...]:
+        """What :meth:`forward` makes of the targets and of the bounds of the memory alone, and takes as its
+        fourth argument: nothing by default, and then it is not given.
+
+        Args:
+            target_ids, target_ptr: As of :meth:`forward`.
+            memory_ptr: The bounds of the memory, ``[num_examples + 1]``.
+            device: Where it will be used. (default: where the targets are)
+        """
+        return ()
+
     @abstractmethod
     def start(self, memory: Memory) -> Any:
         """What the first step needs: one hypothesis without any token for each example."""
@@ -187,9 +212,11 @@ class ResponseDecoder(nn.Module, ABC):
 
 
 def previous_ids(target_ids: Tensor, target_ptr: Tensor) -> Tensor:
-    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first of an example."""
+    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first of an example. Targets below
+    0, whose loss does not count, are read as the first word.
+    """
     first = target_ptr[:-1][target_ptr.diff() > 0]
-    return target_ids.roll(1).index_fill(0, first, ROOT_ID)
+    return target_ids.roll(1).index_fill(0, first, ROOT_ID).clamp(min=0)
 
 
 def take_beams(x: Tensor, example: Tensor, beam: Tensor) -> Tensor:
@@ -267,11 +294,20 @@ class TransformerDecoder(ResponseDecoder):
             self.norm.reset_parameters()
         self.output.reset_parameters()
 
-    def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
+    def layout(
+        self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
+    ) -> tuple[Tensor, Tensor, PackedLayout, PackedLayout]:
+        """The token before each target token, its place, and the blocks of both attentions."""
         place = torch.arange(target_ids.numel(), device=target_ids.device)
         place = place - target_ptr[:-1].repeat_interleave(target_ptr.diff(), output_size=place.numel())
-        x = self._embed(previous_ids(target_ids, target_ptr), place)
-        own, cross = PackedLayout(target_ptr, target_ptr), PackedLayout(target_ptr, memory.ptr)
+        own, cross = (PackedLayout(target_ptr, ptr, device) for ptr in (target_ptr, memory_ptr))
+        return previous_ids(target_ids, target_ptr), place, own, cross
+
+    def forward(
+        self, memory: Memory, target_ids: Tensor, target_ptr: Tensor, layout: tuple[Any, ...] = ()
+    ) -> Tensor:
+        before, place, own, cross = layout or self.layout(target_ids, target_ptr, memory.ptr)
+        x = self._embed(before, place)
         for layer in self.layers:
             x = layer(x, memory.x, own, cross)
         return self.output(self.norm(x), self.embedding)
@@ -489,9 +525,23 @@ class DialogueModel(nn.Module):
         self.encoder.reset_parameters()
         self.decoder.reset_parameters()  # type: ignore[operator]
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        memory_ptr = self.encoder.bounds(data)
+        if "target_ids" in data and memory_ptr is not None:  # else a context whose response is asked for
+            keep(
+                data,
+                "targets",
+                self.decoder.layout(data.target_ids, target_bounds(data), memory_ptr, device),
+            )
+
     def forward(self, data: Data) -> Tensor:
-        bounds = target_bounds(data)
-        return self.decoder(self.encoder(data), data.target_ids, bounds)
+        target_bounds(data)  # refuses contexts alone before anything is computed
+        return self._decode(data, self.encoder(data))
+
+    def _decode(self, data: Data, memory: Memory) -> Tensor:
+        layout = known(data, "targets")
+        given = () if layout is None else (layout,)
+        return self.decoder(memory, data.target_ids, target_bounds(data), *given)
 
     def token_losses(self, data: Data) -> Tensor:
         r"""Negative log-likelihood of every target token :math:`(\sum T)`, ``[EOU]`` included."""
@@ -501,9 +551,9 @@ class DialogueModel(nn.Module):
         """What training minimises the sum of: ``"response"``, the mean negative log-likelihood of the batch's
         target tokens, and in training the encoder's own objectives.
         """
-        bounds = target_bounds(data)
+        target_bounds(data)
         memory: Memory = self.encoder(data)
-        logits = self.decoder(memory, data.target_ids, bounds)
+        logits = self._decode(data, memory)
         losses = {"response": F.cross_entropy(_precise(logits), data.target_ids)}
         return losses | self.encoder.auxiliary(data, memory) if self.training else losses
 

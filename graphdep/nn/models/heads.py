@@ -13,7 +13,8 @@ from torch_geometric.utils import scatter
 from graphdep.data.node_table import NodeType, tree_nodes
 from graphdep.io.limits import check_choice, check_count, check_least, check_shape
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models.transformer import TextEncoder, check_sentences
+from graphdep.nn.models.transformer import TextEncoder, check_sentences, example_bounds, example_of
+from graphdep.nn.prepared import is_prepared, kept, no_states
 from graphdep.transforms.nodes import Nodes, check_pieces
 from graphdep.transforms.options import require_key
 from graphdep.transforms.phrases import in_span, path_words, top_words
@@ -150,10 +151,21 @@ class SentenceModel(nn.Module):
         reset(self.encoder)
         reset(self.head)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        self._check(data)
+        self.encoder.readout(data, no_states(data))
+        for key, labelled in (("node_y", _labelled_nodes), ("phrase_y", _labelled_phrases)):
+            if key in data:
+                labelled(data)
+
     def forward(self, data: Data) -> Tensor:
+        if not is_prepared(data):
+            self._check(data)
+        return self.head(self.encoder.readout(data, self.encoder(data)))
+
+    def _check(self, data: Data) -> None:
         if bool((data.node_type == NodeType.ROOT).any()):
             check_sentences(data, 1, "an example has one sentence")
-        return self.head(self.encoder.readout(data, self.encoder(data)))
 
     def node_logits(self, data: Data) -> tuple[Tensor, Tensor]:
         r"""The head's outputs for all labelled nodes of the examples' trees, and their labels,
@@ -166,13 +178,26 @@ class SentenceModel(nn.Module):
         """
         states: Any = getattr(self.encoder, "states", None)
         require_key(data, "node_y" if states is None else "phrase_y", "SST(..., trees=True) has these labels")
-        if states is None:
-            # Nodes of relations and phrases, which edges may add, are none of the tree.
-            x, y = self.encoder(data)[tree_nodes(data)], data.node_y
-        else:
-            x, y = torch.cat(states(data)), torch.cat([data.word_y, data.phrase_y])
-        labelled = (y >= 0).nonzero().view(-1)
-        return self.head(x.index_select(0, labelled)), y[labelled]
+        x = self.encoder(data) if states is None else torch.cat(states(data))
+        labelled, y = _labelled_nodes(data) if states is None else _labelled_phrases(data)
+        return self.head(x.index_select(0, labelled)), y
+
+
+@kept
+def _labelled_nodes(data: Data) -> tuple[Tensor, Tensor]:
+    """The nodes with a label, and their labels."""
+    # Nodes of relations and phrases, which edges may add, are none of the tree.
+    nodes = tree_nodes(data).nonzero().view(-1)
+    labelled = data.node_y >= 0
+    return nodes[labelled], data.node_y[labelled]
+
+
+@kept
+def _labelled_phrases(data: Data) -> tuple[Tensor, Tensor]:
+    """The words and, behind all of them, the constituents with a label, and their labels."""
+    y = torch.cat([data.word_y, data.phrase_y])
+    labelled = (y >= 0).nonzero().view(-1)
+    return labelled, y[labelled]
 
 
 class SentencePairModel(SentenceModel):
@@ -197,8 +222,12 @@ class SentencePairModel(SentenceModel):
         torch.Size([1, 5])
     """
 
-    def forward(self, data: Data) -> Tensor:
+    def _check(self, data: Data) -> None:
         self.encoder.check_texts(data, 2, "pairs have two sentences each")
+
+    def forward(self, data: Data) -> Tensor:
+        if not is_prepared(data):
+            self._check(data)
         vectors = self.encoder.readout(data, self.encoder(data))
         left, right = vectors.view(-1, 2, vectors.size(-1)).unbind(dim=1)
         return self.head(left, right)
@@ -274,6 +303,11 @@ class TokenModel(nn.Module):
         reset(self.encoder)
         self.head.reset_parameters()
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        states, nodes = word_states(data, no_states(data), self.pieces)
+        if self.marked:
+            _marked_states(data, states, nodes)
+
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
         states, nodes = word_states(data, self.encoder(data), self.pieces)
         if self.marked:
@@ -291,24 +325,37 @@ def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, T
     nodes = word_nodes(data)
     if pieces == "first":
         return x.index_select(0, nodes), nodes
-    table = Nodes(data)
+    inside, word = _words_of_pieces(data)
+    return scatter(x.index_select(0, inside), word, dim_size=nodes.numel(), reduce="mean"), nodes
+
+
+@kept
+def _words_of_pieces(data: Data) -> tuple[Tensor, Tensor]:
+    """The nodes of words, and the number of each one's word."""
+    table, nodes = Nodes(data), word_nodes(data)
     inside = (table["word"] >= 0).nonzero().view(-1)
     own = torch.arange(nodes.numel(), device=nodes.device)
     number = torch.full_like(table.index, -1).index_copy(0, nodes, own)
-    word = number[table.first[inside]]
-    return scatter(x[inside], word, dim_size=nodes.numel(), reduce="mean"), nodes
+    return inside, number[table.first[inside]]
 
 
 def _marked_states(data: Data, states: Tensor, nodes: Tensor) -> Tensor:
     """For each word the state of the marked word of its example: ``[num_words, C]``."""
-    table = Nodes(data)
-    example = table.example[nodes]
-    marked = (table.mark[nodes] > 0).nonzero().view(-1)
-    size = table.ptr.numel() - 1
-    return scatter(states[marked], example[marked], dim_size=size, reduce="mean")[example]
+    marked, example = _marked_words(data)
+    size = example_bounds(data).numel() - 1
+    means = scatter(states.index_select(0, marked), example[marked], dim_size=size, reduce="mean")
+    return means[example]
+
+
+@kept
+def _marked_words(data: Data) -> tuple[Tensor, Tensor]:
+    """The numbers of the marked words, and the example of each word."""
+    table, nodes = Nodes(data), word_nodes(data)
+    return (table.mark[nodes] > 0).nonzero().view(-1), table.example[nodes]
 
 
 @torch.compiler.disable  # reads values
+@kept
 def word_nodes(data: Data) -> Tensor:
     """The node of each word's first piece: ``[num_words]``."""
     nodes = Nodes(data)
@@ -385,29 +432,37 @@ class SpanReadout(nn.Module):
     def extra_repr(self) -> str:
         return f"{self.num_spans}, mode={self.mode!r}, path={self.path}, pieces={self.pieces!r}"
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        self(data, no_states(data))
+
     def forward(self, data: Data, x: Tensor) -> Tensor:
-        members, example, size = self._members(data)
-        parts = [scatter(x[nodes], example[nodes], dim_size=size, reduce="mean") for nodes in members]
+        members = _span_nodes(data, self.num_spans, self.mode, self.path, self.pieces)
+        example, size = example_of(data), example_bounds(data).numel() - 1
+        parts = [
+            scatter(x.index_select(0, nodes), example[nodes], dim_size=size, reduce="mean")
+            for nodes in members
+        ]
         return torch.cat(parts, dim=-1)
 
-    @torch.compiler.disable  # reads values
-    def _members(self, data: Data) -> tuple[list[Tensor], Tensor, int]:
-        """The nodes of each part, the example of every node, and the number of examples."""
-        nodes = Nodes(data)
-        most = (1 << self.num_spans) - 1
-        if nodes.num_nodes and int(nodes.mark.max()) > most:
-            raise ValueError(f"'mark' must be at most {most} (got {int(nodes.mark.max())}): more spans")
-        members = [self._span(nodes, 1 << number) for number in range(self.num_spans)]
-        if self.path:
-            members.append(path_words(nodes)[nodes.first])
-        if self.pieces == "first":
-            members = [part & (nodes.first == nodes.index) for part in members]
-        return [part.nonzero().view(-1) for part in members], nodes.example, nodes.ptr.numel() - 1
 
-    def _span(self, nodes: Nodes, span: int) -> Tensor:
-        if self.mode == "mean":
-            return in_span(nodes, span)
-        return nodes.first == top_words(nodes, span)[nodes.example]
+@torch.compiler.disable  # reads values
+@kept
+def _span_nodes(data: Data, num_spans: int, mode: str, path: bool, pieces: str) -> tuple[Tensor, ...]:
+    """The nodes of each part of the vector."""
+    nodes = Nodes(data)
+    most = (1 << num_spans) - 1
+    if nodes.num_nodes and int(nodes.mark.max()) > most:
+        raise ValueError(f"'mark' must be at most {most} (got {int(nodes.mark.max())}): more spans")
+    spans = [1 << number for number in range(num_spans)]
+    if mode == "mean":
+        members = [in_span(nodes, span) for span in spans]
+    else:
+        members = [nodes.first == top_words(nodes, span)[nodes.example] for span in spans]
+    if path:
+        members.append(path_words(nodes)[nodes.first])
+    if pieces == "first":
+        members = [part & (nodes.first == nodes.index) for part in members]
+    return tuple(part.nonzero().view(-1) for part in members)
 
 
 class SpanModel(nn.Module):

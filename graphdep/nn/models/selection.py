@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +17,11 @@ from torch_geometric.utils import scatter
 from graphdep.data.encoded import MANIPULATIONS
 from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_between, check_choice, check_count, check_divides
-from graphdep.nn.attention.layout import own_layout
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, check_each, example_bounds, example_of, words_of
+from graphdep.nn.prepared import kept, no_states, own_layout
 from graphdep.transforms.presets import preset_options, resolve
 from graphdep.vocab.relations import RelationVocab
 
@@ -119,6 +120,11 @@ class SelectionModel(nn.Module):
         reset(self.encoder)
         draw_as_bert(self.mlp)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        self._read(data, no_states(data))
+        if "kind" in data:
+            pairs_of_kinds(data)
+
     def forward(self, data: Data) -> Tensor:
         return self.score(data, self.encoder(data))
 
@@ -129,11 +135,9 @@ class SelectionModel(nn.Module):
     def _read(self, data: Data, x: Tensor) -> Tensor:
         if self.readout == "cls":
             return x.index_select(0, cls_nodes(data))
-        words = words_of(data)
         if self.readout == "mean":
-            return _word_means(data, x, words)
-        response = _of_response(data)[words]
-        u, v = (_word_means(data, x, words[side]) for side in (~response, response))
+            return _word_means(data, x, words_of(data))
+        u, v = (_word_means(data, x, words) for words in _words_of_sides(data))
         return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
@@ -155,19 +159,35 @@ def _of_response(data: Data) -> Tensor:
     return data.utterance == last[example]
 
 
+@kept
+def _words_of_sides(data: Data) -> tuple[Tensor, Tensor]:
+    """The words of contexts and those of responses."""
+    words = words_of(data)
+    response = _of_response(data)[words]
+    return words[~response], words[response]
+
+
 def _word_means(data: Data, x: Tensor, words: Tensor) -> Tensor:
     """The mean over some nodes of every example; zeros where there are none."""
     example = example_of(data)[words]
-    return scatter(x[words], example, dim_size=example_bounds(data).numel() - 1, reduce="mean")
+    size = example_bounds(data).numel() - 1
+    return scatter(x.index_select(0, words), example, dim_size=size, reduce="mean")
 
 
-@torch.compiler.disable  # reads values
 def selected_pairs(data: Data, logits: Tensor) -> Tensor:
     """The logits of the pairs alone, where a batch has examples of other objectives, too (``kind`` not 0)."""
-    return logits[data.kind == 0] if "kind" in data else logits
+    return logits.index_select(0, pairs_of_kinds(data)) if "kind" in data else logits
 
 
 @torch.compiler.disable  # reads values
+@kept
+def pairs_of_kinds(data: Data) -> Tensor:
+    """The examples that are pairs, of a batch with examples of other objectives."""
+    return (data.kind == 0).nonzero().view(-1)
+
+
+@torch.compiler.disable  # reads values
+@kept
 def cls_nodes(data: Data) -> Tensor:
     """The CLS node of every example."""
     cls = (data.node_type == NodeType.CLS).nonzero().view(-1)
@@ -279,6 +299,9 @@ class SIA(TextEncoder):
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """As the encoder's: of a pretrained one the states of [CLS], else of the ROOT nodes."""
         return self.encoder.readout(data, x)  # type: ignore[operator]
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        own_layout(data, self.edges, SIAConv.reads)
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
         x, layers = self.encoder(data, return_layers=True)
@@ -423,15 +446,18 @@ class StructuralDialogueModel(SelectionModel):
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.order = nn.Linear(size, places)
-        subjects, objects = _ids(SUBJECTS), _ids(OBJECTS)
-        self.register_buffer("subjects", subjects, persistent=False)
-        self.register_buffer("objects", objects, persistent=False)
         draw_as_bert(self.order)
 
     def reset_parameters(self) -> None:
         """As of :class:`SelectionModel`, and what the order is told by."""
         super().reset_parameters()
         draw_as_bert(self.order)
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        super().prepare(data, device)
+        if "order_target" in data:
+            _asked(data)
+            triples(data)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
         x = self.encoder(data)
@@ -447,27 +473,33 @@ class StructuralDialogueModel(SelectionModel):
 
     def _backbone(self, data: Data, x: Tensor) -> Loss:
         """The mean over triples; zero where there is none."""
-        subject, verb, other = self.triples(data)
-        near = F.cosine_similarity((x[subject] + x[verb]).float(), x[other].float())
+        subject, verb, other = triples(data)
+        subjects, verbs, others = (x.index_select(0, nodes) for nodes in (subject, verb, other))
+        near = F.cosine_similarity((subjects + verbs).float(), others.float())
         return (1 - near).sum() / max(1, subject.numel()), subject.numel()
-
-    @torch.compiler.disable  # reads values
-    def triples(self, data: Data) -> Tensor:
-        r"""Subject, verb and object of the pairs of a batch: first pieces, :math:`(3, |T|)`."""
-        (verbs, below), kind = data.arc_index, data.arc_type
-        pair = data.kind[data.batch[below]] == 0
-        subject, object_ = (
-            (pair & torch.isin(kind, ids)).nonzero().view(-1) for ids in (self.subjects, self.objects)
-        )
-        first, second = (verbs[subject][:, None] == verbs[object_]).nonzero(as_tuple=True)
-        return torch.stack([below[subject[first]], verbs[subject[first]], below[object_[second]]])
 
 
 @torch.compiler.disable  # reads values
+@kept
+def triples(data: Data) -> Tensor:
+    r"""Subject, verb and object of the pairs of a batch: first pieces, :math:`(3, |T|)`."""
+    (verbs, below), kind = data.arc_index, data.arc_type
+    pair = data.kind[data.batch[below]] == 0
+    subject, object_ = (
+        (pair & torch.isin(kind, _ids(labels).to(kind.device))).nonzero().view(-1)
+        for labels in (SUBJECTS, OBJECTS)
+    )
+    first, second = (verbs[subject][:, None] == verbs[object_]).nonzero(as_tuple=True)
+    return torch.stack([below[subject[first]], verbs[subject[first]], below[object_[second]]])
+
+
+@torch.compiler.disable  # reads values
+@kept
 def _asked(data: Data) -> Tensor:
     return (data.order_target >= 0).nonzero().view(-1)
 
 
+@functools.cache
 def _ids(bases: tuple[str, ...]) -> Tensor:
     """The ids of relations and of all their subtypes that are known."""
     relations = RelationVocab()
@@ -629,6 +661,13 @@ class UtteranceManipulationModel(SelectionModel):
         super().reset_parameters()
         draw_as_bert(self.manipulations)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        super().prepare(data, device)
+        if "mark_target" in data:
+            for mark in range(1, 1 + len(MANIPULATIONS)):
+                _symbols(data, mark)
+                _number_of_kind(data, mark)
+
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
         x = self.encoder(data)
         losses = {
@@ -646,7 +685,7 @@ class UtteranceManipulationModel(SelectionModel):
         else:
             each = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
             each = each / scatter(torch.ones_like(each), example, dim_size=data.num_graphs)[example]
-        examples = int((data.kind == mark).sum())
+        examples = _number_of_kind(data, mark)
         return each.sum() / max(1, examples), examples
 
     def extra_repr(self) -> str:
@@ -654,8 +693,15 @@ class UtteranceManipulationModel(SelectionModel):
 
 
 @torch.compiler.disable  # reads values
+@kept
 def _symbols(data: Data, mark: int) -> Tensor:
     return (data.mark == mark).nonzero().view(-1)
+
+
+@torch.compiler.disable  # reads values
+@kept
+def _number_of_kind(data: Data, mark: int) -> int:
+    return int((data.kind == mark).sum())
 
 
 def _log_sums(logits: Tensor, example: Tensor, size: int) -> Tensor:
@@ -770,6 +816,10 @@ class PostTrainingModel(nn.Module):
         draw_as_bert(self.pool)
         draw_as_bert(self.relevance)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        masked_nodes(data)
+        cls_nodes(data)
+
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
         x = self.encoder(data)
         masked = x.index_select(0, masked_nodes(data))
@@ -779,6 +829,7 @@ class PostTrainingModel(nn.Module):
 
 
 @torch.compiler.disable  # reads values
+@kept
 def masked_nodes(data: Data) -> Tensor:
     """The nodes whose word is asked for."""
     return (data.mlm_target >= 0).nonzero().view(-1)

@@ -24,6 +24,7 @@ from graphdep.nn.conv.constituent_conv import ConstituentConv
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
+from graphdep.nn.prepared import ALONE, is_prepared, keep, kept, known, no_states
 from graphdep.transforms.edge_set import TYPES
 from graphdep.transforms.presets import resolve
 
@@ -84,6 +85,12 @@ class ContextEncoder(nn.Module, ABC):
     def forward(self, data: Data) -> Memory:
         """What a decoder reads of a batch."""
 
+    def bounds(self, data: Data) -> Tensor | None:
+        """The ``ptr`` of the :class:`Memory` of a batch; :obj:`None`, by default, if it takes a
+        :meth:`forward` to tell.
+        """
+        return None
+
     def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
         """Losses by name that are added to that of the response in training; none by default.
 
@@ -106,6 +113,7 @@ def example_bounds(data: Data) -> Tensor:
     )
 
 
+@kept
 def root_nodes(data: Data) -> Tensor:
     """The ROOT node of every utterance."""
     root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
@@ -114,6 +122,7 @@ def root_nodes(data: Data) -> Tensor:
     return root
 
 
+@kept
 def utterance_of(data: Data) -> Tensor:
     """The utterance of every node, counted over the whole batch: ``[num_nodes]``."""
     batch = example_of(data)
@@ -125,6 +134,7 @@ def utterance_of(data: Data) -> Tensor:
     return utterance
 
 
+@kept
 def words_of(data: Data) -> Tensor:
     """The nodes of words, without the empty nodes of enhanced graphs, which are no words of the text."""
     words, place = data.node_type == NodeType.WORD, data.get("word")
@@ -134,11 +144,14 @@ def words_of(data: Data) -> Tensor:
 def word_mean(data: Data, x: Tensor) -> Tensor:
     """Mean over the words of every utterance, ``[num_utterances, channels]``; zeros without words."""
     words = words_of(data)
-    return scatter(x[words], utterance_of(data)[words], dim_size=root_nodes(data).numel(), reduce="mean")
+    utterance = utterance_of(data)[words]
+    return scatter(x.index_select(0, words), utterance, dim_size=root_nodes(data).numel(), reduce="mean")
 
 
 def check_sentences(data: Data, number: int, rule: str) -> None:
     """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
+    if is_prepared(data):
+        return
     batch = example_of(data)
     check_each(torch.bincount(batch[root_nodes(data)], minlength=int(batch.max()) + 1), number, rule)
 
@@ -184,6 +197,7 @@ _BATCH = 64
 _COMPLETE = resolve("transformer", implicit=True)
 
 
+@kept
 def text_of(data: Data) -> tuple[Tensor, Tensor]:
     """The text of every node, a segment of an example, counted over the whole batch ``[num_nodes]``; and how
     many texts each example has.
@@ -192,6 +206,14 @@ def text_of(data: Data) -> tuple[Tensor, Tensor]:
     example = torch.zeros_like(data.segment) if batch is None else batch
     count = 1 + scatter(data.segment, example, reduce="max")
     return cumsum(count)[example] + data.segment, count
+
+
+@kept
+def _first_of_texts(data: Data) -> Tensor:
+    """The first node of each text."""
+    text, count = text_of(data)
+    node = torch.arange(text.numel(), device=text.device)
+    return scatter(node, text, dim_size=int(count.sum()), reduce="min")
 
 
 def texts_of(data: Data) -> list[Pieces]:
@@ -768,6 +790,11 @@ class WordAverage(TextEncoder):
         self.hidden_channels, self.window = hidden_channels, check_count("window", window)
         self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        word_mean(data, no_states(data))
+        if self.window:
+            _longest_text(data)
+
     def forward(self, data: Data) -> Tensor:
         x = self.embedding(data)
         root = x.index_copy(0, root_nodes(data), word_mean(data, x))
@@ -775,10 +802,9 @@ class WordAverage(TextEncoder):
 
     def _with_neighbours(self, data: Data, x: Tensor) -> Tensor:
         words = words_of(data)
-        states, utterance = x[words], utterance_of(data)[words]
+        states, utterance = x.index_select(0, words), utterance_of(data)[words]
         total, number = states.clone(), torch.ones_like(states[:, :1])
-        longest = int(utterance.bincount().max()) if len(words) else 0
-        for step in range(1, min(self.window, longest - 1) + 1):
+        for step in range(1, min(self.window, _longest_text(data) - 1) + 1):
             same = (utterance[step:] == utterance[:-step]).unsqueeze(-1).to(x.dtype)
             total[step:] += same * states[:-step]
             total[:-step] += same * states[step:]
@@ -788,6 +814,13 @@ class WordAverage(TextEncoder):
 
     def extra_repr(self) -> str:
         return f"window={self.window}"
+
+
+@kept
+def _longest_text(data: Data) -> int:
+    """Words of the longest utterance."""
+    words = utterance_of(data)[words_of(data)]
+    return int(words.bincount().max()) if len(words) else 0
 
 
 class FrozenEncoder(TextEncoder):
@@ -846,7 +879,16 @@ class FrozenEncoder(TextEncoder):
         self.known = torch.cat([self.known, self._vectors(new)])
         return self
 
+    def prepare(self, data: Data, device: torch.device) -> object:
+        texts = texts_of(data)
+        if all(text in self._rows for text in texts):
+            keep(data, "frozen_rows", torch.tensor([self._rows[text] for text in texts]))
+        return ALONE
+
     def forward(self, data: Data) -> Tensor:
+        known_rows = known(data, "frozen_rows")
+        if known_rows is not None:
+            return self.known.index_select(0, known_rows).index_select(0, text_of(data)[0])
         texts = texts_of(data)
         new = [*dict.fromkeys(text for text in texts if text not in self._rows)]
         found = dict(zip(new, self._vectors(new)))
@@ -855,9 +897,7 @@ class FrozenEncoder(TextEncoder):
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """The vector of each text, in their order."""
-        text, count = text_of(data)
-        node = torch.arange(text.numel(), device=text.device)
-        return x.index_select(0, scatter(node, text, dim_size=int(count.sum()), reduce="min"))
+        return x.index_select(0, _first_of_texts(data))
 
     def check_texts(self, data: Data, number: int, rule: str) -> None:
         check_each(text_of(data)[1], number, rule)

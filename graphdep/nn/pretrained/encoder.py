@@ -23,13 +23,14 @@ from graphdep.data.node_table import warn_of_unknown
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share
 from graphdep.nn.attention.dispatch import check_backend
-from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
+from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, refuse_unread
+from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import EdgeTerms, GateValues, write_out
-from graphdep.nn.attention.segment import pair_scores
 from graphdep.nn.dropout import take_over_dropout
 from graphdep.nn.models.embedding import fit_relations, make_marks, marks_of, related_nodes, reset_marks
 from graphdep.nn.models.selection import cls_nodes
-from graphdep.nn.models.transformer import TextEncoder
+from graphdep.nn.models.transformer import TextEncoder, added_nodes
+from graphdep.nn.prepared import is_prepared, kept, own_layout
 from graphdep.nn.pretrained.anatomy import (
     NAME,
     Anatomy,
@@ -305,6 +306,8 @@ def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
     """
     inside = data.position[related].clamp(min=0, max=max_length - 1)
     position = data.position.index_copy(0, related, inside)
+    if is_prepared(data):
+        return position
     beyond = (position >= max_length).nonzero()
     if beyond.numel():
         batch = data.get("batch")
@@ -317,6 +320,12 @@ def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
     return position
 
 
+@kept
+def _some_without_place(data: Data) -> bool:
+    """Whether a RELATION or PHRASE node has no position."""
+    return bool((data.position[added_nodes(data)] < 0).any())
+
+
 @contextmanager
 def without_places(model: Any, data: Data, related: Tensor, scored: bool = False) -> Iterator[None]:
     """Within it, the model adds no position and no segment to the RELATION nodes of position -1. Places that
@@ -324,7 +333,7 @@ def without_places(model: Any, data: Data, related: Tensor, scored: bool = False
     """
     tables = {name: module for name, module in model.named_modules() if _is_place(name, module)}
     has_places = scored or any(name.endswith("position_embeddings") for name in tables)
-    if related.numel() and not has_places and bool((data.position[related] < 0).any()):
+    if related.numel() and not has_places and _some_without_place(data):
         raise ValueError(
             f"{type(model).__name__} adds no embedding of positions to words, which relations could be "
             "without: give RelationNodes() another 'position' than 'none'"
@@ -605,6 +614,14 @@ class PretrainedEncoder(TextEncoder):
         own = f"edges={self.layer_edges}, " if self.layer_edges else ""
         windows = "" if self.windows == "own" else f", windows={self.windows!r}"
         return f"{own}backend={self.backend!r}{windows}"
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        # At the boundary, where a look stalls no device.
+        related = check_nodes(data, self.relations is not None)
+        positions(data, related, self.max_length)
+        if related.numel():
+            _some_without_place(data)
+        self._edges_of(data)
 
     def forward(self, data: Data, return_layers: bool = False) -> Any:
         x, layers = self._run(data, self._edges_of(data), return_layers)

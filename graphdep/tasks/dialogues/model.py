@@ -34,9 +34,10 @@ from graphdep.training.build import (
     embed_nodes,
     make_optimizer,
     preset_edges,
+    training_options,
 )
 from graphdep.training.family import SplitScores
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
+from graphdep.training.learning_task import LearningTask, Outputs, graphs_of
 from graphdep.training.splits import Splits
 from graphdep.transforms.carried import carried
 from graphdep.transforms.controls import RewiredEdges
@@ -167,7 +168,7 @@ class DialogueTask(LearningTask):
     Args:
         model: Gives the losses of target tokens: ``model.token_losses(batch)``.
         edges: Transform that builds the batch's edges, the tree control included.
-        optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+        optimizer, **options: As in :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder
@@ -182,22 +183,10 @@ class DialogueTask(LearningTask):
     metrics = (PERPLEXITY,)
     model: DialogueModel
 
-    def __init__(
-        self,
-        model: DialogueModel,
-        edges: BaseTransform,
-        optimizer: MakeOptimizer | None = None,
-        *,
-        warmup_steps: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
-
     @classmethod
     def build(cls, config: DialogueConfig, parts: Parts) -> Self:
         model = build_dialogue_model(config, parts.num_words, parts.num_relations, parts.vectors)
-        how: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
-        return cls(model, cls.make_edges(config), make_optimizer(config), **how)
+        return cls(model, cls.make_edges(config), make_optimizer(config), **training_options(config))
 
     @classmethod
     def predictor(cls, task: str) -> str | None:

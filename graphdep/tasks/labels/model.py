@@ -21,7 +21,14 @@ from graphdep.nn.models.heads import LinearChainCRF, TokenModel, word_nodes
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.labels.family import LOOKUP
 from graphdep.tasks.labels.settings import LabelConfig, LabelScoring, ScoredWords, bio_tables
-from graphdep.training.build import Parts, complete_encoder, grouped_optimizer, make_optimizer, start_encoder
+from graphdep.training.build import (
+    Parts,
+    complete_encoder,
+    grouped_optimizer,
+    make_optimizer,
+    start_encoder,
+    training_options,
+)
 from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
 from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask
@@ -318,7 +325,7 @@ class LabelTask(WordTask):
             ``"exact"``, over groups of examples, or one of those over words.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
         chain: Finds the best sequence of labels, for words one by one in place of it. (default: :obj:`None`)
-        warmup_steps, seed: As in :class:`LearningTask`.
+        **options: As in :class:`LearningTask`.
 
     Shapes:
         - ``batch.y``: :math:`(W)`, a number for each word in the order of the words; -1 for a label that
@@ -342,10 +349,9 @@ class LabelTask(WordTask):
         optimizer: MakeOptimizer | None = None,
         *,
         chain: LinearChainCRF | None = None,
-        warmup_steps: int | None = None,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        super().__init__(model, edges, optimizer, **options)
         self.scoring, self.metrics, self.chain = scoring, metrics, chain
 
     @classmethod
@@ -361,8 +367,7 @@ class LabelTask(WordTask):
             config.spec.metrics,
             make_optimizer(config) if alike else grouped_optimizer(config, model),
             chain=build_chain(config, parts.labels),
-            warmup_steps=config.warmup_steps,
-            seed=config.seed,
+            **training_options(config),
         )
 
     @classmethod

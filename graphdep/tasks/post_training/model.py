@@ -40,9 +40,10 @@ from graphdep.training.build import (
     fingerprint_of,
     load_pretrained,
     make_optimizer,
+    training_options,
 )
 from graphdep.training.config import TrainConfig
-from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, Outputs
 from graphdep.training.splits import NO_WORDS, SharedBatches, Splits, check_length
 from graphdep.training.task import resolve_task
 from graphdep.transforms.edge_set import CLS
@@ -62,7 +63,13 @@ class PostTrainingSplits(Splits):
     samples: dict[str, PostTrainingDataset]
 
     def loader(
-        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+        self,
+        split: str,
+        config: TrainConfig,
+        edges: BaseTransform | None = None,
+        *,
+        shuffle: bool = False,
+        shared: bool = False,
     ) -> DataLoader:
         samples = self.samples[split]
         order: Sampler[Any] = (
@@ -164,7 +171,7 @@ class PostTrainingTask(LearningTask):
     Args:
         model: Gives the logits of both.
         edges: Transform that builds the batch's edges, the tree control included.
-        optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+        optimizer, **options: As in :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
@@ -180,24 +187,12 @@ class PostTrainingTask(LearningTask):
     metrics = (LOSS,)
     model: PostTrainingModel
 
-    def __init__(
-        self,
-        model: PostTrainingModel,
-        edges: BaseTransform,
-        optimizer: MakeOptimizer | None = None,
-        *,
-        warmup_steps: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
-
     @classmethod
     def build(cls, config: PostTrainingConfig, parts: Parts) -> Self:
         assert parts.pretrained is not None
-        how: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
         model = PostTrainingModel(parts.pretrained)
         embed_nodes(config, parts.num_relations, parts.pretrained)
-        return cls(model, cls.make_edges(config), make_optimizer(config), **how)
+        return cls(model, cls.make_edges(config), make_optimizer(config), **training_options(config))
 
     @classmethod
     def reads(cls, config: PostTrainingConfig) -> frozenset[str]:

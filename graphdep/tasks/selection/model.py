@@ -19,6 +19,7 @@ from torch_geometric.utils import scatter
 
 from graphdep import transforms as T
 from graphdep.data.encoded import selection_data
+from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import EncodedUtterance, NodeType
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.objectives import Key, ObjectivePairs
@@ -31,7 +32,7 @@ from graphdep.nn.models.selection import SPEAKERS, SelectionModel
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told
+from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told, training_options
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
@@ -193,13 +194,19 @@ class SelectionSplits(Splits):
     """
 
     def loader(
-        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+        self,
+        split: str,
+        config: TrainConfig,
+        edges: BaseTransform | None = None,
+        *,
+        shuffle: bool = False,
+        shared: bool = False,
     ) -> DataLoader:
         config = cast(SelectionConfig, config)
         dataset = cast(SelectionDataset, self.datasets[split])
         objective = objective_of(config, dataset.tokens) if shuffle else None
         if objective is None:
-            return super().loader(split, config, shuffle=shuffle, shared=shared)
+            return super().loader(split, config, edges, shuffle=shuffle, shared=shared)
         pairs, order = ObjectivePairs(dataset, objective, config.seed), EpochKeys(len(dataset), config.seed)
         whole: Any = BatchSampler(cast(Any, order), config.batch_size, drop_last=False)
         return DataLoader(
@@ -416,7 +423,7 @@ class SelectionTask(LearningTask):
         optimizer: Makes an optimizer of parameters or groups of them. (default: AdaGrad with a learning rate
             of 1e-3)
         ties, filter, recall: Of :func:`~graphdep.metrics.ranking_metrics`.
-        warmup_steps, seed: As in :class:`LearningTask`.
+        **options: As in :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
@@ -441,22 +448,16 @@ class SelectionTask(LearningTask):
         ties: str = "mid",
         filter: str = "both",
         recall: str = "fraction",
-        warmup_steps: int | None = None,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        super().__init__(model, edges, optimizer, **options)
         self.ties, self.filter, self.recall = ties, filter, recall
 
     @classmethod
     def build(cls, config: SelectionConfig, parts: Parts) -> SelectionTask:
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
-        options: dict[str, Any] = {
-            "ties": config.ties,
-            "filter": config.filter,
-            "recall": config.recall,
-            "warmup_steps": config.warmup_steps,
-            "seed": config.seed,
-        }
+        options = {name: getattr(config, name) for name in ("ties", "filter", "recall")}
+        options |= training_options(config)
         # Behind the score: models of a seed then start alike but for the vectors of added nodes.
         if config.edges is not None:
             embed_nodes(config, parts.num_relations, backbone_of(model))
@@ -527,7 +528,8 @@ class SelectionTask(LearningTask):
     def loss(self, batch: Batch) -> Tensor:
         if isinstance(self.model, MatchingModel):
             return self.model.loss(batch, batch.y)
-        return F.binary_cross_entropy_with_logits(self(batch).float(), batch.y)
+        logits, y = (without_fillers(batch, rows) for rows in (self(batch), batch.y))
+        return F.binary_cross_entropy_with_logits(logits.float(), y)
 
     def outputs(self, batch: Batch) -> Outputs:
         """Logits, labels, numbers of the pools, and a number that equal examples share."""
@@ -649,7 +651,6 @@ class ObjectiveTask(SelectionTask):
     ) -> None:
         super().__init__(model, edges, optimizer, **options)
         self.weights = dict(weights or {})
-        self._batch_idx = 0
 
     def loss(self, batch: Batch) -> Tensor:
         logits, losses = self.model.training_losses(batch)
@@ -663,17 +664,12 @@ class ObjectiveTask(SelectionTask):
             loss = loss + self.weights.get(name, 1.0) * share * value
         return loss
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        self._batch_idx = batch_idx
-        return super().training_step(batch, batch_idx)
-
     def _shares(self, pairs: int, counts: list[int]) -> list[float]:
         """The factor of each further loss: 1 of a single process."""
         if self._trainer is None or self.trainer.world_size == 1:
             return [1.0] * len(counts)
-        batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
-        counted = not isinstance(batches, SharedBatches) or batches.counts(self._batch_idx)
-        own = torch.tensor([pairs, *counts], dtype=torch.double, device=self.device) * counted
+        own = torch.tensor([pairs, *counts], dtype=torch.double, device=self.device)
+        own *= self.counts(self._batch_idx)
         total = own.clone()
         dist.all_reduce(total)
         return (own[1:] / total[1:].clamp(min=1) * (total[0] / own[0].clamp(min=1))).tolist()

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.metrics.scores import ACCURACY, MSE
@@ -32,6 +33,7 @@ from graphdep.training.build import (
     encoder_reads,
     grouped_optimizer,
     make_optimizer,
+    training_options,
 )
 from graphdep.training.family import FilePrediction, FileRequest, label_columns
 from graphdep.training.floors import frozen_vectors
@@ -216,7 +218,7 @@ class SentenceTask(EncoderTask):
         edges: Transform that builds the batch's edges, the tree control included.
         goal: Loss and metrics.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        warmup_steps, seed: As in :class:`LearningTask`.
+        **options: As in :class:`LearningTask`.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -235,11 +237,9 @@ class SentenceTask(EncoderTask):
         edges: BaseTransform,
         goal: Goal,
         optimizer: MakeOptimizer | None = None,
-        *,
-        warmup_steps: int | None = None,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        super().__init__(model, edges, optimizer, **options)
         self.goal, self.metrics = goal, goal.metrics
         self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
 
@@ -254,8 +254,7 @@ class SentenceTask(EncoderTask):
         else:
             model = build_pretrained_model(config, classes, parts.num_relations, parts.pretrained)
             optimizer = grouped_optimizer(config, model)
-        schedule: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
-        return cls(model, cls.make_edges(config), spec.goal, optimizer, **schedule)
+        return cls(model, cls.make_edges(config), spec.goal, optimizer, **training_options(config))
 
     @classmethod
     def predictor(cls, task: str) -> str | None:
@@ -305,7 +304,8 @@ class SentenceTask(EncoderTask):
 
     def loss(self, batch: Batch) -> Tensor:
         if "node_y" not in batch:
-            return self.goal.loss(self(batch).float(), batch.y)
+            logits, y = (without_fillers(batch, rows) for rows in (self(batch), batch.y))
+            return self.goal.loss(logits.float(), y)
         # Of a treebank: the sum over all nodes of a sentence, as its papers have it.
         logits, y = self.model.node_logits(batch)  # type: ignore[operator]
         return self.goal.loss(logits.float(), y) * (y.numel() / batch.y.numel())

@@ -31,6 +31,7 @@ from graphdep.training.build import (
     grouped_optimizer,
     make_optimizer,
     start_encoder,
+    training_options,
 )
 from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
@@ -96,7 +97,7 @@ class SpanTask(WordTask):
             take codes: 0 for no finding, from 1 on for other labels.
         reported: All metrics by name.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        warmup_steps, seed: As in :class:`LearningTask`.
+        **options: As in :class:`LearningTask`.
 
     Shapes:
         - ``batch.y``: :math:`(B)`, the number of the label; -1 for one that training does not have
@@ -114,11 +115,9 @@ class SpanTask(WordTask):
         metrics: tuple[Metric, ...],
         reported: Mapping[str, Metric],
         optimizer: MakeOptimizer | None = None,
-        *,
-        warmup_steps: int | None = None,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        super().__init__(model, edges, optimizer, **options)
         self.metrics, self.reported = metrics, reported
         self._codes = np.array([*codes, NOTHING, UNKNOWN])
 
@@ -140,8 +139,7 @@ class SpanTask(WordTask):
         optimizer: MakeOptimizer | None = None,
     ) -> Self:
         task = config.span_task
-        codes, schedule = task.codes(labels, config.outside_label), (config.warmup_steps, config.seed)
-        how: dict[str, Any] = dict(zip(("warmup_steps", "seed"), schedule))
+        codes, how = task.codes(labels, config.outside_label), training_options(config)
         return cls(model, cls.make_edges(config), codes, task.metrics, task.reported, optimizer, **how)
 
     @classmethod

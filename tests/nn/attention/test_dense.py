@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from unittest.mock import patch
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from torch.autograd import gradcheck
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.attention import AttentionLayout, edge_attention, packed_attention
-from graphdep.nn.attention.dense import ONE_BLOCK, PackedLayout
+from graphdep.nn.attention.dense import PackedLayout
 from tests.kit.backends import random_states
 
 # Two blocks of different size in one bucket (padding), a clique that two edges overlap, a row with no pair.
@@ -127,17 +125,16 @@ def slow(
 
 
 @settings(max_examples=25)
-@given(SIZES, st.booleans(), st.sampled_from([0, 2**20]))
-def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: bool, one_block: int) -> None:
+@given(SIZES, st.booleans(), st.sampled_from(["cpu", "cuda"]))
+def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: bool, device: str) -> None:
     if causal:
         sizes = [(queries, queries) for queries, _ in sizes]
     q, k, v, *ptr = make(sizes)
     results = []
     for attend in (packed_attention, slow):
         leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-        bounds = ptr if attend is slow else [tuple(ptr)]
-        with patch.dict(ONE_BLOCK, cpu=one_block):  # as on a GPU
-            out = attend(*leaves, *bounds, causal=causal)
+        bounds = ptr if attend is slow else [PackedLayout(*ptr, device=device)]
+        out = attend(*leaves, *bounds, causal=causal)
         out = out + 0 * torch.cat(leaves).sum()  # where nothing sees anything, there is no gradient otherwise
         grads = torch.autograd.grad(out, leaves, states(q.size(0), seed=9))
         results.append((out, *grads))
@@ -214,10 +211,10 @@ def test_wrong_input() -> None:
         packed_attention(q, k, v, tuple(ptr), dropout_p=2)
 
 
-def test_a_gpu_has_one_block_unless_padding_costs_more_than_a_launch() -> None:
-    ptr = cumsum(torch.tensor([1, 9, 40]))
-    with patch.dict(ONE_BLOCK, cpu=3 * 40 * 40):
-        assert [block.shape for block in PackedLayout(ptr, ptr).blocks] == [(3, 40, 40)]
-    with patch.dict(ONE_BLOCK, cpu=3 * 40 * 40 - 1):
-        assert len(PackedLayout(ptr, ptr).blocks) == 3
-    assert [*ONE_BLOCK] == ["cuda"]
+def test_a_gpu_has_one_block_whose_sizes_are_multiples() -> None:
+    ptr, keys = cumsum(torch.tensor([1, 9, 40])), cumsum(torch.tensor([2, 3, 4]))
+    (block,) = PackedLayout(ptr, keys, device="cuda").blocks
+    assert block.shape == (3, 48, 16)
+    assert block.mask is not None  # as in any other batch of these sizes
+    assert block.mask.sum() == 2 + 3 + 4
+    assert len(PackedLayout(ptr, ptr).blocks) == 3

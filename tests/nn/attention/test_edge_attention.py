@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
 
 from graphdep.nn.attention import AttentionLayout, EdgeTerms, edge_attention
-from graphdep.nn.attention.dispatch import CSR, FLASH, TILE, auto_backend, kernel_of_blocks
+from graphdep.nn.attention.dispatch import auto_backend
 from graphdep.nn.attention.edge_attention import _choose
 from tests.kit.backends import DIFFERENTIABLE, assert_backends_equal, assert_close, random_states, run_backend
 from tests.kit.slow import assert_same_gradients
 
-BACKENDS = ("reference", "segment", "scatter", "dense", "auto")
+BACKENDS = ("reference", "scatter", "dense", "auto")
 INSTALLED = tuple(b for b in BACKENDS if b != "scatter" or find_spec("torch_scatter"))
 TERMS = ("attn_bias", "score_scale", "edge_key", "edge_value")
 
@@ -582,9 +582,9 @@ def test_scatter_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) 
         "graphdep.nn.attention.edge_attention"
     )  # the name is the function's, too
     monkeypatch.setattr(module, "HAS_SCATTER", False)
-    with pytest.raises(ValueError, match="backend='scatter' needs torch-scatter .*'segment' does the same"):
+    with pytest.raises(ValueError, match="backend='scatter' needs torch-scatter .*'reference' does the same"):
         edge_attention(**CASES["complete"], backend="scatter")
-    edge_attention(**CASES["complete"], backend="segment")
+    edge_attention(**CASES["complete"], backend="reference")
 
 
 def test_a_layout_whose_tensors_were_written_into_is_refused():
@@ -633,7 +633,7 @@ def test_products_that_are_too_large_for_float16_stay_where_they_are():
     torch.testing.assert_close(found.float(), edge_attention(q, k, v, edge_index), rtol=1e-2, atol=1e-2)
 
 
-@pytest.mark.parametrize("backend", ["reference", "segment", "dense", "auto"])
+@pytest.mark.parametrize("backend", ["reference", "dense", "auto"])
 def test_states_keep_their_dtype_under_autocast(backend):
     x, clique = torch.randn(6, 1, 4), torch.arange(6) // 3
     none = torch.empty(2, 0, dtype=torch.long)
@@ -693,27 +693,6 @@ def test_they_are_the_keywords_of_edge_attention():
 
 
 # -- dispatch --------------------------------------------------------------------------------------------
-
-
-KERNELS = [
-    (1, 0, False, False, TILE),
-    (64, 0, False, False, TILE),  # a gather would save less than a launch costs
-    (64, 64, True, False, TILE),
-    (65, 0, False, False, CSR),
-    (65, 0, True, False, FLASH),
-    (112, 112 * 4, False, False, FLASH),  # 112 = 28 * 4
-    (113, 113 * 4, False, False, CSR),
-    (5000, 0, True, False, FLASH),
-    (600, 600 * 600, False, False, FLASH),
-    (10, 30, False, True, CSR),
-    (300, 300 * 300, False, True, CSR),
-    (10, 30, True, True, TILE),  # what tiles then refuse
-]
-
-
-def test_a_block_goes_to_the_kernel_that_is_cheapest() -> None:
-    for *facts, kernel in KERNELS:
-        assert kernel_of_blocks(*(torch.tensor([x]) for x in facts)).tolist() == [kernel], facts
 
 
 CHOICES = [

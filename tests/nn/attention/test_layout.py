@@ -15,10 +15,11 @@ from torch_geometric.loader import DataLoader
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.attention import AttentionLayout, attach_layout
 from graphdep.nn.attention import layout as layout_module
-from graphdep.nn.attention.layout import JOINED, PADDING, SHARE, Runs, join_blocks, own_layout
+from graphdep.nn.attention.layout import JOINED, PADDING, SHARE, Runs, join_blocks
 from graphdep.nn.attention.tiles import build_tiles
 from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv
 from graphdep.nn.models import GraphTransformer
+from graphdep.nn.prepared import own_layout
 from graphdep.testing import assert_same_data
 from graphdep.transforms import ChainTree, RelationNodes, resolve
 from tests.kit.trees import random_sentence
@@ -65,11 +66,11 @@ def test_pairs(layout: AttentionLayout) -> None:
 
 
 @given(layouts())
-def test_by_target_and_by_source(layout: AttentionLayout) -> None:
-    for row, (order, rowptr) in ((1, layout.by_target), (0, layout.by_source)):
-        for node in range(layout.num_nodes):
-            run = order[rowptr[node] : rowptr[node + 1]]
-            assert run.tolist() == (layout.pairs[row] == node).nonzero().view(-1).tolist()
+def test_by_target(layout: AttentionLayout) -> None:
+    order, rowptr = layout.by_target
+    for node in range(layout.num_nodes):
+        run = order[rowptr[node] : rowptr[node + 1]]
+        assert run.tolist() == (layout.pairs[1] == node).nonzero().view(-1).tolist()
 
 
 @given(layouts())
@@ -353,21 +354,26 @@ def test_on_its_way_to_a_gpu_it_gets_the_tiles(edges: str, monkeypatch: pytest.M
     monkeypatch.setattr(layout_module, "missing", lambda device: None)
     bare = resolve(edges, implicit=True)(Batch.from_data_list(sentences()))
     layout = attach_layout(bare, "cuda").edge_layout
-    assert layout.ready_tiles(numbered=True) is layout.tiles_with_terms
+    assert layout.ready_tiles is layout.tiles
     assert "padded" not in vars(layout)  # the kernels serve
-    expected = build_tiles(layout.edge_index, layout.block, layout.group, number_all=True)
-    assert all(map(torch.equal, layout.tiles_with_terms.tensors, expected.tensors))
+    expected = build_tiles(layout.edge_index, layout.block, layout.group)
+    assert all(map(torch.equal, layout.tiles.tensors, expected.tensors))
     assert {x.dtype for x in expected.tensors} <= {torch.int32, torch.uint8}
     moved = layout.clone()
-    assert moved.ready_tiles(numbered=False) is moved.ready_tiles(numbered=True)  # moved once, not twice
-    assert moved.tiles is not layout.tiles
+    assert moved.ready_tiles is not layout.tiles
+    assert all(map(torch.equal, moved.tiles.tensors, layout.tiles.tensors))
+    for rows in (16, 64):  # as the caller says, whatever the longest block is
+        fixed = attach_layout(bare, "cuda", rows=rows).edge_layout.tiles
+        assert (fixed.block, fixed.edge.numel()) == (rows, layout.num_edges)
+    with pytest.raises(ValueError, match=r"'rows' must be one of 16, 32, 64 \(got 48\)"):
+        attach_layout(bare, "cuda", rows=48)
 
 
 def test_what_the_kernels_refuse_gets_padded_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout_module, "missing", lambda device: None)
     twice = torch.tensor([[0, 0], [1, 1]])
     layout = AttentionLayout(twice, 20, clique=torch.zeros(20, dtype=torch.long)).prepare("cuda")
-    assert "repeated edges" in layout.tiles.refusal
+    assert "repeated edges" in layout.tiles.refusal(numbered=False)
     assert "padded" in vars(layout)
 
 

@@ -80,7 +80,7 @@ def edges(types: Tensor, explicit: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
 @pytest.mark.parametrize("explicit", [True, False], ids=["edges", "clique"])
 def test_equals_the_formula(gate: str | None, gate_state: str, explicit: bool) -> None:
-    for backend in ("reference", "segment", "dense"):
+    for backend in ("reference", "dense"):
         check_formula(make(gate, gate_state, backend=backend), explicit)
 
 

@@ -22,6 +22,7 @@ from graphdep.nn.models import (
     StructuralDialogueModel,
     UtteranceManipulationModel,
 )
+from graphdep.nn.models.selection import triples
 from graphdep.transforms import ChainTree, resolve
 from graphdep.vocab import VocabTokens
 
@@ -306,14 +307,14 @@ def test_losses_equal_a_slow_reference(sia):
     assert float(losses["backbone"][0]) == pytest.approx(backbone, rel=1e-4)
     whole = batch_structure(examples())
     assert losses["order"][1] == int((whole.order_target >= 0).sum())
-    assert losses["backbone"][1] == made.triples(whole).size(1)
+    assert losses["backbone"][1] == triples(whole).size(1)
     pairs = [data for data in examples() if not int(data.kind)]
     assert torch.allclose(logits, torch.cat([made(batch_structure([data])) for data in pairs]), atol=1e-5)
 
 
 def test_triples_are_those_of_the_tree():
     data = example_structure([0, 1, 2], 0)
-    found = model().triples(batch_structure([data])).T.tolist()
+    found = triples(batch_structure([data])).T.tolist()
     assert sorted(map(tuple, found)) == sorted(slow_triples(data))
     assert len(found) == 1 + 2  # of the first utterance; of the third with each of its objects
     words = {tuple(TOKENS_OF[int(data.input_ids[node])] for node in triple) for triple in found}
@@ -325,7 +326,7 @@ TOKENS_OF = {STRUCTURE_TOKENS.encode([word])[0][0]: word for word in STRUCTURE_W
 
 def test_subtypes_and_expletives_are_subjects_and_objects():
     data = example_structure([0, 4], 0)
-    found = model().triples(batch_structure([data])).T.tolist()
+    found = triples(batch_structure([data])).T.tolist()
     assert sorted(map(tuple, found)) == sorted(slow_triples(data))
     words = {tuple(TOKENS_OF[int(data.input_ids[node])] for node in triple) for triple in found}
     assert words == {("w0", "w1", "w2"), ("w0", "w1", "w3"), ("w2", "w1", "w3")}
@@ -333,7 +334,7 @@ def test_subtypes_and_expletives_are_subjects_and_objects():
 
 def test_a_control_has_its_own_triples():
     one = Batch.from_data_list([example_structure([0, 1, 2], 0)])
-    assert model().triples(ChainTree()(one)).shape == (3, 0)
+    assert triples(ChainTree()(one)).shape == (3, 0)
 
 
 def test_a_batch_without_either_trains_all_the_same():

@@ -15,9 +15,9 @@ from torch_geometric.transforms import Compose
 
 from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.nn.attention.layout import own_layout
 from graphdep.nn.conv import AttentionConv, SIAConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
+from graphdep.nn.prepared import own_layout
 from graphdep.transforms import CompleteEdges, RandomTree, SelfLoops, resolve
 from tests.kit.slow import assert_same_gradients
 from tests.kit.trees import random_sentence

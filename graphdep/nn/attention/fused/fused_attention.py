@@ -14,23 +14,18 @@ from torch import Tensor
 
 from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.attention.fused.kernels import (
-    csr_backward_columns,
-    csr_backward_rows,
-    csr_forward,
     flash_backward_columns,
     flash_backward_rows,
     flash_forward,
     tile_backward,
     tile_forward,
 )
-from graphdep.nn.attention.tiles import CSR_ROWS, TENSORS, AttentionTiles
+from graphdep.nn.attention.tiles import TENSORS, AttentionTiles
 
 # So many warps a program, by its rows: where registers do not spill when compiled ahead of time for sm_80,
 # sm_90 and sm_120 (tests/nn/attention/fused/test_kernels.py), not by measurement.
 TILE_WARPS = {16: (1, 2), 32: (4, 4), 64: (4, 8)}  # forward, backward
 FLASH_SHAPES = {"forward": (32, 4), "rows": (32, 8), "columns": (32, 8)}  # columns or rows at a time, warps
-# Rows, edges at a time and warps of a program of `csr`, for nodes of few and of many edges.
-CSR_SHAPES = {"light": (CSR_ROWS, 2, 4), "hub": (1, 64, 8)}
 #: Dropout compares numbers of so many bits.
 DROPOUT_BITS = 24
 
@@ -64,8 +59,6 @@ def forward(
         if grid := tiles["flash"].size(0):
             args = (*states, out, lse, weights_to, *_flash_data(tiles))
             _flash(flash_forward, "forward", grid, args, common)
-        data = (tiles["rowptr"], tiles["source"], tiles["edge"])
-        _csr(csr_forward, "rows", (*states, out, lse, weights_to), data, common, tiles)
     return out, alpha, lse
 
 
@@ -89,7 +82,8 @@ def backward(
     grad_out = grad_out.contiguous()
     grad_alpha = None if grad_alpha is None else grad_alpha.contiguous()
     grads = [query.new_empty(query.shape) for _ in range(3)]
-    terms = [query.new_empty(0) if x is None else x.new_empty(x.shape) for x in (attn_bias, score_scale)]
+    # Zeros, as an edge that no byte names is written by nobody.
+    terms = [query.new_empty(0) if x is None else x.new_zeros(x.shape) for x in (attn_bias, score_scale)]
     to = [None if x is None else grad for x, grad in zip((attn_bias, score_scale), terms)]
     delta = torch.empty_like(lse)
     incoming = (grad_out, grad_alpha)
@@ -102,11 +96,6 @@ def backward(
             data = _flash_data(tiles)
             _flash(flash_backward_rows, "rows", grid, (*kept, grads[0], *to, *data), common)
             _flash(flash_backward_columns, "columns", grid, (*kept, *grads[1:], *data), common)
-        kept = (*states, *incoming, lse, delta)
-        data = (tiles["rowptr"], tiles["source"], tiles["edge"])
-        _csr(csr_backward_rows, "rows", (*kept, grads[0]), data, common, tiles)
-        data = (tiles["colptr"], tiles["by_source"], tiles["target"], tiles["edge"])
-        _csr(csr_backward_columns, "columns", (*kept, *grads[1:], *to), data, common, tiles)
     return grads[0], grads[1], grads[2], terms[0], terms[1]
 
 
@@ -179,14 +168,6 @@ def _flash_data(tiles: Tiles) -> tuple[Tensor, ...]:
     return tuple(tiles[name] for name in ("flash", "flash_slot", "flash_used", "rowptr", "edge"))
 
 
-def _csr(kernel: Any, side: str, args: tuple, data: tuple, common: dict[str, Any], tiles: Tiles) -> None:
-    for kind, (rows, width, warps) in CSR_SHAPES.items():
-        nodes = tiles[f"{kind}_{side}"]
-        if nodes.numel():
-            own = {"ROWS": rows, "WIDTH": width, "num_warps": warps}
-            kernel[(nodes.numel() // rows * common["H"],)](*args, nodes, *data, **common, **own)
-
-
 def _on(query: Tensor) -> AbstractContextManager[Any]:
     return torch.cuda.device(query.device) if query.is_cuda else nullcontext()
 
@@ -237,14 +218,14 @@ def fused_attention(
     return out, alpha
 
 
-def refusal(query: Tensor, tiles: AttentionTiles) -> str | None:
+def refusal(query: Tensor, tiles: AttentionTiles, numbered: bool) -> str | None:
     """Why the fused kernels cannot serve some states and pairs; :obj:`None`: they can.
 
     They need triton and CUDA (or ``TRITON_INTERPRET=1`` on the CPU), numbers of 16 or 32 bits, at most 128
-    channels a head, fewer than 2^31 numbers in a tensor, and pairs that bytes can say or that are all written
-    out (:class:`~graphdep.nn.attention.tiles.AttentionTiles`).
+    channels a head, fewer than 2^31 numbers in a tensor, and pairs that bytes can say
+    (:meth:`~graphdep.nn.attention.tiles.AttentionTiles.refusal`).
     """
-    return missing(query.device) or _refused_states(query) or tiles.refusal
+    return missing(query.device) or _refused_states(query) or tiles.refusal(numbered)
 
 
 def missing(device: torch.device) -> str | None:

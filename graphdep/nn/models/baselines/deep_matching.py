@@ -118,16 +118,22 @@ class TurnTransformer(nn.Module):
             nn.init.normal_(self.turn.weight, std=self.turn.embedding_dim**-0.5)
         reset(self.layers)
 
-    def forward(self, x: Tensor, ptr: Tensor) -> Tensor:
+    def forward(self, x: Tensor, ptr: Tensor, layout: AttentionLayout | None = None) -> Tensor:
+        """``layout``: that of :func:`turn_layout`, where it has been made."""
         number = torch.arange(x.size(0), device=x.device)
         if self.turn is not None:
             turn = number - ptr[:-1].repeat_interleave(ptr.diff(), output_size=x.size(0))
             x = self.dropout(x + self.turn(turn.clamp(max=self.turn.num_embeddings - 1)))
-        edges = number.new_empty(2, 0)
-        layout = AttentionLayout(edges, x.size(0), clique=torch.zeros_like(number), ptr=ptr)
+        layout = turn_layout(ptr, x.size(0)) if layout is None else layout
         for layer in self.layers:
             x = layer(x, layout)
         return x
+
+
+def turn_layout(ptr: Tensor, turns: int) -> AttentionLayout:
+    """The pairs of turns of the same example, of so many in all with bounds ``ptr``."""
+    clique = torch.zeros(turns, dtype=torch.long, device=ptr.device)
+    return AttentionLayout(clique.new_empty(2, 0), turns, clique=clique, ptr=ptr)
 
 
 IOI_FORMS = ("paper", "code")

@@ -12,8 +12,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import scatter, to_dense_batch
 
 from graphdep.io.limits import check_choice, check_count
+from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models.baselines.deep_matching import TurnTransformer
+from graphdep.nn.models.baselines.deep_matching import TurnTransformer, turn_layout
 from graphdep.nn.models.baselines.recurrent import WordRNN, run_over
 from graphdep.nn.models.dialogue import ResponseDecoder, WordOutput, previous_ids, take_beams
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
@@ -22,9 +23,11 @@ from graphdep.nn.models.transformer import (
     Memory,
     TextEncoder,
     example_bounds,
+    root_nodes,
     utterance_bounds,
     with_positions_in_utterance,
 )
+from graphdep.nn.prepared import kept, no_states
 
 
 class HREDEncoder(ContextEncoder):
@@ -84,9 +87,11 @@ class HREDEncoder(ContextEncoder):
 
     def forward(self, data: Data) -> Memory:
         _, _, utterances = self.words(data, self.embedding(data))
-        turns = utterance_bounds(data).diff()
-        _, last = run_over(self.context, utterances, turns)
-        return Memory(last[-1], torch.arange(turns.numel() + 1, device=last.device))
+        _, last = run_over(self.context, utterances, utterance_bounds(data).diff())
+        return Memory(last[-1], self.bounds(data))
+
+    def bounds(self, data: Data) -> Tensor:
+        return torch.arange(example_bounds(data).numel(), device=data.node_type.device)
 
 
 class HREDDecoder(ResponseDecoder):
@@ -473,8 +478,20 @@ class ReCoSa(ContextEncoder):
 
     def forward(self, data: Data) -> Memory:
         _, _, utterances = self.words(data, self.embedding(data))
-        ptr = utterance_bounds(data)
-        return Memory(self.context(utterances, ptr), ptr)
+        ptr = self.bounds(data)
+        return Memory(self.context(utterances, ptr, _layout_of_turns(data)), ptr)
+
+    def bounds(self, data: Data) -> Tensor:
+        return utterance_bounds(data)
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _layout_of_turns(data)
+
+
+@kept
+def _layout_of_turns(data: Data) -> AttentionLayout:
+    """The pairs of the utterances of the same example."""
+    return turn_layout(utterance_bounds(data), root_nodes(data).numel())
 
 
 OBJECTIVES = ("mur", "duor")
@@ -611,8 +628,17 @@ class DialogBERT(ContextEncoder):
     def forward(self, data: Data) -> Memory:
         data = with_positions_in_utterance(data)
         utterances = self.encoder.readout(data, self.encoder(data))
-        ptr = utterance_bounds(data)
-        return _UtteranceMemory(self.context(utterances, ptr), ptr, utterances=utterances)
+        ptr, layout = self.bounds(data), _layout_of_turns(data)
+        return _UtteranceMemory(self.context(utterances, ptr, layout), ptr, utterances=utterances)
+
+    def bounds(self, data: Data) -> Tensor:
+        return utterance_bounds(data)
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _layout_of_turns(data)
+        self.encoder.readout(data, no_states(data))
+        with_positions_in_utterance(data)
+        _contexts_of(data, self.min_utterances)
 
     def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
         """``{"mur": ..., "duor": ...}`` in training, those of :obj:`objectives`; nothing in evaluation."""
@@ -620,29 +646,32 @@ class DialogBERT(ContextEncoder):
             return {}
         assert isinstance(memory, _UtteranceMemory)
         losses = {"mur": self._mur, "duor": self._duor}
-        return {name: losses[name](memory.utterances, memory.ptr) for name in self.objectives}
+        return {name: losses[name](data, memory.utterances, memory.ptr) for name in self.objectives}
 
-    def _mur(self, x: Tensor, ptr: Tensor) -> Tensor:
+    def _mur(self, data: Data, x: Tensor, ptr: Tensor) -> Tensor:
         assert self.mask is not None
         assert self.lin_mur is not None
         size = ptr.diff()
         chosen = ptr[:-1] + (torch.rand(size.numel(), device=x.device) * size).long()
-        chosen = chosen[size >= self.min_utterances]
+        chosen = chosen.index_select(0, _contexts_of(data, self.min_utterances))
         other = (chosen + torch.randint(1, max(x.size(0), 2), chosen.shape, device=x.device)) % x.size(0)
         fate = torch.rand(chosen.numel(), 1, device=x.device)
         stand_in = torch.where(fate < 0.9, x[other], x[chosen])
         stand_in = torch.where(fate < 0.8, self.mask.to(x.dtype), stand_in)
-        recovered = self.lin_mur(self.context(x.index_copy(0, chosen, stand_in), ptr)[chosen])
+        recovered = self.lin_mur(
+            self.context(x.index_copy(0, chosen, stand_in), ptr, _layout_of_turns(data))[chosen]
+        )
         target = x[chosen].detach() if self.detach_target else x[chosen]
         return (recovered - target).square().sum() / max(target.numel(), 1)
 
-    def _duor(self, x: Tensor, ptr: Tensor) -> Tensor:
+    def _duor(self, data: Data, x: Tensor, ptr: Tensor) -> Tensor:
         assert self.lin_duor is not None
         size = ptr.diff()
-        example = torch.arange(size.numel(), device=x.device).repeat_interleave(size)
+        example = torch.arange(size.numel(), device=x.device)
+        example = example.repeat_interleave(size, output_size=x.size(0))
         # Whole numbers keep examples apart, what follows the point shuffles each.
         order = (example + torch.rand(x.size(0), dtype=torch.float64, device=x.device)).argsort()
-        h = self.context(x[order], ptr)
+        h = self.context(x[order], ptr, _layout_of_turns(data))
         mean = scatter(h, example, dim_size=size.numel(), reduce="mean")
         score = _log_softmax((self.lin_duor(h) * mean[example]).sum(dim=-1), example, size.numel())
         turn = order - ptr[example]
@@ -659,6 +688,12 @@ class DialogBERT(ContextEncoder):
     def _reset_mask(self) -> None:
         if self.mask is not None:
             nn.init.normal_(self.mask, std=self.hidden_channels**-0.5)
+
+
+@kept
+def _contexts_of(data: Data, least: int) -> Tensor:
+    """The examples with so many utterances at least."""
+    return (utterance_bounds(data).diff() >= least).nonzero().view(-1)
 
 
 def _log_softmax(score: Tensor, example: Tensor, num_examples: int) -> Tensor:

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.nn.attention import tiles as tiles_module
-from graphdep.nn.attention.dispatch import CSR, FLASH, TILE
 from graphdep.nn.attention.fused import fused_attention as module
 from tests.kit.backends import assert_backends_equal, assert_close, random_graph, random_states, run_backend
 
@@ -27,7 +26,8 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cpu" if INTERPRETED else "cuda"
 DTYPES = [torch.float32, torch.float16, *([] if INTERPRETED else [torch.bfloat16])]
 TERMS = ("attn_bias", "score_scale", "edge_key", "edge_value")
-KERNELS = {"tile": TILE, "flash": FLASH, "csr": CSR}
+# Rows of a tile, by which all blocks go to one kernel: with none, every block is a long one.
+KERNELS = {"tile": 64, "flash": 0}
 each_kernel = pytest.mark.parametrize("kernel", KERNELS)
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 kernels = pytest.mark.kernels
@@ -38,9 +38,7 @@ def only(monkeypatch: pytest.MonkeyPatch):
     """Sends all blocks to one kernel."""
 
     def choose(kernel: str) -> None:
-        monkeypatch.setattr(
-            tiles_module, "kernel_of_blocks", lambda nodes, *_: torch.full_like(nodes, KERNELS[kernel])
-        )
+        monkeypatch.setattr(tiles_module, "_tile_rows", lambda size: KERNELS[kernel])
 
     return choose
 
@@ -81,7 +79,7 @@ def test_equals_the_reference(sizes, degree, graph, terms, seed):
 @each_kernel
 def test_equals_the_reference_for_any_size_of_head(only, kernel, dtype):
     only(kernel)
-    graph = random_graph([9, 1, 5], shuffled=True, hub=True, clique=kernel != "csr")
+    graph = random_graph([9, 1, 5], shuffled=True, hub=True, clique=True)
     for channels in (20, 48, 50, 64):
         assert_backends_equal(case(graph, heads=1, channels=channels), ("reference", "triton"), dtype=dtype)
 
@@ -100,10 +98,9 @@ def test_equals_the_reference_beyond_a_tile(dtype):
     mixed = random_graph([5, 70, 90], degree=1.0, hub=True, shuffled=True)
     clique = random_graph([70, 5], clique=True)
     hub = random_graph([80], degree=0.5, hub=True)
-    for graph, used in ((mixed, (True, True)), (clique, (True, False)), (hub, (False, True))):
+    for graph in (mixed, clique, hub):
         inputs = case(graph, ("attn_bias", "score_scale"), heads=1)
-        tiles = layout_of(inputs).tiles
-        assert (tiles.flash.numel() > 0, tiles.hub_rows.numel() > 0) == used
+        assert layout_of(inputs).tiles.flash.numel() > 0
         assert_backends_equal(inputs, ("reference", "triton"), dtype=dtype)
 
 
@@ -118,9 +115,21 @@ def test_rows_without_sources_get_zeros(only, kernel):
 
 
 @kernels
-def test_repeated_edges_are_two_edges():
-    graph = {"edge_index": torch.tensor([[1, 1, 2, 0], [0, 0, 0, 1]]), "clique": None}
-    assert_backends_equal(case(graph | {"ptr": torch.tensor([0, 3])}), ("reference", "triton"))
+@each_kernel
+def test_terms_of_edges_that_no_byte_names_have_zero_gradients(only, kernel):
+    """As those have that fill a batch up to a capacity."""
+    only(kernel)
+    inputs = case(random_graph([9, 3], shuffled=True), ("attn_bias", "score_scale"))
+    tiles, states = layout_of(inputs).tiles, [inputs[name] for name in ("query", "key", "value")]
+    terms = [inputs[name] for name in ("attn_bias", "score_scale")]
+    grads = []
+    for some in (terms, [torch.cat([x, x.new_ones(5, 2)]) for x in terms]):
+        leaves = [x.clone().requires_grad_() for x in (*states, *some)]
+        out, _ = module.fused_attention(*leaves[:3], tiles, *leaves[3:], 0.0, 0)
+        grads.append(torch.autograd.grad(out.sin().sum(), leaves))
+    for own, filled in zip(*grads):
+        assert torch.equal(filled[: len(own)], own)
+        assert not filled[len(own) :].any()
 
 
 @kernels
@@ -301,7 +310,7 @@ def test_compile_passes_through():
     inputs = case(random_graph([9, 20], clique=True), ("attn_bias",))
     leaves = [inputs[name].requires_grad_() for name in ("query", "key", "value", "attn_bias")]
     layout = layout_of(inputs)
-    assert layout.tiles_with_terms.refusal is None
+    assert layout.tiles.refusal(numbered=True) is None
     expected = torch.autograd.grad(loss(*leaves, layout), leaves)
     compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
     got = torch.autograd.grad(compiled(*leaves, layout), leaves)
@@ -382,11 +391,11 @@ def test_what_cannot_be_served_is_named():
     with pytest.raises(ValueError, match=r"backend='triton' serves at most 128 channels a head \(got 130\)"):
         edge_attention(**case(random_graph([5]), channels=130), backend="triton")
     twice = {"edge_index": torch.zeros(2, 2).long(), "clique": torch.zeros(3).long()}
-    with pytest.raises(ValueError, match="backend='triton' cannot serve repeated edges beside a clique"):
+    with pytest.raises(ValueError, match="backend='triton' cannot serve repeated edges: coalesce"):
         attend(twice | {"ptr": torch.tensor([0, 3])})
     star = torch.stack([torch.arange(300), torch.zeros(300).long()])
     many = {"edge_index": star, "clique": torch.zeros(300).long(), "ptr": torch.tensor([0, 300])}
-    with pytest.raises(ValueError, match="cannot serve more than 254 edges with terms in one row"):
+    with pytest.raises(ValueError, match="cannot serve more than 254 edges with terms or weights in one row"):
         attend(many)
 
 

@@ -14,7 +14,7 @@ import torch
 from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.attention.fused import fused_attention as launch
 from graphdep.nn.attention.fused import kernels
-from graphdep.nn.attention.fused.fused_attention import CSR_SHAPES, FLASH_SHAPES, TILE_WARPS
+from graphdep.nn.attention.fused.fused_attention import FLASH_SHAPES, TILE_WARPS
 
 SOURCE = ast.parse(Path(kernels.__file__).read_text(encoding="utf-8"))
 
@@ -56,8 +56,7 @@ def test_products_say_their_precision():
 
 POINTERS = {"SLOT": "*u8", "SEED": "*i64"}
 POINTERS |= dict.fromkeys(("LSE", "DELTA", "ALPHA", "DALPHA", "BIAS", "SCALE", "DBIAS", "DSCALE"), "*fp32")
-INDICES = "TILE ROWPTR EDGE FLASH USED NODES SOURCE TARGET COLPTR BY_SOURCE".split()
-POINTERS |= dict.fromkeys(INDICES, "*i32")
+POINTERS |= dict.fromkeys(("TILE", "ROWPTR", "EDGE", "FLASH", "USED"), "*i32")
 NUMBERS = {"keep_scale": "fp32", "sm_scale": "fp32"}
 # What a program is compiled for where a layer has all that it may have; 48 channels lie in 64 columns.
 MOST = {"H": 16, "D": 48, "BLOCK_D": 64, "PRECISION": "ieee", "HAS_EDGE": True}
@@ -75,9 +74,6 @@ def configurations() -> dict[str, tuple[str, dict[str, int], int]]:
     for name, (step, warps) in FLASH_SHAPES.items():
         kernel = "flash_forward" if name == "forward" else f"flash_backward_{name}"
         found[kernel] = (kernel, {"TILE": TILE_ROWS, "STEP": step}, warps)
-    for kernel in ("csr_forward", "csr_backward_rows", "csr_backward_columns"):
-        for kind, (rows, width, warps) in CSR_SHAPES.items():
-            found[f"{kernel} {kind}"] = (kernel, {"ROWS": rows, "WIDTH": width}, warps)
     return found
 
 
@@ -86,7 +82,6 @@ CONFIGURATIONS = configurations()
 REGISTERS = {"tile_forward 16": 128, "tile_backward 16": 128, "tile_forward 32": 64, "tile_backward 32": 128}
 # The kernels that need most, on the other architectures.
 TIGHT = ("tile_forward 64", "tile_backward 64", "flash_backward_rows", "flash_backward_columns")
-TIGHT += ("csr_backward_columns light",)
 CASES = [(name, 90) for name in CONFIGURATIONS] + [(name, arch) for name in TIGHT for arch in (80, 120)]
 
 

@@ -1,0 +1,326 @@
+"""A training step that is one launch: forward, backward and update as a CUDA graph."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+
+from graphdep.data.filler import Filler
+from graphdep.nn.prepared import prepare
+from graphdep.nn.static_batch import NotStaticError, StaticBatch, padded_tensors, size_of
+
+logger = logging.getLogger(__name__)
+
+#: Sizes of batches that graphs are captured for; a batch of a further size runs without.
+MOST_GRAPHS = 128
+#: Runs before a capture, in which kernels are compiled and libraries take their memory.
+_WARM_UP = 3
+
+
+class TrainingStep:
+    """A step of the training: gradients of a batch's loss, their clipping and the update of the weights.
+
+    It calls nothing but PyTorch, and reads nothing from the device.
+
+    Args:
+        loss: The loss of a batch. It is called under the autocast of the caller; the other parts of the step
+            are not.
+        optimizer: The optimizer.
+        clip: The most that the norm of all gradients together may be; :obj:`None` for any norm. (default:
+            :obj:`None`)
+        scaler: Scales a loss in half precision, whose gradients would vanish; reads the device.
+            (default: :obj:`None`)
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.graphed_step import TrainingStep
+        >>> weight = torch.ones(1, requires_grad=True)
+        >>> step = TrainingStep(lambda x: (weight * x).sum(), torch.optim.SGD([weight], lr=0.1), clip=1.0)
+        >>> step(torch.tensor([3.0]))
+        tensor(3.)
+        >>> weight
+        tensor([0.9000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        loss: Callable[[Any], Tensor],
+        optimizer: torch.optim.Optimizer,
+        *,
+        clip: float | None = None,
+        scaler: torch.amp.GradScaler | None = None,
+    ) -> None:
+        self.loss, self.optimizer, self.clip, self.scaler = loss, optimizer, clip, scaler
+
+    def __call__(self, batch: Any) -> Tensor:
+        """Takes the step of a batch, and returns its loss."""
+        self.zero_grad()
+        loss = self.loss(batch)
+        # Gradients have the types of what the forward pass made.
+        with torch.autocast(loss.device.type, enabled=False):
+            self.backward(loss)
+            self.update()
+        return loss.detach()
+
+    def zero_grad(self) -> None:
+        """Frees the gradients of the step before."""
+        self.optimizer.zero_grad()
+
+    def backward(self, loss: Tensor) -> None:
+        """Computes the gradients."""
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+
+    def update(self) -> None:
+        """Clips the gradients, and updates the weights."""
+        if self.scaler is not None:
+            self.scaler.unscale_(self.optimizer)
+        self.clip_grad()
+        if self.scaler is None:
+            self.optimizer.step()
+        else:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+
+    def clip_grad(self) -> None:
+        """Brings the norm of the gradients to :obj:`clip` at most."""
+        if self.clip is not None:
+            weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+            nn.utils.clip_grad_norm_(weights, self.clip)
+
+
+class Graphed:
+    """A function of batches that runs as a CUDA graph, one for each size of a batch; see :func:`graphed`.
+
+    Args:
+        function: Computes tensors of a batch, without reading anything from the device.
+        model: The model, whose modules :func:`~graphdep.nn.prepare` batches for it.
+        optimizer: The optimizer, if the function updates weights. (default: :obj:`None`)
+        filler, static: As in :func:`graphed`.
+        state: Gives further tensors that the function changes, such as sums. (default: none)
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Batch], Any],
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer | None = None,
+        *,
+        filler: Filler | None = None,
+        static: bool | None = None,
+        state: Callable[[], Sequence[Tensor]] = tuple,
+    ) -> None:
+        self.function, self.model, self.optimizer, self.filler = function, model, optimizer, filler
+        self.state = state
+        self.device = next(model.parameters()).device
+        self.captures = self.device.type == "cuda"
+        self.tiles = self.captures
+        self.ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
+        self.static = self.captures if static is None else static
+        self._held: dict[Any, tuple[StaticBatch, Any, Any]] = {}
+        self._pool: Any = None
+        self._rates: tuple[float, ...] = ()
+        if self.captures and optimizer is not None and (reason := _uncapturable(optimizer)):
+            self._give_up(reason)
+
+    def __call__(self, batch: Batch) -> Any:
+        """What the function gives for a batch on the CPU, with edges; the next call overwrites it."""
+        if not self.static:
+            return self._eagerly(batch)
+        full = batch if self.filler is None else self.filler(batch)
+        full = prepare(self.model, full, self.device)
+        try:
+            tensors = padded_tensors(full, self.tiles, self.ragged)
+        except NotStaticError as error:
+            self._give_up(str(error))
+            return self._eagerly(batch)
+        key = size_of(full, tensors)
+        if key in self._held:
+            self._held[key][0].load(tensors)
+        elif len(self._held) == MOST_GRAPHS:
+            _say_once(f"batches of more than {MOST_GRAPHS} sizes: further ones run without CUDA graphs")
+        else:
+            held = StaticBatch(full, tensors, self.device, self.tiles)
+            try:
+                self._held[key] = held, *self._captured(held)
+            except Exception as error:  # an error of the function itself comes again where it runs eagerly
+                self._give_up(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+        if key not in self._held:
+            return self._eagerly(batch)
+        held, graph, found = self._held[key]
+        if graph is None:
+            return self.function(held.batch)
+        if self._rates != _constant_rates(self.optimizer):
+            self._give_up(f"the learning rate of {type(self.optimizer).__name__} changes")
+            return self._eagerly(batch)
+        graph.replay()
+        return found
+
+    @property
+    def num_sizes(self) -> int:
+        """The number of sizes of batches that there is static memory for."""
+        return len(self._held)
+
+    def _eagerly(self, batch: Batch) -> Any:
+        if self.device.type != "cpu":
+            batch = prepare(self.model, batch, self.device).to(self.device, non_blocking=True)
+        return self.function(batch)
+
+    def _give_up(self, reason: str) -> None:
+        _say_once(f"batches run without CUDA graphs: {reason}")
+        self.static = False
+        self._held.clear()
+
+    def _captured(self, held: StaticBatch) -> tuple[Any, Any]:
+        """The graph of the function, which has not run yet, and where its values will be."""
+        if not self.captures:
+            return None, None
+        if self.optimizer is not None:
+            _make_capturable(self.optimizer, self.device)
+        # Weights that autocast has cast before would not be cast by the graph.
+        cached = torch.is_autocast_cache_enabled()
+        torch.set_autocast_cache_enabled(False)
+        torch.clear_autocast_cache()
+        try:
+            with self._unchanged():
+                side = torch.cuda.Stream(self.device)
+                side.wait_stream(torch.cuda.current_stream(self.device))
+                with torch.cuda.stream(side):
+                    for run in range(_WARM_UP):
+                        with _refusing_waits() if run else nullcontext():
+                            self.function(held.batch)
+                torch.cuda.current_stream(self.device).wait_stream(side)
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph, pool=self._pool):
+                    found = self.function(held.batch)
+        finally:
+            torch.set_autocast_cache_enabled(cached)
+        self._pool = self._pool or graph.pool()
+        self._rates = _constant_rates(self.optimizer)
+        return graph, found
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Leaves weights, optimizer, sums and random numbers as they were, at the same addresses."""
+        tensors = self._changed()
+        kept = [x.detach().clone() for x in tensors]
+        drawn = torch.cuda.get_rng_state(self.device)
+        try:
+            yield
+        finally:
+            known = {id(x) for x in tensors}
+            with torch.no_grad():
+                for x, old in zip(tensors, kept):
+                    x.copy_(old)
+                for x in self._changed():  # those that were made now start at zero
+                    if id(x) not in known:
+                        x.zero_()
+            torch.cuda.set_rng_state(drawn, self.device)
+
+    def _changed(self) -> list[Tensor]:
+        """All tensors that a call may change."""
+        states = {} if self.optimizer is None else self.optimizer.state
+        own = [x for state in states.values() for x in state.values() if isinstance(x, Tensor)]
+        return [*self.model.parameters(), *self.model.buffers(), *own, *self.state()]
+
+
+@cache
+def _say_once(message: str) -> None:
+    logger.warning(message)
+
+
+@contextmanager
+def _refusing_waits() -> Iterator[None]:
+    """Makes whatever waits for the device an error, for it would spoil a capture."""
+    mode = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(mode)
+
+
+def graphed(
+    model: nn.Module,
+    loss: Callable[[nn.Module, Batch], Tensor],
+    optimizer: torch.optim.Optimizer,
+    filler: Filler | None = None,
+    *,
+    clip: float | None = None,
+    static: bool | None = None,
+) -> Graphed:
+    """A training step for batches: gradients to zero, forward, backward, clipping and update.
+
+    On CUDA the whole step is captured as a CUDA graph, one for each size of a batch, and replayed: an eager
+    step is hundreds of launches of some 25 µs each, whatever the GPU does. Batches come from the CPU, with
+    edges, are brought to one of a few sizes by the filler, and copied to the GPU at once. On the CPU, and
+    where a step cannot be captured, it runs as it is; the reason is logged once. Call the step under autocast
+    for a forward pass in 16 bits.
+
+    Args:
+        model: The model, on the device that it is trained on.
+        loss: ``loss(model, batch)``, which the step makes smaller; reads nothing from the device.
+        optimizer: Adam or AdamW, or with a constant learning rate SGD or Adagrad.
+        filler: Brings batches to a few sizes. Without it there is a graph for each size that comes, up to
+            128. (default: :obj:`None`)
+        clip: Largest norm of the gradient of all weights together. (default: :obj:`None`)
+        static: Copy batches into static memory, as for a graph, on the CPU too, where the step then runs
+            without a graph: for tests. (default: on CUDA alone)
+
+    Returns:
+        A function of a batch on the CPU, with edges, that gives the loss, a number on the device of the
+        model, which the next step overwrites: add it up there and read the sum once an epoch.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Batch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn import graphed
+        >>> from graphdep.nn.models import DependencyTransformer, SentenceModel
+        >>> from graphdep.transforms import resolve
+        >>> edges = resolve("dt", implicit=True)
+        >>> batch = edges(Batch.from_data_list([to_data([Sentence.chain(["It", "rains"])])] * 3))
+        >>> encoder = DependencyTransformer(10, 100, hidden_channels=12, heads=2, ff_channels=12)
+        >>> model = SentenceModel(encoder, torch.nn.Linear(12, 1))
+        >>> optimizer = torch.optim.AdamW(model.parameters())
+        >>> step = graphed(model, lambda model, batch: model(batch).square().mean(), optimizer)
+        >>> bool(step(batch) > step(batch))
+        True
+    """
+
+    step = TrainingStep(lambda batch: loss(model, batch), optimizer, clip=clip)
+    return Graphed(step, model, optimizer, filler=filler, static=static)
+
+
+def _uncapturable(optimizer: torch.optim.Optimizer) -> str | None:
+    """Why the updates of an optimizer cannot be captured; :obj:`None`: they can."""
+    for group in optimizer.param_groups:
+        # Without the option the numbers of a capture stay: right where none of them changes.
+        constant = type(optimizer).__name__ in ("Adagrad", "SGD") and not group.get("lr_decay")
+        if "capturable" not in group and not constant:
+            return f"updates of {type(optimizer).__name__} cannot be captured"
+    return None
+
+
+def _make_capturable(optimizer: torch.optim.Optimizer, device: torch.device) -> None:
+    """Lets the optimizer keep its counts and learning rates on the device, where a schedule changes them."""
+    for group in optimizer.param_groups:
+        if "capturable" not in group:
+            continue
+        group["capturable"] = True
+        group["lr"] = torch.as_tensor(group["lr"], dtype=torch.float32, device=device)
+        for weight in group["params"]:
+            if "step" in (state := optimizer.state[weight]):
+                state["step"] = state["step"].to(device, torch.float32)
+
+
+def _constant_rates(optimizer: torch.optim.Optimizer | None) -> tuple[float, ...]:
+    """The learning rates that a graph of the optimizer's updates has fixed."""
+    groups = [] if optimizer is None else optimizer.param_groups
+    return tuple(group["lr"] for group in groups if not isinstance(group["lr"], Tensor))

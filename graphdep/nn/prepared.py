@@ -1,0 +1,171 @@
+"""What models read of the values of a batch, made on the CPU before the batch goes to a device."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Set
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.nn.attention.layout import AttentionLayout, attach_layout, refuse_unread
+from graphdep.transforms.fingerprint import identity
+
+DataT = TypeVar("DataT", bound=Data)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Where data says whether it is prepared: :obj:`False` while :func:`prepare` runs, :obj:`True` behind it. It
+#: is the start of the names of all columns.
+PREPARED = "prepared"
+
+
+def prepare(model: nn.Module, batch: DataT, device: torch.device | str | None = None) -> DataT:
+    """A copy of the batch with all that the model would have to read from a device, such as which nodes are
+    ROOT nodes, and the blocks of its attention: a training step then waits for no device.
+
+    Call it on the CPU, behind the transform that builds the edges; ``to`` and ``pin_memory`` take everything
+    along. The values of the batch are checked here, and no longer by the model. The result is for this model;
+    after a change of the batch, prepare it again. Models run without it, too, but read the device.
+
+    A module has a method ``prepare(data, device)`` where its ``forward`` reads values. It calls the functions
+    that do, which are marked with :func:`kept`, and checks what is to be checked.
+
+    Args:
+        model: Any module; its own method ``prepare`` and those of all modules in it are called.
+        batch: One example or a batch, with edges if the model needs some.
+        device: Where it will go. (default: where the batch is)
+
+    Raises:
+        ValueError: If the values of the batch are none that the model takes.
+
+    Example:
+        >>> from torch_geometric.data import Batch
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn import prepare
+        >>> from graphdep.nn.conv import DRAConv
+        >>> from graphdep.nn.models import ClassificationHead, GraphTransformer, SentenceModel
+        >>> from graphdep.transforms import resolve
+        >>> encoder = GraphTransformer(7, lambda layer: DRAConv(8, 4, heads=2), hidden_channels=8)
+        >>> model = SentenceModel(encoder, ClassificationHead(8, 2))
+        >>> data = to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))
+        >>> batch = prepare(model, resolve("dra")(Batch.from_data_list([data, data])))
+        >>> batch.prepared_root_nodes
+        tensor([0, 3])
+        >>> model(batch).shape
+        torch.Size([2, 2])
+    """
+    data = copy.copy(batch)
+    for key in [key for key in data.keys() if key.startswith(PREPARED)]:  # noqa: SIM118
+        del data[key]
+    where = data.node_type.device if device is None else torch.device(device)
+    if data.get("edge_index") is not None or "clique" in data:
+        data = attach_layout(data, where)
+    data[PREPARED] = False
+    _prepare(model, data, where)
+    for value in data._store.values():
+        if isinstance(value, AttentionLayout):
+            value.prepare(where)
+    data[PREPARED] = True
+    return data
+
+
+def _prepare(module: nn.Module, data: Data, device: torch.device) -> None:
+    own = getattr(module, "prepare", None)
+    # A module that reads another batch, such as a frozen encoder, says that what is inside is not asked.
+    if own is None or own(data, device) is not ALONE:
+        for child in module.children():
+            _prepare(child, data, device)
+
+
+#: What a module's method ``prepare`` returns if the modules in it do not read the batch.
+ALONE = object()
+
+
+def is_prepared(data: Data) -> bool:
+    """Whether :func:`prepare` has checked the values of the data."""
+    return data.get(PREPARED) is True
+
+
+def kept(function: Callable[Concatenate[Data, P], T]) -> Callable[Concatenate[Data, P], T]:
+    """Marks a function that reads values of data, and nothing else but ``options``: :func:`prepare` keeps its
+    result as columns ``prepared_<name>``, which it then returns.
+
+    The result is a tensor, or a tuple of tensors, numbers and layouts, each a column of its own.
+    """
+    name = function.__name__.lstrip("_")
+
+    @functools.wraps(function)
+    def run(data: Data, *options: P.args, **more: P.kwargs) -> T:
+        key = "_".join([name, *map(str, options)])
+        found = known(data, key)
+        if found is None:
+            found = function(data, *options, **more)
+            if data.get(PREPARED) is False:
+                keep(data, key, found)
+        return found
+
+    return run  # type: ignore[return-value]
+
+
+def keep(data: Data, name: str, value: Any) -> None:
+    """Adds a value to data that is being prepared: a column, or of a tuple several."""
+    if not isinstance(value, tuple):
+        data[f"{PREPARED}_{name}"] = value
+        return
+    for number, part in enumerate(value):
+        data[f"{PREPARED}_{name}_{number}"] = part
+
+
+def known(data: Data, name: str) -> Any:
+    """The value that :func:`keep` has added, or :obj:`None`."""
+    if PREPARED not in data:
+        return None
+    one = data.get(f"{PREPARED}_{name}")
+    if one is not None:
+        return one
+    parts: list[Any] = []
+    while (part := data.get(f"{PREPARED}_{name}_{len(parts)}")) is not None:
+        parts.append(part)
+    return tuple(parts) or None
+
+
+def no_states(data: Data) -> Tensor:
+    """States of no channels, ``[num_nodes, 0]``: who reads some of them out says which."""
+    return torch.zeros(data.node_type.numel(), 0, device=data.node_type.device)
+
+
+@torch.compiler.disable  # the number of edges is data
+def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
+    """The layout of edges that are built from the nodes of the data, whatever edges it has."""
+    name = f"layout_{_name_of(edges)}" if PREPARED in data else ""
+    layout = known(data, name)
+    if layout is None:
+        layout = _own_layout(data, edges, reads)
+        if data.get(PREPARED) is False:
+            keep(data, name, layout)
+    return layout
+
+
+def _own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
+    bare = copy.copy(data)
+    for key in data.keys():  # noqa: SIM118
+        if key.startswith(("edge_", PREPARED)) or key == "clique":
+            del bare[key]  # they are other layers', and a tree transform would refuse them
+    own = edges(bare)
+    if own.num_nodes != data.num_nodes:
+        raise ValueError(
+            f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
+        )
+    refuse_unread(own, reads, edges)
+    return AttentionLayout.of(own)
+
+
+@functools.lru_cache(maxsize=64)
+def _name_of(edges: BaseTransform) -> str:
+    """Eight digits of what a transform does, the same in every process."""
+    return identity(edges)[-9:-1]

@@ -1,0 +1,75 @@
+"""The examples that fill the batches of a task."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.data.filler import IGNORED, Filler
+from graphdep.parsing.resolver import resolve_parser
+
+_TOKENS = "target_ids"
+
+
+logger = logging.getLogger(__name__)
+
+
+def fill_batches(task: Any, splits: Any, config: Any, device: torch.device, split: str = "train") -> None:
+    """Has the batches of a task filled where it runs on CUDA and the settings want its steps as CUDA graphs;
+    where no example can fill them, the reason is logged.
+    """
+    task.filler = None
+    if not config.cuda_graphs or device.type != "cuda":
+        return
+    try:
+        task.filler = task_filler(task, splits, config, split)
+    except (KeyError, ValueError) as error:
+        logger.warning("batches run without CUDA graphs: no example can fill them (%s)", error)
+
+
+def task_filler(task: Any, splits: Any, config: Any, split: str = "train") -> Filler:
+    """Makes filler examples of a task, of words without a tree: they have the columns of the examples of the
+    split, whose targets are ignored.
+
+    Args:
+        task: The :class:`~graphdep.training.learning_task.LearningTask`, whose edges they get.
+        splits: The :class:`~graphdep.training.splits.Splits`.
+        config: The settings.
+        split: The split. (default: ``"train"``)
+
+    Raises:
+        ValueError: If no such example can be made.
+    """
+    like, parser = splits[split][0], resolve_parser("chain")
+    texts = 1 if _TOKENS in like else int(like.segment.max()) + 1
+
+    def make(words: int, tokens: int = 1) -> Data:
+        shares = [words // texts + (number < words % texts) for number in range(texts)]
+        given = [task.filler_text(max(1, share)) for share in shares]
+        data, _ = task.example(config, splits.vocab, splits.relations, given, parser)
+        for key in like.keys():  # noqa: SIM118
+            if key == "y" or key == _TOKENS or key not in data:
+                data[key] = _ignored(like, key, words, tokens)
+        return data
+
+    return Filler(make, edges=task.edges, tokens=_TOKENS if _TOKENS in like else None)
+
+
+def _ignored(like: Data, key: str, words: int, tokens: int) -> Any:
+    """A column that an example from texts does not have."""
+    value = like[key]
+    if not isinstance(value, Tensor):
+        return value
+    if key == _TOKENS:
+        return torch.full((tokens,), IGNORED)
+    if key == "y":
+        # Where no class is a number, the loss takes the examples alone that are no fillers.
+        fill = 0 if value.is_floating_point() else IGNORED
+        return torch.full_like(value, fill) if len(value) == 1 else value.new_full((words,), fill)
+    if value.size(0) == 1:
+        return value
+    return value[:0]

@@ -1,0 +1,97 @@
+"""A prepared batch is the same batch to every model of every family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+
+from graphdep.nn import prepare
+from graphdep.nn.prepared import PREPARED
+from graphdep.tasks import family_of
+from graphdep.training import TrainConfig, load_splits
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.family import build_task
+from graphdep.training.learning_task import LearningTask
+
+# All models of one task of each family; of further tasks what they alone have.
+MODELS = [
+    *(
+        (task, model)
+        for task in ("sick-e", "dailydialog", "ubuntu", "post-train", "ud-tags")
+        for model in family_of(task).config(task).models
+    ),
+    ("sst", "dt"),
+    ("sst", "tree-lstm"),
+    *((task, model) for task in ("propbank-ewt", "semeval2010") for model in ("dt", "bert-dt", "words")),
+]
+MATCHING = ("smn", "dua", "dam-2018", "ioi")
+
+
+def build(config: TrainConfig) -> tuple[LearningTask, Batch]:
+    """A task in training, and the first batch with its edges."""
+    torch.manual_seed(0)
+    pretrained = load_pretrained(config) if config.pretrained else None
+    splits = load_splits(config, ("train",), pretrained=pretrained)
+    labels = splits.labels()
+    sizes = len(splits.vocab), len(splits.relations)
+    parts = Parts(*sizes, None, pretrained, None if labels is None else len(labels), labels)
+    task = build_task(config, parts).train()
+    task.log_loss = lambda *_: None
+    return task, task.edges(next(iter(splits.loader("train", config, shuffle=True))))
+
+
+@pytest.fixture
+def config(config_of, places, encoder, tmp_path) -> Callable[[str, str], TrainConfig]:
+    """Settings of a model of any task."""
+
+    def config(name: str, model: str) -> TrainConfig:
+        if name == "post-train":
+            own = {**places("ubuntu"), "encoder": encoder, "max_length": 40, "batch_size": 8}
+            return TrainConfig.of(model, task=name, accelerator="cpu", **own)
+        if name == "ubuntu" and model in MATCHING:
+            sizes = {"hidden_channels": 8, "batch_size": 4, "accelerator": "cpu"}
+            return TrainConfig.of(model, task=name, **places(name), **sizes)
+        if family_of(name).config(name).models[model].overrides.get("objective"):
+            return config_of(name, model, max_length=48)
+        made = config_of(name, model)
+        if not made.reads_constituents:
+            return made
+        own = {"parser": "bundled", "root": str(tmp_path)}
+        if name == "ud-tags":
+            return made.replace(trees="parser", **own)
+        return made.replace(raw_from=f"{made.root}/raw", **own)
+
+    return config
+
+
+def step(task: LearningTask, batch: Batch) -> dict[str, Tensor]:
+    """The loss of a batch and all gradients."""
+    torch.manual_seed(1)
+    task.zero_grad()
+    loss = task.loss(batch)
+    loss.backward()
+    grads = {name: p.grad for name, p in task.named_parameters() if p.grad is not None}
+    return {"loss": loss.detach(), **grads}
+
+
+@pytest.mark.parametrize(("name", "model"), MODELS)
+def test_loss_and_gradients_are_the_same(
+    name: str, model: str, config: Callable[[str, str], TrainConfig]
+) -> None:
+    task, batch = build(config(name, model))
+    plain = step(task, batch)
+    before = {key: batch[key] for key in batch.keys()}  # noqa: SIM118
+    prepared = prepare(task, batch)
+    assert {key: batch[key] for key in batch.keys()} == before  # noqa: SIM118
+    again = prepare(task, prepared)
+    assert set(again.keys()) == set(prepared.keys())
+    for key in prepared.keys():  # noqa: SIM118
+        if key.startswith(PREPARED) and isinstance(prepared[key], Tensor):
+            assert torch.equal(prepared[key], again[key])
+    for given in (prepared, again):
+        for key, value in step(task, given).items():
+            assert torch.equal(value, plain[key]), key
