@@ -76,7 +76,9 @@ def test_a_step_with_fillers_in_static_memory_is_a_step(edges, texts, implicit):
     held = copy.deepcopy(plain)
     steps = [
         graphed(plain, loss, torch.optim.Adagrad(plain.parameters(), lr=1e-2)),
-        graphed(held, loss, torch.optim.Adagrad(held.parameters(), lr=1e-2), fill(texts, transform), static=True),
+        graphed(
+            held, loss, torch.optim.Adagrad(held.parameters(), lr=1e-2), fill(texts, transform), static=True
+        ),
     ]
     losses = [[float(step(batch)) for batch in batches] for step in steps]
     assert losses[0] == pytest.approx(losses[1], abs=1e-12)
@@ -144,7 +146,10 @@ def test_the_kernels_read_static_memory(edges, texts=2):
     for module in models[1].modules():
         if hasattr(module, "backend"):
             module.backend = "triton"
-    steps = [graphed(model, loss, torch.optim.SGD(model.parameters(), lr=1e-2), f, static=s) for model, f, s in zip(models, (None, fill(texts, transform)), (False, True))]
+    steps = [
+        graphed(model, loss, torch.optim.SGD(model.parameters(), lr=1e-2), f, static=s)
+        for model, f, s in zip(models, (None, fill(texts, transform)), (False, True))
+    ]
     steps[1].tiles = True
     losses = [[float(step(batch)) for batch in batches] for step in steps]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)

@@ -55,6 +55,7 @@ _INDEXED = {"index", "_unsafe_index", "index_put", "index_put_", "_index_put_imp
 def install() -> None:
     """Gives this process the device, for as long as it lives."""
     torch.cuda._lazy_init = lambda: None  # which torch calls before it moves anything to CUDA
+    torch.cuda.Event = _Event
     for types in (foreach._foreach_supported_types, optimizers._foreach_supported_types):
         types.append(OnDevice)
     fused_attention.INSTALLED, fused_attention.INTERPRETED = True, False  # the kernels are not run
@@ -63,6 +64,14 @@ def install() -> None:
     )
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell"):
         setattr(torch._VF, name, _at_once(name, getattr(torch._VF, name)))
+
+
+class _Event:
+    """Of a device on which everything has happened already."""
+
+    def record(self) -> None: ...
+
+    def synchronize(self) -> None: ...
 
 
 class OnDevice(Tensor):
@@ -116,6 +125,7 @@ class _Calls(TorchDispatchMode):
         asked = kwargs.get("device")
         cuda = bool(on) if asked is None else torch.device(asked).type == "cuda"
         if not on and not cuda:
+            kwargs = {key: value for key, value in kwargs.items() if key != "pin_memory"}
             if not free:
                 self.note("cpu", name)
             return func(*args, **kwargs)
@@ -160,6 +170,7 @@ class Calls(_Calls):
     """Counts what the device and the CPU are asked for while it is on.
 
     Attributes:
+        static: Whether the batch has lain in static memory, as a CUDA graph needs it.
         counts: How many by (phase, kind).
         names: How many by (phase, kind, name of the operation).
         places: How many by (phase, kind, name, place in the library).
@@ -167,7 +178,7 @@ class Calls(_Calls):
 
     def __init__(self) -> None:
         super().__init__()
-        self.phase = ""
+        self.phase, self.static = "", False
         self.counts: Counter[tuple[str, str]] = Counter()
         self.names: Counter[tuple[str, str, str]] = Counter()
         self.places: Counter[tuple[str, str, str, str]] = Counter()
@@ -181,12 +192,14 @@ class Calls(_Calls):
     @property
     def numbers(self) -> tuple[int, ...]:
         """Copies that bring the batch to the device; launches of forward, backward and optimizer; copies,
-        operations of the CPU and reads in these three.
+        operations of the CPU and reads in these three; and 1 for a step that is no CUDA graph.
         """
         moved = self.counts["moved", "copy"]
         launches = (self.counts[phase, "launch"] for phase in PHASES)
-        others = (sum(self.counts[phase, kind] for phase in PHASES) for kind in ("copy", "cpu", "read"))
-        return moved, *launches, *others
+        copies, cpu, reads = (
+            sum(self.counts[phase, kind] for phase in PHASES) for kind in ("copy", "cpu", "read")
+        )
+        return moved, *launches, copies, cpu, reads, int(not self.static or copies + reads > 0)
 
     def __str__(self) -> str:
         lines = []
