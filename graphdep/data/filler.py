@@ -69,15 +69,16 @@ class Filler:
         self, make: Callable[..., Data], *, edges: BaseTransform | None = None, tokens: str | None = None
     ) -> None:
         self.make, self.edges, self.tokens = make, edges, tokens
-        self._made: dict[tuple[tuple[int, int], ...], Batch] = {}
-        one, two = (self._batch([(words, 1)]).num_nodes for words in (2, 3))
+        self._made: dict[Any, Batch] = {}
+        one, two = (self._batch([(words, 1)], []).num_nodes for words in (2, 3))
         if two <= one:
             raise ValueError(f"'make' must give more nodes for more words (got {one} and {two})")
         self._fixed, self._by_word = one - 2 * (two - one), two - one
 
     def __call__(self, batch: Batch) -> Batch:
         """The batch and the filler examples behind it."""
-        fillers = self._batch(self._sizes(batch))
+        follow = [key.removesuffix("_ptr") for key in batch.keys() if key.endswith("_ptr")]  # noqa: SIM118
+        fillers = self._batch(self._sizes(batch), follow)
         full = join_batches(batch, fillers)
         full.num_fillers = fillers.num_graphs
         return full
@@ -96,12 +97,11 @@ class Filler:
             tokens = capacity(have + number) - have
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
-    def _batch(self, sizes: list[tuple[int, int]]) -> Batch:
+    def _batch(self, sizes: list[tuple[int, int]], follow: list[str]) -> Batch:
         """The filler examples of these sizes, with edges."""
-        key = tuple(sizes)
+        key = (*sizes, *follow)
         if key not in self._made:
-            follow = [] if self.tokens is None else [self.tokens]
-            made = [self.make(*size[: 1 + len(follow)]) for size in sizes]
+            made = [self.make(*size[: 1 + (self.tokens is not None)]) for size in sizes]
             batch = Batch.from_data_list(made, follow_batch=follow)
             self._made[key] = batch if self.edges is None else self.edges(batch)
         return self._made[key]

@@ -108,12 +108,13 @@ class StoredBatches:
         batch: Any = Batch(_base_cls=Data).stores_as(self.data)
         ways = [_rows(bounds, place) for bounds in self.bounds]
         slices, increments = {}, {}
+        first, zero = before[:-1], torch.zeros_like(place)
         for key, column in self.columns.items():
             rows, sizes, ends = ways[self.bounds_of[key]]
             index = _is_index(key)
             value = column.index_select(-1 if index else 0, rows)
-            batch[key] = value + before[:-1].repeat_interleave(sizes) if index else value
-            slices[key], increments[key] = ends, before[:-1] if index else torch.zeros_like(place)
+            batch[key] = value + first.repeat_interleave(sizes) if index else value
+            slices[key], increments[key] = ends, first if index else zero
             if key in self.follow_batch:
                 batch[f"{key}_batch"] = torch.arange(len(place)).repeat_interleave(sizes)
                 batch[f"{key}_ptr"] = ends

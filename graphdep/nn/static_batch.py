@@ -130,9 +130,9 @@ def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Itera
             yield name, _more_edges(value, layout.num_nodes) if name.startswith("edge_") else value
     if not tiles:
         return
-    made = layout.tiles_with_terms
-    if made.refusal is not None:
-        raise NotStaticError(f"the fused attention {made.refusal}")
+    made = layout.tiles
+    if (refusal := made.refusal(numbered=True)) is not None:
+        raise NotStaticError(f"the fused attention {refusal}")
     for name in TENSORS:
         value = getattr(made, name)
         if name == "edge":  # whose place is its number, or which is written out
@@ -235,11 +235,11 @@ class StaticBatch:
 
         if not self._tiles:
             return pairs
-        made = layout.tiles_with_terms
+        made = layout.tiles
         views = {name: self.views[f"{key}.tiles.{name}"] for name in TENSORS}
         new = pairs()
         tiles = replace(made, **views)
-        vars(new).update(tiles=tiles, tiles_with_terms=tiles)
+        vars(new).update(tiles=tiles)
         return lambda: new
 
     def _renew(self) -> None:

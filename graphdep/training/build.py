@@ -568,7 +568,7 @@ def parameter_groups(
     return groups
 
 
-FULL, HALF = "32-true", "bf16-mixed"
+FULL, TF32, HALF = "32-true", "tf32", "bf16-mixed"
 # Of the test: rows of a batch, repetitions, and how much faster bf16 must be to be worth its rounding.
 _ROWS, _TIMES, _GAIN = 512, 10, 1.3
 # In narrower models the casts cost what the products gain: steps of 300 and of 96 channels took 1.07 and 3.1
@@ -581,9 +581,10 @@ _PRETRAINED_CHANNELS = 384
 def settled(config: TrainConfig) -> TrainConfig:
     """The settings with what ``precision="auto"`` is here in place of it; others as they are.
 
-    That is ``"bf16-mixed"`` on a GPU that has bf16, and for models of 384 channels and more on a processor
+    That is ``"bf16-mixed"`` for models of 384 channels and more on a GPU that has bf16, or on a processor
     that is faster in it, which a test of milliseconds says, with matrices of the model's width and once a
-    process. Else it is ``"32-true"``. A run is known by what it became.
+    process. Narrower models, whose casts cost what the products gain, are in ``"tf32"`` on such a GPU. Else
+    it is ``"32-true"``. A run is known by what it became.
 
     Args:
         config: The settings.
@@ -595,12 +596,13 @@ def settled(config: TrainConfig) -> TrainConfig:
     """
     if config.precision != "auto":
         return config
-    if config.accelerator != "cpu" and torch.cuda.is_available():
-        return config.replace(precision=HALF if torch.cuda.is_bf16_supported(False) else FULL)
-    if config.accelerator != "cpu" and torch.backends.mps.is_available():
-        return config.replace(precision=FULL)
     channels = _PRETRAINED_CHANNELS if config.pretrained else config.hidden_channels
     wide = channels >= _LEAST_CHANNELS
+    if config.accelerator != "cpu" and torch.cuda.is_available():
+        fast = HALF if wide else TF32  # GPUs have both or neither
+        return config.replace(precision=fast if torch.cuda.is_bf16_supported(False) else FULL)
+    if config.accelerator != "cpu" and torch.backends.mps.is_available():
+        return config.replace(precision=FULL)
     gains = wide and gain_of_bf16(channels, torch.get_num_threads()) > _GAIN
     return config.replace(precision=HALF if gains else FULL)
 

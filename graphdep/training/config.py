@@ -318,8 +318,9 @@ class TrainConfig(Settings):
     )
     precision: str = setting(
         "32-true",
-        "Precision of the training; auto: bf16 where this machine is faster in it.",
-        choices=("32-true", "bf16-mixed", "16-mixed", "auto"),
+        "Precision of the training; tf32: float32, whose products a GPU rounds; auto: bf16 where this "
+        "machine is faster in it, else tf32 on a GPU.",
+        choices=("32-true", "tf32", "bf16-mixed", "16-mixed", "auto"),
         free=True,
     )
     num_workers: int = setting(

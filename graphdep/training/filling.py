@@ -44,12 +44,14 @@ def task_filler(task: Any, splits: Any, config: Any, split: str = "train") -> Fi
     Raises:
         ValueError: If no such example can be made.
     """
+    if task.counts_fillers:
+        raise ValueError("the loss counts all examples")
     like, parser = splits[split][0], resolve_parser("chain")
     texts = 1 if _TOKENS in like else int(like.segment.max()) + 1
 
     def make(words: int, tokens: int = 1) -> Data:
         shares = [words // texts + (number < words % texts) for number in range(texts)]
-        given = [task.filler_text(max(1, share)) for share in shares]
+        given = [task.filler_text(max(1, share), like) for share in shares]
         data, _ = task.example(config, splits.vocab, splits.relations, given, parser)
         for key in like.keys():  # noqa: SIM118
             if key == "y" or key == _TOKENS or key not in data:
@@ -72,4 +74,6 @@ def _ignored(like: Data, key: str, words: int, tokens: int) -> Any:
         return torch.full_like(value, fill) if len(value) == 1 else value.new_full((words,), fill)
     if value.size(0) == 1:
         return value
+    if key.endswith("_y") and key != "cut_y":  # words that are not read
+        raise ValueError(f"their nodes have labels, {key!r}")
     return value[:0]

@@ -255,6 +255,13 @@ class LearningTask(L.LightningModule, ABC):
         """
         return batch.num_graphs
 
+    @property
+    def counts_fillers(self) -> bool:
+        """Whether :meth:`loss` counts examples that fill a batch (:class:`~graphdep.data.filler.Filler`),
+        which then is not filled. (default: it does)
+        """
+        return True
+
     def rows(self, batch: Batch) -> Tensor:
         """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
         example.
@@ -373,8 +380,8 @@ class LearningTask(L.LightningModule, ABC):
         trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
-    def filler_text(self, words: int) -> Any:
-        """A text of so many words, for an example that fills a batch."""
+    def filler_text(self, words: int, like: Data) -> str:
+        """A text of about so many words, for an example that fills a batch with examples like another."""
         return " ".join(["x"] * words)
 
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
@@ -445,7 +452,8 @@ class LearningTask(L.LightningModule, ABC):
         return prepare(self, batch, self.device) if self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
-        if self.filler is not None:  # it goes to the device with the step
+        # On the CPU it was made, and to a GPU a filled batch goes with its step.
+        if device.type == "cpu" or self.filler is not None:
             return batch
         if device.type != "cuda":
             return super().transfer_batch_to_device(batch, device, dataloader_idx)
@@ -517,8 +525,8 @@ class LearningTask(L.LightningModule, ABC):
         self.losses.add(name, loss, examples)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        # Callbacks find the losses at the end of the epoch, before hooks of this module are called there.
-        if self.trainer.fit_loop.epoch_loop.done:
+        # Callbacks read the losses at the end of the epoch, where their turn comes before this module's.
+        if self.trainer.is_last_batch or self.trainer.fit_loop.epoch_loop.done:
             self._tell_losses()
 
     def _tell_losses(self) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import lightning as L
+import torch
 import torch.distributed as dist
 from lightning.fabric.plugins.environments import (
     LightningEnvironment,
@@ -33,7 +34,7 @@ from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import check_choice, check_logger, check_whole
 from graphdep.io.process import end_with_parent
-from graphdep.training.build import settled
+from graphdep.training.build import FULL, TF32, settled
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import LearningTask
@@ -412,10 +413,14 @@ def make_trainer(
     those that are given.
     """
     shared = (processes or Processes()).trainer_options()
+    precision = settled(config).precision
+    if config.accelerator != "cpu" and torch.cuda.is_available():
+        # It is the process's: a run in float32 behind one in TF32 must be told, too.
+        torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")
     return L.Trainer(
         **shared | {"plugins": [AtomicCheckpointIO(), *shared.get("plugins", ())]},
         accelerator=config.accelerator,
-        precision=cast(Any, settled(config).precision),
+        precision=cast(Any, FULL if precision == TF32 else precision),
         max_epochs=config.max_epochs,
         check_val_every_n_epoch=config.val_every,
         callbacks=callbacks,

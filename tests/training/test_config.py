@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lightning as L
 import pytest
 import torch
 import yaml
@@ -18,6 +19,7 @@ from graphdep.training import build as precision
 from graphdep.training.build import gain_of_bf16, settled
 from graphdep.training.config import CONTROLS, RUN_FILE, ModelPreset, read_run, setting_texts, write_run
 from graphdep.training.settings import Settings, setting
+from graphdep.training.trainer import make_trainer
 from tests.kit.runs import build_edges
 
 
@@ -324,7 +326,7 @@ def auto():
 
 def test_others_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", None)
-    for name in ("32-true", "bf16-mixed", "16-mixed"):
+    for name in ("32-true", "tf32", "bf16-mixed", "16-mixed"):
         config = TrainConfig.of("dt", precision=name)
         assert settled(config) is config
     assert TrainConfig.of("dt").precision == "32-true"
@@ -345,12 +347,28 @@ def test_narrow_models_stay_as_they_are(auto, monkeypatch):
     assert settled(auto.replace(hidden_channels=300)).precision == "32-true"
 
 
-@pytest.mark.parametrize(("has_bf16", "expected"), [(True, "bf16-mixed"), (False, "32-true")])
-def test_on_a_gpu_it_is_bf16_where_there_is_bf16(auto, monkeypatch, has_bf16, expected):
+@pytest.mark.parametrize(
+    ("channels", "has_bf16", "expected"),
+    [(768, True, "bf16-mixed"), (300, True, "tf32"), (768, False, "32-true"), (300, False, "32-true")],
+)
+def test_on_a_gpu_the_width_decides_where_there_is_bf16(auto, monkeypatch, channels, has_bf16, expected):
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: pytest.fail("measured"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bf16)
-    assert settled(auto.replace(accelerator="auto")).precision == expected
+    assert settled(auto.replace(accelerator="auto", hidden_channels=channels)).precision == expected
+
+
+def test_a_trainer_says_which_products_a_gpu_rounds(auto, monkeypatch):
+    said = []
+    monkeypatch.setattr(torch, "set_float32_matmul_precision", said.append)
+    make_trainer(auto.replace(precision="tf32"))  # on a CPU nothing is rounded
+    assert not said
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(L, "Trainer", lambda **options: options["precision"])
+    gpu = auto.replace(accelerator="auto")
+    found = [make_trainer(gpu.replace(precision=name)) for name in ("tf32", "32-true", "bf16-mixed")]
+    assert found == ["32-true", "32-true", "bf16-mixed"]
+    assert said == ["high", "highest", "highest"]
 
 
 def test_the_measurement_draws_no_random_numbers_and_is_made_once():

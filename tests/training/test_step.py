@@ -15,6 +15,7 @@ from graphdep.training.checkpoint import read_checkpoint
 from graphdep.training.learning_task import TrainingError
 from graphdep.nn.graphed_step import TrainingStep
 from graphdep.training.step import LossSums
+from graphdep.training.trainer import read_metrics
 from graphdep.transforms import resolve
 
 
@@ -112,10 +113,39 @@ class Watches(Callback):
         self.seen.append(trainer.global_step)
 
 
-def test_callbacks_see_every_part_of_a_step_and_change_nothing(tmp_path):
+def config_of(**settings):
     small = {"hidden_channels": 4, "ff_channels": 4, "heads": 1, "num_layers": 1, "max_epochs": 1}
     given = {"task": "sick-e", "root": "datasets/mini", "parser": "chain", "accelerator": "cpu"}
-    config = TrainConfig.of("dt", **given, **small, limit_train=8, batch_size=4, clip=1e-3, warmup_steps=1)
+    return TrainConfig.of("dt", **given, **small | {"limit_train": 8, "batch_size": 4} | settings)
+
+
+class Stops(Callback):
+    """Ends a run after its third batch of all."""
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        trainer.should_stop = trainer.global_step == 3
+
+
+def test_an_epoch_that_is_cut_short_has_a_loss_of_its_own(tmp_path):
+    config = config_of(max_epochs=3)
+    train(config, tmp_path, callbacks=[Stops()], log_every=1)
+    steps, epochs = (read_metrics(tmp_path / name) for name in ("steps.csv", "metrics.csv"))
+    assert [row["step"] for row in epochs] == [2, 3]
+    assert epochs[1]["train_loss"] == steps[2]["train_loss"]
+
+
+def test_an_epoch_of_one_batch_goes_on(tmp_path):
+    config = config_of(batch_size=8)
+    for folder, epochs in (("whole", (2,)), ("part", (1, 2))):
+        for most in epochs:
+            train(config.replace(max_epochs=most), tmp_path / folder, resume=most > min(epochs))
+    whole, part = (read_metrics(tmp_path / folder / "metrics.csv") for folder in ("whole", "part"))
+    assert [row["train_loss"] for row in whole] == [row["train_loss"] for row in part]
+    assert [row["step"] for row in part] == [1, 2]
+
+
+def test_callbacks_see_every_part_of_a_step_and_change_nothing(tmp_path):
+    config = config_of(clip=1e-3, warmup_steps=1)
     splits, watches = load_splits(config), Watches()
     for folder, callbacks in (("plain", []), ("watched", [watches])):
         train(config, tmp_path / folder, splits=splits, callbacks=callbacks)

@@ -90,9 +90,8 @@ def edge_attention(
 
     Raises:
         ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend
-            asked for cannot serve (no torch-scatter; repeated edges; without triton or CUDA, float64, and
-            what else :mod:`graphdep.nn.attention.dispatch` lists); if :obj:`layout` is of other edges, or its
-            tensors were written into.
+            asked for cannot serve (no torch-scatter; repeated edges; without triton or CUDA, float64, more
+            than 128 channels a head); if :obj:`layout` is of other edges, or its tensors were written into.
     """
     if isinstance(edge_index, AttentionLayout):
         if layout is not None:

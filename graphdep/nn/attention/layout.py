@@ -241,6 +241,8 @@ def _where(flags: Tensor) -> Tensor | None:
 LAYOUT_KEY = "edge_layout"
 # What a layout is made of.
 _SOURCES = ("edge_index", "edge_index_explicit", "clique", "ptr", "batch", "edge_type", "edge_mark")
+# What only the CPU needs, and what is of the tensors of one place.
+_STAYS = ("_host", "_runs", "_sources", "block")
 
 
 class AttentionLayout:
@@ -273,6 +275,8 @@ class AttentionLayout:
         >>> layout.num_nodes, layout.num_edges, layout.pairs.shape
         (3, 0, torch.Size([2, 9]))
     """
+
+    _moved_already: dict[int, Any]  # while a storage moves it
 
     def __init__(
         self,
@@ -525,12 +529,14 @@ class AttentionLayout:
 
     def _moved(self, how: Callable[[Tensor], Tensor]) -> AttentionLayout:
         new = object.__new__(type(self))
-        done: dict[int, Any] = {}  # what goes by two names is moved once
-        for name, value in vars(self).items():
-            if name not in ("_host", "_runs", "_sources"):
-                if id(value) not in done:
-                    done[id(value)] = _move(value, how)
-                vars(new)[name] = done[id(value)]
+        values = {name: x for name, x in vars(self).items() if name not in _STAYS}
+        if self.clique is not None:
+            values.pop("group", None)
+        done = values.pop("_moved_already", {})  # what goes by two names is moved once
+        for name, value in values.items():
+            if id(value) not in done:
+                done[id(value)] = _move(value, how)
+            vars(new)[name] = done[id(value)]
         vars(new).update(_host=self._host, _sources={})  # what is still to be computed is computed there
         new._written = new._versions
         return new
@@ -692,11 +698,19 @@ class LaidOutStorage(GlobalStorage):
 
     def apply(self, func: Callable, *args: str) -> LaidOutStorage:
         layout = self.get(LAYOUT_KEY)
-        current = isinstance(layout, AttentionLayout) and layout.is_of(self)
-        super().apply(func, *args)
-        moved = self.get(LAYOUT_KEY)
-        # What is neither a move nor a copy fails on a layout, and leaves it what it was: of other tensors.
-        if current and moved is not layout:
+        if args or not isinstance(layout, AttentionLayout) or not layout.is_of(self):
+            return super().apply(func, *args)
+        before = {key: self.get(key) for key in _SOURCES}
+        del self[LAYOUT_KEY]
+        super().apply(func)
+        # What both have is moved once.
+        layout._moved_already = {id(x): self.get(key) for key, x in before.items() if x is not None}
+        try:
+            self[LAYOUT_KEY] = moved = func(layout)
+        except Exception:  # as PyG does with what is neither a move nor a copy: it is of other tensors then
+            self[LAYOUT_KEY] = moved = layout
+        del layout._moved_already
+        if moved is not layout:
             moved.bind(self)
         return self
 

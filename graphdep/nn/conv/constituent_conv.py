@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.utils import to_dense_batch
 
 from graphdep.nn.conv.attention_conv import check_options, conv_repr
+from graphdep.nn.prepare import Moves
 
 
 class ConstituentConv(nn.Module):
@@ -117,8 +117,15 @@ class ConstituentConv(nn.Module):
         return link if below is None else below + (1 - below) * link
 
     def forward(
-        self, x: Tensor, link: Tensor, ptr: Tensor, *, return_attention_weights: bool | None = None
+        self,
+        x: Tensor,
+        link: Tensor,
+        ptr: Tensor,
+        padding: Padding | None = None,
+        *,
+        return_attention_weights: bool | None = None,
     ) -> Any:
+        """``padding``: that of the examples, where it has been made."""
         if x.size(0) == 0:  # which cannot be padded
             out = self.lin_value(x)
             return (
@@ -126,31 +133,57 @@ class ConstituentConv(nn.Module):
                 if return_attention_weights
                 else out
             )
-        batch = _example_of(x, ptr)
+        padding = Padding(ptr, x.size(0)) if padding is None else padding
         query, key, value = (
-            self._split(lin(x), batch) for lin in (self.lin_query, self.lin_key, self.lin_value)
+            self._split(lin(x), padding) for lin in (self.lin_query, self.lin_key, self.lin_value)
         )
-        mask = to_dense_batch(torch.ones_like(batch), batch)[1]  # [B, L]
+        mask = padding.mask
         score = query @ key.mT / self.out_channels**0.5
         score = score.masked_fill(~mask[:, None, None], torch.finfo(score.dtype).min)
-        alpha = score.softmax(dim=-1) * _prior(link, batch)[:, None]
+        alpha = score.softmax(dim=-1) * _prior(link, padding)[:, None]
         if self.renormalize:
             alpha = alpha / alpha.sum(dim=-1, keepdim=True)
         weight = F.dropout(alpha, self.dropout, self.training).to(value.dtype)
-        out = (weight @ value).transpose(1, 2)[mask].flatten(1)  # [N, H * C']
+        out = (weight @ value).transpose(1, 2).flatten(0, 1).index_select(0, padding.slot).flatten(1)
         if not return_attention_weights:
             return out
         example, target, source = (mask[:, :, None] & mask[:, None]).nonzero().t()
         pairs = torch.stack([source, target]) + ptr[example]
         return out, (pairs, alpha[example, :, target, source])
 
-    def _split(self, x: Tensor, batch: Tensor) -> Tensor:
+    def _split(self, x: Tensor, padding: Padding) -> Tensor:
         """Padded and by head: ``[B, H, L, d]``."""
-        dense = to_dense_batch(x, batch)[0]
+        dense = padding.padded(x)
         return dense.unflatten(-1, (self.heads, self.out_channels)).transpose(1, 2)
 
     def __repr__(self) -> str:
         return conv_repr(self, {"dropout": 0.0, "renormalize": False})
+
+
+class Padding(Moves):
+    """The place of each node where examples are padded to the longest.
+
+    Args:
+        ptr: Example boundaries ``[num_examples + 1]``.
+        num_nodes: Number of nodes.
+
+    Attributes:
+        slot: The place of each node, ``[num_nodes]``.
+        mask: Which places are nodes, ``[num_examples, longest]``.
+    """
+
+    def __init__(self, ptr: Tensor, num_nodes: int) -> None:
+        sizes = ptr.diff()
+        longest = int(sizes.max()) if sizes.numel() else 0
+        example = torch.arange(sizes.numel(), device=ptr.device)
+        example = example.repeat_interleave(sizes, output_size=num_nodes)
+        self.slot = torch.arange(num_nodes, device=ptr.device) + (example * longest - ptr[example])
+        self.mask = torch.arange(longest, device=ptr.device) < sizes[:, None]
+
+    def padded(self, x: Tensor) -> Tensor:
+        """Rows of nodes with zeros between the examples: ``[num_examples, longest, ...]``."""
+        table = x.new_zeros(self.mask.numel(), *x.shape[1:])
+        return table.index_copy(0, self.slot, x).unflatten(0, self.mask.shape)
 
 
 def _example_of(x: Tensor, ptr: Tensor) -> Tensor:
@@ -160,8 +193,8 @@ def _example_of(x: Tensor, ptr: Tensor) -> Tensor:
     return number.repeat_interleave(sizes, output_size=x.size(0))
 
 
-def _prior(link: Tensor, batch: Tensor) -> Tensor:
+def _prior(link: Tensor, padding: Padding) -> Tensor:
     r"""The products of links between any two nodes, ``[B, L, L]``, by sums of logarithms."""
-    log = to_dense_batch(link.float().clamp(min=1e-9).log(), batch)[0]
+    log = padding.padded(link.float().clamp(min=1e-9).log())
     before = log.cumsum(dim=1) - log  # of all links before a node
     return (before[:, :, None] - before[:, None]).abs().neg().exp()

@@ -20,7 +20,7 @@ from graphdep.io.limits import check_count, check_divides
 from graphdep.nn.attention.layout import AttentionLayout, refuse_clique
 from graphdep.nn.attention.relations import reset_relation
 from graphdep.nn.conv.attention_conv import AttentionConv
-from graphdep.nn.conv.constituent_conv import ConstituentConv
+from graphdep.nn.conv.constituent_conv import ConstituentConv, Padding
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
@@ -740,13 +740,22 @@ class ConstituentTransformer(TextEncoder):
             for _ in range(num_layers)
         )
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _padding_of(data)
+
     def forward(self, data: Data) -> Tensor:
-        ptr = example_bounds(data)
+        ptr, padding = example_bounds(data), _padding_of(data)
         x, link = self.embedding(data), None
         for layer in self.layers:
             link = layer.conv.links(x, ptr, link)  # type: ignore[operator,union-attr]
-            x = layer(x, link, ptr)
+            x = layer(x, link, ptr, padding)
         return x
+
+
+@kept
+def _padding_of(data: Data) -> Padding:
+    """The places of nodes where examples are padded."""
+    return Padding(example_bounds(data), data.node_type.numel())
 
 
 class WordAverage(TextEncoder):

@@ -206,6 +206,11 @@ class DialogueTask(LearningTask):
         reads = ATTENTION[config.encoder].reads
         return reads | {ROOT} if config.encoder == "dialogbert" else reads  # there ROOT is its utterance
 
+    @property
+    def counts_fillers(self) -> bool:
+        encoder = getattr(self.model, "encoder", None)
+        return encoder is None or type(encoder).auxiliary is not M.ContextEncoder.auxiliary
+
     def loss(self, batch: Batch) -> Tensor:
         losses = self.model.losses(batch)
         if len(losses) > 1:

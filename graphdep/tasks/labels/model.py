@@ -398,6 +398,10 @@ class LabelTask(WordTask):
         """Logits of the words of a batch that has edges: ``[W, classes]``."""
         return self.model(batch)[0]
 
+    @property
+    def counts_fillers(self) -> bool:
+        return self.chain is not None and self.chain.learned
+
     def loss(self, batch: Batch) -> Tensor:
         logits = self(batch).float()
         known = (batch.y >= 0).sum().clamp(min=1)

@@ -28,7 +28,7 @@ from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, rankin
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.baselines.matching import MatchingModel
-from graphdep.nn.models.selection import SPEAKERS, SelectionModel
+from graphdep.nn.models.selection import SPEAKERS, SelectionModel, selected_pairs
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
@@ -525,6 +525,10 @@ class SelectionTask(LearningTask):
         if isinstance(encoder, M.SIA):
             encoder.edges = sia_edges(config)
 
+    @property
+    def counts_fillers(self) -> bool:
+        return isinstance(self.model, MatchingModel)
+
     def loss(self, batch: Batch) -> Tensor:
         if isinstance(self.model, MatchingModel):
             return self.model.loss(batch, batch.y)
@@ -652,9 +656,13 @@ class ObjectiveTask(SelectionTask):
         super().__init__(model, edges, optimizer, **options)
         self.weights = dict(weights or {})
 
+    @property
+    def counts_fillers(self) -> bool:
+        return True
+
     def loss(self, batch: Batch) -> Tensor:
         logits, losses = self.model.training_losses(batch)
-        target = batch.y[batch.kind == 0] if "kind" in batch else batch.y
+        target = selected_pairs(batch, batch.y)
         loss = F.binary_cross_entropy_with_logits(logits.float(), target)
         self.log_loss("train_selection", loss, len(target))
         shares = self._shares(len(target), [count for _, count in losses.values()])

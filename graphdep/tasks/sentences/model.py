@@ -302,6 +302,10 @@ class SentenceTask(EncoderTask):
                 )
         return batch
 
+    @property
+    def counts_fillers(self) -> bool:
+        return False
+
     def loss(self, batch: Batch) -> Tensor:
         if "node_y" not in batch:
             logits, y = (without_fillers(batch, rows) for rows in (self(batch), batch.y))

@@ -165,6 +165,14 @@ class SpanTask(WordTask):
         task = cls._of(config, splits.labels() or [], nn.Identity())
         return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
 
+    @property
+    def counts_fillers(self) -> bool:
+        return False
+
+    def filler_text(self, words: int, like: Data) -> str:
+        marked = [f"<e{span}>x</e{span}>" for span in (1, 2) if bool((like.mark & span).any())]
+        return " ".join([*marked, *["x"] * max(0, words - len(marked))])
+
     def loss(self, batch: Batch) -> Tensor:
         known = (batch.y >= 0) & (batch.lost == 0)
         losses = F.cross_entropy(self(batch).float(), batch.y.clamp(min=0), reduction="none")

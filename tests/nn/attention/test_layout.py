@@ -339,6 +339,19 @@ def test_it_goes_where_the_batch_goes() -> None:
     assert not is_taken(pickle.loads(pickle.dumps(batch)))
 
 
+@pytest.mark.parametrize("implicit", [True, False])
+def test_a_move_copies_what_batch_and_layout_share_once(implicit: bool) -> None:
+    batch = attach_layout(resolve("dt", implicit=implicit)(Batch.from_data_list(sentences())))
+    moved = batch.clone()
+    assert is_taken(moved)
+    layout, key = moved.edge_layout, "edge_index_explicit" if implicit else "edge_index"
+    assert layout.edge_index is moved[key]
+    assert layout.edge_type is moved.edge_type
+    assert layout.clique is moved.get("clique")
+    assert torch.equal(layout.block, batch.edge_layout.block)
+    assert not is_taken(batch.clone().apply(lambda x: x.flip(0), "edge_type"))
+
+
 def test_a_move_takes_all_that_was_computed() -> None:
     batch = batch_of_attached()
     moved = batch.clone().edge_layout

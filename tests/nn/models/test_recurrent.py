@@ -17,7 +17,7 @@ from torch_geometric.data import Batch, Data
 from graphdep import NodeType, Sentence, Vocab, to_data
 from graphdep.nn.models import GRUEncoder, LSTMEncoder, UniversalEncoder, WordAverage
 from graphdep.nn.models.baselines import recurrent as _lstm
-from graphdep.nn.models.baselines.recurrent import LSTM, RecurrentEncoder, run_over
+from graphdep.nn.models.baselines.recurrent import LSTM, Packing, RecurrentEncoder, run_over
 from tests.kit.slow import assert_same_gradients, slow_block, slow_rnn
 from tests.kit.strategies import example_lists
 from tests.kit.trees import random_sentence
@@ -33,7 +33,7 @@ def test_as_pytorch_packs_them(kind: type[nn.RNNBase], options: dict, lengths: l
     x = torch.randn(sum(lengths), 3, dtype=torch.float64, requires_grad=True)
     out, last = rnn(pack_sequence(x.split(lengths), enforce_sorted=False))
     expected = torch.cat(unpack_sequence(out)), last[0] if isinstance(last, tuple) else last
-    found = run_over(rnn, x, torch.tensor(lengths))
+    found = run_over(rnn, x, Packing(torch.tensor(lengths)))
     weights = [torch.randn_like(part) for part in expected]
     gradients = []
     for parts in (expected, found):
@@ -45,14 +45,14 @@ def test_as_pytorch_packs_them(kind: type[nn.RNNBase], options: dict, lengths: l
 
 def test_a_sequence_of_nothing() -> None:
     with pytest.raises(ValueError, match=r"a length of 1 at least \(got \[2, 0\]\)"):
-        run_over(nn.GRU(3, 4), torch.zeros(2, 3), torch.tensor([2, 0]))
+        Packing(torch.tensor([2, 0]))
 
 
 def test_first_states() -> None:
     torch.manual_seed(0)
     gru, x = nn.GRU(3, 4), torch.randn(6, 3)
     start, lengths = torch.randn(1, 3, 4), [1, 3, 2]
-    states, last = run_over(gru, x, torch.tensor(lengths), start)
+    states, last = run_over(gru, x, Packing(torch.tensor(lengths)), start)
     for number, (sequence, own) in enumerate(zip(x.split(lengths), states.split(lengths))):
         expected, _ = gru(sequence, start[:, number])
         torch.testing.assert_close(own, expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -9,9 +11,10 @@ from torch_geometric.data import Data
 from graphdep.io.limits import check_choice, check_count
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, word_mean
+from graphdep.nn.prepare import Moves, kept, no_states
 
 
-class TreeLevels:
+class TreeLevels(Moves):
     r"""All nodes of the same depth form a level, over the whole batch.
 
     The dependents of a level are just the level below it, so a step up or down needs no other states, and a
@@ -43,6 +46,13 @@ class TreeLevels:
         place[self.order] = torch.arange(level.numel(), device=level.device) - below[level]
         self.governors = place[governor[self.order]].split(self.sizes)[:-1]
 
+    @cached_property
+    def families(self) -> list[tuple[Tensor, Tensor]]:
+        """Per level, except for the last, the places in the next one that are governors, and which of them is
+        each node's.
+        """
+        return [governor.unique(return_inverse=True) for governor in self.governors]
+
     def split(self, x: Tensor) -> tuple[Tensor, ...]:
         """The rows of each level, deepest first; ``x`` has the rows of :attr:`order`."""
         return x.split(self.sizes)
@@ -51,6 +61,12 @@ class TreeLevels:
         """One row a node, in the order of the nodes, from the rows of each level; zeros outside the trees."""
         x = torch.cat(levels)
         return x.new_zeros(self.num_nodes, x.size(-1)).index_copy_(0, self.order, x)
+
+
+@kept
+def tree_levels(data: Data) -> TreeLevels:
+    """The levels of the trees of a batch."""
+    return TreeLevels(data)
 
 
 def sum_children(x: Tensor, governor: Tensor, size: int) -> Tensor:
@@ -155,6 +171,12 @@ class TreeLSTM(TextEncoder):
         self.up = _UpwardCell(in_channels, size)
         self.down = _DownwardCell(in_channels, size) if bidirectional else None
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        if self.execution == "level":
+            tree_levels(data)
+        if self.down is not None:
+            word_mean(data, no_states(data))
+
     def forward(self, data: Data) -> Tensor:
         run = _by_level if self.execution == "level" else _by_node
         up, down = run(data, self.embedding(data), self.up, self.down)
@@ -233,7 +255,7 @@ States = tuple[Tensor, Tensor | None]
 
 
 def _by_level(data: Data, x: Tensor, up: _UpwardCell, down: _DownwardCell | None) -> States:
-    levels = TreeLevels(data)
+    levels = tree_levels(data)
     x = x.index_select(0, levels.order)
     below = _levels_up(levels, x, up)
     above = None if down is None else levels.join(_levels_down(levels, x, down))
@@ -402,8 +424,11 @@ class DependencyTreeRNN(TextEncoder):
         bound = self.hidden_channels**-0.5
         nn.init.uniform_(self.place, -bound, bound)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _ = tree_levels(data).families
+
     def forward(self, data: Data) -> Tensor:
-        levels = TreeLevels(data)
+        levels = tree_levels(data)
         word = levels.split(self.lin_word(self.embedding(data).index_select(0, levels.order)))
         if len(word) == 1:  # ROOT nodes alone
             return word[0].new_zeros(levels.num_nodes, self.hidden_channels)
@@ -413,14 +438,15 @@ class DependencyTreeRNN(TextEncoder):
         for level in range(1, len(word) - 1):
             governor, below = levels.governors[level - 1], weight
             weight = 1 + sum_children(below, governor, levels.sizes[level])
-            total = word[level] + self._composed(below * states[-1], governor, place[level - 1], len(weight))
+            family = levels.families[level - 1]
+            total = word[level] + self._composed(below * states[-1], family, place[level - 1], len(weight))
             states.append(torch.tanh(total / weight))
         return levels.join([*states, _weighted_mean(states[-1], weight, levels)])
 
-    def _composed(self, x: Tensor, governor: Tensor, place: Tensor, size: int) -> Tensor:
+    def _composed(self, x: Tensor, family: tuple[Tensor, Tensor], place: Tensor, size: int) -> Tensor:
         """For each of ``size`` governors the sum of its dependents' rows, each by the matrix of its place."""
         # One product for all places: rows side by side by their place. Only governors have such rows.
-        inner, row = governor.unique(return_inverse=True)
+        inner, row = family
         places = 2 * self.dependent_places
         slots = sum_children(x, row * places + place, inner.numel() * places)
         parts = slots.view(inner.numel(), -1) @ self.place.view(-1, self.hidden_channels)

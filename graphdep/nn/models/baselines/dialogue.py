@@ -15,7 +15,7 @@ from graphdep.io.limits import check_choice, check_count
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.deep_matching import TurnTransformer, turn_layout
-from graphdep.nn.models.baselines.recurrent import WordRNN, run_over
+from graphdep.nn.models.baselines.recurrent import Packing, WordRNN, run_over
 from graphdep.nn.models.dialogue import ResponseDecoder, WordOutput, previous_ids, take_beams
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.nn.models.transformer import (
@@ -87,11 +87,20 @@ class HREDEncoder(ContextEncoder):
 
     def forward(self, data: Data) -> Memory:
         _, _, utterances = self.words(data, self.embedding(data))
-        _, last = run_over(self.context, utterances, utterance_bounds(data).diff())
+        _, last = run_over(self.context, utterances, _turns_of_contexts(data))
         return Memory(last[-1], self.bounds(data))
 
     def bounds(self, data: Data) -> Tensor:
         return torch.arange(example_bounds(data).numel(), device=data.node_type.device)
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _turns_of_contexts(data)
+
+
+@kept
+def _turns_of_contexts(data: Data) -> Packing:
+    """The utterances of each context."""
+    return Packing(utterance_bounds(data).diff())
 
 
 class HREDDecoder(ResponseDecoder):
@@ -149,7 +158,8 @@ class HREDDecoder(ResponseDecoder):
         some = (sizes > 0).nonzero().view(-1)
         if some.numel() == 0:
             return self.output(words, self.embedding)
-        states, _ = run_over(self.gru, x, sizes[some], self._first_state(context[some])[None])
+        first = self._first_state(context[some])[None]
+        states, _ = run_over(self.gru, x, Packing(sizes[some]), first)
         return self.output(self.dropout(states), self.embedding)
 
     def start(self, memory: Memory) -> _HREDState:

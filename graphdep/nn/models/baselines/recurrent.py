@@ -13,10 +13,11 @@ from torch_geometric.data import Data
 from graphdep.io.limits import check_choice, check_least
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
+from graphdep.nn.prepare import Moves, kept
 
 
 def run_over(
-    rnn: nn.RNNBase, x: Tensor, length: Tensor, start: Tensor | None = None
+    rnn: nn.RNNBase, x: Tensor, packing: Packing, start: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """The states at all places, ``[places, C]``, and the last ones of each sequence, ``[layers * directions,
     sequences, C]``; an LSTM's memory cells stay inside.
@@ -28,25 +29,42 @@ def run_over(
     Args:
         rnn: An LSTM or a GRU.
         x: The sequences, one after the other: ``[places, in]``.
-        length: The length of each, at least 1: ``[sequences]``.
+        packing: Made of their lengths.
         start: Its first states, as the last ones. (default: zeros)
     """
-    packed, order = _packed(x, length)
-    if packed.batch_sizes[0] < length.numel():
-        raise ValueError(f"sequences must have a length of 1 at least (got {length.tolist()})")
-    out, last = rnn(packed, start)
-    return out.data.index_select(0, order.argsort()), last[0] if isinstance(last, tuple) else last
+    rows = x.index_select(0, packing.order)
+    sizes = torch.tensor(packing.sizes, device="cpu")
+    out, last = rnn(PackedSequence(rows, sizes, packing.longest_first, packing.rank), start)
+    return out.data.index_select(0, packing.place), last[0] if isinstance(last, tuple) else last
 
 
-def _packed(x: Tensor, length: Tensor) -> tuple[PackedSequence, Tensor]:
-    """All first places, then all second ones, of the longest sequence first; and which rows these are."""
-    count = torch.arange(length.numel(), device=x.device)
-    longest_first = length.argsort(descending=True, stable=True)
-    rank = longest_first.argsort()
-    sequence = count.repeat_interleave(length, output_size=x.size(0))
-    place = torch.arange(x.size(0), device=x.device) - (length.cumsum(0) - length)[sequence]
-    order = (place * length.numel() + rank[sequence]).argsort()
-    return PackedSequence(x.index_select(0, order), place.bincount().cpu(), longest_first, rank), order
+class Packing(Moves):
+    """All first places of sequences, then all second ones, of the longest sequence first.
+
+    Args:
+        length: The length of each sequence, at least 1: ``[sequences]``.
+
+    Attributes:
+        order: The rows of the sequences in that order, ``[places]``.
+        place: The place there of each row.
+        sizes: How many first places there are, how many second ones, and so on.
+        longest_first, rank: The sequences by their lengths, and the place of each among them.
+
+    Raises:
+        ValueError: If a length is below 1.
+    """
+
+    def __init__(self, length: Tensor) -> None:
+        self.longest_first = length.argsort(descending=True, stable=True)
+        self.rank = self.longest_first.argsort()
+        sequence = torch.arange(length.numel(), device=length.device).repeat_interleave(length)
+        row = torch.arange(sequence.numel(), device=length.device)
+        place = row - (length.cumsum(0) - length)[sequence]
+        self.order = (place * length.numel() + self.rank[sequence]).argsort()
+        self.place = self.order.argsort()
+        self.sizes: list[int] = place.bincount().tolist()
+        if self.sizes[:1] != [length.numel()]:
+            raise ValueError(f"sequences must have a length of 1 at least (got {length.tolist()})")
 
 
 class LSTM(nn.LSTM):
@@ -123,10 +141,27 @@ class WordRNN(nn.Module):
         """Nodes that were read ``[words]``, their states ``[words, C]``, and the last state of each utterance
         ``[utterances, C]``: the forward one at the last word, then the backward one at ROOT.
         """
-        nodes = torch.cat([root_nodes(data), words_of(data)]).sort().values
-        length = utterance_of(data)[nodes].bincount()
-        states, last = run_over(self.rnn, x[nodes], length)
+        nodes, packing = _with_roots(data)
+        states, last = run_over(self.rnn, x.index_select(0, nodes), packing)
         return nodes, states, last_layer(self.rnn, last)
+
+    def prepare(self, data: Data, device: torch.device) -> None:
+        _with_roots(data)
+
+
+@kept
+def _with_roots(data: Data) -> tuple[Tensor, Packing]:
+    """The ROOT nodes and the words, by utterance."""
+    nodes = torch.cat([root_nodes(data), words_of(data)]).sort().values
+    return nodes, Packing(utterance_of(data)[nodes].bincount())
+
+
+@kept
+def _words_of_utterances(data: Data) -> tuple[Tensor, Tensor, Packing]:
+    """The words, those utterances that have some, and the words by utterance."""
+    words = words_of(data)
+    utterance, length = utterance_of(data)[words].unique_consecutive(return_counts=True)
+    return words, utterance, Packing(length)
 
 
 class RecurrentEncoder(TextEncoder):
@@ -155,15 +190,19 @@ class RecurrentEncoder(TextEncoder):
         options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
         self.add_module(self.cell, make_rnn(self.cell, in_channels, hidden_channels, **options))
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        if words_of(data).numel():
+            root_nodes(data)
+            _words_of_utterances(data)
+
     def forward(self, data: Data) -> Tensor:
         root = root_nodes(data)
-        words = words_of(data)
-        utterance, length = utterance_of(data)[words].unique_consecutive(return_counts=True)
         embedded = self.embedding(data)
-        if words.numel() == 0:
+        if words_of(data).numel() == 0:
             return embedded.new_zeros(embedded.size(0), self.hidden_channels)
+        words, utterance, packing = _words_of_utterances(data)
         network: nn.RNNBase = getattr(self, self.cell)
-        states, last = run_over(network, embedded[words], length)
+        states, last = run_over(network, embedded.index_select(0, words), packing)
         x = states.new_zeros(data.num_nodes, self.hidden_channels).index_copy(0, words, states)
         return x.index_copy(0, root[utterance], last_layer(network, last))
 

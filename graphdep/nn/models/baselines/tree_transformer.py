@@ -14,7 +14,7 @@ from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder, SpanLevels
-from graphdep.nn.models.baselines.dependency_trees import TreeLevels, sum_children
+from graphdep.nn.models.baselines.dependency_trees import sum_children, tree_levels
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.nn.models.transformer import (
     TextEncoder,
@@ -24,6 +24,7 @@ from graphdep.nn.models.transformer import (
     with_positions_in_utterance,
     words_of,
 )
+from graphdep.nn.prepare import Moves, kept
 
 FORMS = ("paper", "code")
 
@@ -223,28 +224,50 @@ class TreeTransformer(TextEncoder):
         self.layer = TransformerLayer(conv, hidden_channels, ff_channels, dropout=dropout)
         self.lin_out = nn.Linear(hidden_channels, hidden_channels)
 
+    def prepare(self, data: Data, device: torch.device) -> None:
+        for family in _families(data):
+            family.layout.prepare(device)
+
     def forward(self, data: Data) -> Tensor:
-        levels = TreeLevels(data)
+        levels = tree_levels(data)
         words = levels.split(self.embedding(data).index_select(0, levels.order))
         if len(words) == 1:  # ROOT nodes alone
             return words[0].new_zeros(levels.num_nodes, self.hidden_channels)
         states = [words[0]]
-        for word, governor in zip(words[1:-1], levels.governors):
-            states.append(self._combine(word, states[-1], governor))
+        for word, families in zip(words[1:-1], _families(data)):
+            states.append(self._combine(word, states[-1], families))
         roots = sum_children(states[-1], levels.governors[-1], levels.sizes[-1])
         return levels.join([*states, roots])
 
-    def _combine(self, word: Tensor, below: Tensor, governor: Tensor) -> Tensor:
+    def _combine(self, word: Tensor, below: Tensor, families: _Families) -> Tensor:
         """The states of a level from its words and the states of the level below."""
-        inner, family = governor.unique(return_inverse=True)
-        x = torch.cat([word.index_select(0, inner), below])
-        family = torch.cat([torch.arange(inner.numel(), device=family.device), family])
-        order = family.argsort(stable=True)  # families side by side, as attention in blocks wants it
-        x, family = x.index_select(0, order), family.index_select(0, order)
-        layout = AttentionLayout(family.new_empty(2, 0), x.size(0), clique=family)
-        parts = torch.tanh(self.lin_out(self.layer(x, layout) + x))
-        states = sum_children(parts, family, inner.numel())
+        inner = families.inner
+        x = torch.cat([word.index_select(0, inner), below]).index_select(0, families.order)
+        parts = torch.tanh(self.lin_out(self.layer(x, families.layout) + x))
+        states = sum_children(parts, families.family, inner.numel())
         return word.index_copy(0, inner, states.to(word.dtype))
+
+
+class _Families(Moves):
+    """Governors of a level with their dependents, families side by side, as attention in blocks wants it.
+
+    Args:
+        inner: The places of the governors in their level.
+        family: Which of the governors is that of each dependent.
+    """
+
+    def __init__(self, inner: Tensor, family: Tensor) -> None:
+        family = torch.cat([torch.arange(inner.numel(), device=family.device), family])
+        self.inner, self.order = inner, family.argsort(stable=True)
+        self.family = family.index_select(0, self.order)
+        pairs = family.new_empty(2, 0)
+        self.layout = AttentionLayout(pairs, family.numel(), clique=self.family)
+
+
+@kept
+def _families(data: Data) -> tuple[_Families, ...]:
+    """The families of each level but the ROOT nodes'."""
+    return tuple(_Families(*family) for family in tree_levels(data).families[:-1])
 
 
 class DependencyTreeTransformer(TextEncoder):
@@ -331,7 +354,7 @@ class DependencyTreeTransformer(TextEncoder):
         self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
 
     def forward(self, data: Data) -> Tensor:
-        levels = TreeLevels(data)
+        levels = tree_levels(data)
         words = levels.split(self.embedding(data).index_select(0, levels.order))
         if len(words) == 1:  # ROOT nodes alone
             return words[0].new_zeros(levels.num_nodes, self.hidden_channels)

@@ -9,11 +9,13 @@ import importlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +132,25 @@ def test_terms_of_edges_that_no_byte_names_have_zero_gradients(only, kernel):
     for own, filled in zip(*grads):
         assert torch.equal(filled[: len(own)], own)
         assert not filled[len(own) :].any()
+
+
+@kernels
+@pytest.mark.parametrize("rows", [16, 64])
+def test_fixed_rows_and_empty_tiles_change_nothing(rows):
+    inputs = case(random_graph([9, 20, 3]), ("attn_bias", "score_scale"), heads=1)
+    layout = layout_of(inputs)
+    tiles = layout._tiles(rows)
+    assert (tiles.flash.size(0) > 0) == (rows < 20)
+    more = {name: getattr(tiles, name) for name in ("tile", "slot", "flash")}
+    more = {name: F.pad(x, (0, 0) * (x.dim() - 1) + (0, 3)) for name, x in more.items()}
+    results = []
+    for given_tiles in (layout.tiles, replace(tiles, **more)):
+        names = ("query", "key", "value", "attn_bias", "score_scale")
+        leaves = [inputs[name].clone().requires_grad_() for name in names]
+        out, _ = module.fused_attention(*leaves[:3], given_tiles, *leaves[3:], 0.0, 0)
+        grads = torch.autograd.grad(out.sin().sum(), leaves)
+        results.append({"output": out.detach()} | dict(zip(names, grads)))
+    assert_close(results[1], results[0], 2e-5, f"{rows} rows")
 
 
 @kernels
