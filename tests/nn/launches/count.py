@@ -26,7 +26,7 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
-COLUMNS = ("moved", "forward", "backward", "optimizer", "copies", "cpu", "reads")
+COLUMNS = ("moved", "forward", "backward", "optimizer", "copies", "cpu", "reads", "eager")
 ROOT = Path(__file__).parents[3]
 TABLE = Path(__file__).with_name("table.csv")
 WRITE = "python -m tests.nn.launches.count --output tests/nn/launches/table.csv"

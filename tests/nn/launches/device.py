@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode,
 )
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 import graphdep
 from graphdep.nn.attention.fused import fused_attention
@@ -54,14 +55,23 @@ _INDEXED = {"index", "_unsafe_index", "index_put", "index_put_", "_index_put_imp
 def install() -> None:
     """Gives this process the device, for as long as it lives."""
     torch.cuda._lazy_init = lambda: None  # which torch calls before it moves anything to CUDA
+    torch.cuda.Event = _Event
     for types in (foreach._foreach_supported_types, optimizers._foreach_supported_types):
         types.append(OnDevice)
-    fused_attention.INSTALLED = True  # the kernels are not run
+    fused_attention.INSTALLED, fused_attention.INTERPRETED = True, False  # the kernels are not run
     F.scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = _at_once(
         "scaled_dot_product_attention", F.scaled_dot_product_attention
     )
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell"):
         setattr(torch._VF, name, _at_once(name, getattr(torch._VF, name)))
+
+
+class _Event:
+    """Of a device on which everything has happened already."""
+
+    def record(self) -> None: ...
+
+    def synchronize(self) -> None: ...
 
 
 class OnDevice(Tensor):
@@ -109,20 +119,16 @@ class _Calls(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        name = func._schema.name.rpartition("::")[2]
-        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+        name, free = _about(func)
+        tensors = [*_tensors(args), *_tensors(kwargs.values())]
         on = [x for x in tensors if isinstance(x, OnDevice)]
         asked = kwargs.get("device")
         cuda = bool(on) if asked is None else torch.device(asked).type == "cuda"
-        free = name in _FREE or any(
-            value.alias_info is not None and not value.alias_info.is_write for value in func._schema.returns
-        )
         if not on and not cuda:
+            kwargs = {key: value for key, value in kwargs.items() if key != "pin_memory"}
             if not free:
                 self.note("cpu", name)
             return func(*args, **kwargs)
-        if torch.Tag.inplace_view in func.tags:
-            raise NotImplementedError(f"{name} on the device of tests/nn/launches")
         if name == "copy_":
             cuda = isinstance(args[0], OnDevice)
         away = len(on) < len(tensors) and any(x.dim() for x in tensors if not isinstance(x, OnDevice))
@@ -130,20 +136,14 @@ class _Calls(TorchDispatchMode):
             self._note(name, args, kwargs, cuda, away)
         if asked is not None:
             kwargs = {**kwargs, "device": torch.device("cpu")}
+        run = _FUSED.get(name, func)
+        found = run(*map(_held, args), **{key: _held(value) for key, value in kwargs.items()})
+        if name == "copy_" or not cuda:
+            return args[0] if name == "copy_" else found
         known = {id(x.held): x for x in on}
-        bare_args, bare_kwargs = tree_map(lambda x: x.held if isinstance(x, OnDevice) else x, (args, kwargs))
-        found = _FUSED[name](*bare_args) if name in _FUSED else func(*bare_args, **bare_kwargs)
-
-        def wrapped(x: Any) -> Any:
-            if not cuda or not isinstance(x, Tensor):
-                return x
-            return known[id(x)] if id(x) in known else OnDevice(x)
-
-        if name == "copy_":
-            return args[0]
         if name in _PACKED and isinstance(found, tuple):
-            return wrapped(found[0]), *found[1:]
-        return tree_map(wrapped, found)
+            return _wrapped(found[0], known), *found[1:]
+        return _wrapped(found, known)
 
     def _note(self, name: str, args: Any, kwargs: Any, cuda: bool, away: bool) -> None:
         if name in ("_to_copy", "copy_") and not cuda:
@@ -170,6 +170,7 @@ class Calls(_Calls):
     """Counts what the device and the CPU are asked for while it is on.
 
     Attributes:
+        static: Whether the batch has lain in static memory, as a CUDA graph needs it.
         counts: How many by (phase, kind).
         names: How many by (phase, kind, name of the operation).
         places: How many by (phase, kind, name, place in the library).
@@ -177,7 +178,7 @@ class Calls(_Calls):
 
     def __init__(self) -> None:
         super().__init__()
-        self.phase = ""
+        self.phase, self.static = "", False
         self.counts: Counter[tuple[str, str]] = Counter()
         self.names: Counter[tuple[str, str, str]] = Counter()
         self.places: Counter[tuple[str, str, str, str]] = Counter()
@@ -191,12 +192,14 @@ class Calls(_Calls):
     @property
     def numbers(self) -> tuple[int, ...]:
         """Copies that bring the batch to the device; launches of forward, backward and optimizer; copies,
-        operations of the CPU and reads in these three.
+        operations of the CPU and reads in these three; and 1 for a step that is no CUDA graph.
         """
         moved = self.counts["moved", "copy"]
         launches = (self.counts[phase, "launch"] for phase in PHASES)
-        others = (sum(self.counts[phase, kind] for phase in PHASES) for kind in ("copy", "cpu", "read"))
-        return moved, *launches, *others
+        copies, cpu, reads = (
+            sum(self.counts[phase, kind] for phase in PHASES) for kind in ("copy", "cpu", "read")
+        )
+        return moved, *launches, copies, cpu, reads, int(not self.static or copies + reads > 0)
 
     def __str__(self) -> str:
         lines = []
@@ -223,6 +226,36 @@ class Calls(_Calls):
                 yield
         finally:
             torch._C._set_only_lift_cpu_tensors(lifted)
+
+
+@cache
+def _about(func: Any) -> tuple[str, bool]:
+    """The name of an operation, and whether nothing is launched for it."""
+    name = func._schema.name.rpartition("::")[2]
+    if torch.Tag.inplace_view in func.tags:
+        raise NotImplementedError(f"{name} on the device of tests/nn/launches")
+    views = (x.alias_info is not None and not x.alias_info.is_write for x in func._schema.returns)
+    return name, name in _FREE or any(views)
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+
+
+def _held(value: Any) -> Any:
+    if isinstance(value, OnDevice):
+        return value.held
+    return type(value)(map(_held, value)) if type(value) in (list, tuple) else value
+
+
+def _wrapped(value: Any, known: dict[int, OnDevice]) -> Any:
+    if isinstance(value, Tensor):
+        return known[id(value)] if id(value) in known else OnDevice(value)
+    return type(value)(_wrapped(x, known) for x in value) if type(value) in (list, tuple) else value
 
 
 def _place() -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from graphdep.nn.graphed_step import Graphed, TrainingStep, _make_capturable
+from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import Parts
 from graphdep.training.family import build_task
+from graphdep.training.filling import fill_batches
 from graphdep.training.splits import Splits
 from graphdep.training.task import config_of
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS
@@ -62,6 +67,10 @@ class Workplace:
             own.pop("relation_dim", None)
         return TrainConfig.of(model, **{**own, **given})
 
+    @cached_property
+    def pretrained(self) -> PretrainedEncoder:
+        return load_encoder(self.encoder)
+
     def load(self, config: TrainConfig, pretrained: Any) -> Splits:
         """The training split."""
         key = json.dumps(config.data_settings(), sort_keys=True, default=str)
@@ -88,10 +97,32 @@ def move(task: nn.Module) -> None:
             module._device = DEVICE
 
 
+class _Step(TrainingStep):
+    """Tells the parts of a step apart."""
+
+    def __init__(self, calls: Calls, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.calls = calls
+
+    def zero_grad(self) -> None:
+        self.calls.phase = "forward"
+        super().zero_grad()
+
+    def backward(self, loss: Tensor) -> None:
+        self.calls.phase = "backward"
+        super().backward(loss)
+
+    def update(self) -> None:
+        self.calls.phase = "first update"  # in which the optimizer makes its state
+        super().update()
+        self.calls.phase = "optimizer"
+        super().update()
+
+
 def count(config: TrainConfig, place: Workplace) -> Calls:
     """What a training step of the settings asks for."""
     torch.manual_seed(0)
-    pretrained = load_pretrained(config) if config.pretrained else None
+    pretrained = copy.deepcopy(place.pretrained) if config.pretrained else None
     splits = place.load(config, pretrained)
     labels = splits.labels()
     num_classes = None if labels is None else len(labels)
@@ -100,21 +131,25 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
     task.train().begin(config)
     task._updates = lambda: 100
     move(task)
-    batch = task.on_before_batch_transfer(next(iter(splits.loader("train", config, shuffle=True))), 0)
+    fill_batches(task, splits, config, DEVICE)
+    batch = next(iter(splits.loader("train", config, shuffle=True)))
+    batch = task.on_before_batch_transfer(batch, 0)
     made = task.configure_optimizers()
     optimizer = made["optimizer"] if isinstance(made, dict) else made
     calls = Calls()
+    task.losses.add("train_loss", OnDevice(torch.zeros(())), 0)  # as in every step but the first
+    task.losses.watch("train_loss")
+    step = _Step(calls, task.counted_loss, optimizer, clip=config.clip)
     with calls.during("moved"):
-        batch = batch.to(DEVICE)
-    with calls.during("forward"):
-        loss = task.training_step(batch, 0)
-    with calls.during("backward"):
-        loss.backward()
-    for phase in ("warm-up", "optimizer"):
-        with calls.during(phase):
-            if config.clip is not None:
-                nn.utils.clip_grad_norm_(task.parameters(), config.clip)
-            optimizer.step()
+        if task.filler is None:
+            step(batch.to(DEVICE))
+        else:
+            run = Graphed(step, task, optimizer, filler=task.filler)
+            run.captures = False  # all that a capture would see is run instead
+            if run.static:
+                _make_capturable(optimizer, DEVICE)
+            run(batch)
+            calls.static = run.static
     return calls
 
 
