@@ -13,6 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from graphdep.data.filler import capacity
+from graphdep.nn.attention.dense import PackedLayout
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.tiles import TENSORS
 
@@ -53,8 +54,8 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
     excepted.
 
     Raises:
-        NotStaticError: If the fused kernels cannot serve its pairs, or a column is neither a tensor nor a
-            number.
+        NotStaticError: If the fused kernels cannot serve its pairs, or the model reads something whose size
+            is another one in each batch, such as the levels of trees.
     """
     found: dict[str, Tensor] = {}
     for key in columns_of(batch, ragged):
@@ -67,10 +68,10 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
             elif key in _OF_NODES:  # the last node of the fillers again
                 value = torch.cat([value, value[-1:].expand(capacity(value.numel()) - value.numel())])
             found[key] = value
-        elif hasattr(value, "moved"):
+        elif isinstance(value, PackedLayout):
             found |= {f"{key}.{number}": x for number, x in enumerate(_tensors_of(value))}
         elif not isinstance(value, int | float | str | None):
-            raise NotStaticError(f"the column {key!r} is a {type(value).__name__}")
+            raise NotStaticError(f"the model reads {type(value).__name__}, of another size in each batch")
     return found
 
 
@@ -91,8 +92,8 @@ def _numbers(value: Any) -> Any:
     return tuple((name, _numbers(part)) for name, part in vars(value).items())
 
 
-def _tensors_of(value: Any) -> list[Tensor]:
-    """The tensors of an object that can be moved, in the order in which they are."""
+def _tensors_of(value: PackedLayout) -> list[Tensor]:
+    """The tensors of a layout, in the order in which they move."""
     found: list[Tensor] = []
 
     def keep(x: Tensor) -> Tensor:
@@ -221,7 +222,7 @@ class StaticBatch:
                 self._layouts[key] = self._layout_of_views(key, batch, value)
             elif key in self.views:
                 new[key] = self.views[key]
-            elif hasattr(value, "moved"):
+            elif isinstance(value, PackedLayout):
                 views = (self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value))))
                 new[key] = value.moved(lambda _, views=views: next(views))
             elif isinstance(value, Tensor):
