@@ -171,7 +171,7 @@ class HREDDecoder(ResponseDecoder):
             return self.output(words, self.embedding)
         x = self.dropout(torch.cat([words, context.index_select(0, example)], dim=-1))
         first = self._first_state(context[some])[None]
-        states, _ = run_over(self.gru, x, *packing, first)
+        states, _ = run_over(self.gru, x, packing[0], first)
         return self.output(self.dropout(states), self.embedding)
 
     def start(self, memory: Memory) -> _HREDState:
