@@ -29,7 +29,7 @@ MODELS = [
     ),
     ("sst", "dt"),
     ("sst", "tree-lstm"),
-    *((task, model) for task in ("propbank-ewt", "semeval2010") for model in ("dt", "bert-dt", "words")),
+    *((task, model) for task in ("propbank-ewt", "semeval2010") for model in ("dt", "bert-dt", "bilstm")),
 ]
 MATCHING = ("smn", "dua", "dam-2018", "ioi")
 
