@@ -37,7 +37,7 @@ from graphdep.training.build import Parts, load_pretrained, make_optimizer, sett
 from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.settings import parse_settings
-from graphdep.training.step import LossSums
+from graphdep.training.step import LossSums, TrainingStep
 from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")
@@ -103,7 +103,7 @@ def patches(clock: Clock, task: LearningTask, optimizer: type) -> list[Any]:
         (AttentionLayout, "of", "layout"),
         (AttentionLayout, "__init__", "layout"),
         (torch.nn.utils, "clip_grad_norm_", "clip"),
-        (optimizer, "zero_grad", "optimizer"),
+        (TrainingStep, "zero_grad", "optimizer"),
         (optimizer, "step", "optimizer"),
         (LearningTask, "log_loss", "logging"),
         (LossSums, "watch", "logging"),
