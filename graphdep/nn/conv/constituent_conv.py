@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from graphdep.nn.conv.attention_conv import check_options, conv_repr
-from graphdep.nn.prepare import Moves
+from graphdep.nn.prepared import Moves
 
 
 class ConstituentConv(nn.Module):

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from graphdep.io.limits import check_choice, check_least
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
-from graphdep.nn.prepare import Moves, kept
+from graphdep.nn.prepared import Moves, kept
 
 
 def run_over(

@@ -24,7 +24,7 @@ from graphdep.nn.models.transformer import (
     with_positions_in_utterance,
     words_of,
 )
-from graphdep.nn.prepare import Moves, kept
+from graphdep.nn.prepared import Moves, kept
 
 FORMS = ("paper", "code")
 
