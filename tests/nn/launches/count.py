@@ -10,6 +10,12 @@ operations on the CPU::
 number has become lower, by::
 
     python -m tests.nn.launches.count --output tests/nn/launches/table.csv
+
+Its columns: ``moved``, copies that bring a batch to the device; launches of ``forward``, ``backward`` and
+``optimizer``; ``copies`` to the device, operations of the CPU (``cpu``) and ``reads`` in these three; and
+``eager``, 1 for a step that is no CUDA graph, because it copies or reads, or its batches cannot lie in static
+memory, or the optimizer's updates cannot be captured. An operation counts as one launch, of which CUDA may
+make several kernels.
 """
 
 from __future__ import annotations
@@ -93,7 +99,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Workplace(Path(folder))
         if args.output is not None:
-            write_table(args.output, count_table(place))
+            table, wrong = count_table(place)
+            write_table(args.output, table)
+            if wrong:
+                sys.exit("\n".join(["steps fail, and have no row:", *wrong]))
         else:
             config = place.config(args.task, args.model, **parse_settings(args.set, args.task))
             print(count(config, place))

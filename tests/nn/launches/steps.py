@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import traceback
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -147,7 +148,9 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
             run = Graphed(step, task, optimizer, filler=task.filler)
             run.captures = False  # all that a capture would see is run instead
             if run.static:
+                calls.phase = "first update"
                 _make_capturable(optimizer, DEVICE)
+            calls.phase = "moved"
             run(batch)
             calls.static = run.static
     return calls
@@ -167,14 +170,16 @@ def rows() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield "ud-tags", model, {"edges": edges, **given}
 
 
-def count_table(place: Workplace) -> Table:
+def count_table(place: Workplace) -> tuple[Table, list[str]]:
+    """The rows, and what went wrong with others."""
     table: Table = {}
+    wrong = []
     for task, model, given in rows():
         config = place.config(task, model, **given)
         try:
-            calls = count(config, place)
-        except Exception as error:
-            error.add_note(f"in the step of task {task!r}, model {model!r}, edges {config.edges!r}")
-            raise
-        table[task, model, config.edges or ""] = calls.numbers
-    return table
+            table[task, model, config.edges or ""] = count(config, place).numbers
+        except Exception:
+            wrong.append(
+                f"task {task}, model {model}, edges {config.edges}: {traceback.format_exc(limit=-4)}"
+            )
+    return table, wrong
