@@ -49,7 +49,8 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
     """The tensors of a prepared batch by their names; edges, and with :obj:`tiles` the lists of the fused
     kernels, are brought to sizes that batches share.
 
-    A further edge leads from the last node, which is that of a filler example, to itself; no tile has it.
+    A further edge leads from the last node, which is that of a filler example, to itself; no tile has it. A
+    further node of those that edges have added is that node, too.
     Columns of another length in each example, such as arcs, are left out, edges and those in :obj:`ragged`
     excepted.
 
@@ -63,11 +64,8 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
         if isinstance(value, AttentionLayout):
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
         elif isinstance(value, Tensor):
-            if key.startswith("edge_"):
-                value = _more_edges(value, batch.num_nodes)
-            elif key in _OF_NODES:  # the last node of the fillers again
-                value = torch.cat([value, value[-1:].expand(capacity(value.numel()) - value.numel())])
-            found[key] = value
+            more = key.startswith("edge_") or key in _OF_NODES
+            found[key] = _up_to_capacity(value, key, batch.num_nodes) if more else value
         elif isinstance(value, PackedLayout):
             found |= {f"{key}.{number}": x for number, x in enumerate(_tensors_of(value))}
         elif not isinstance(value, int | float | str | None):
@@ -120,11 +118,11 @@ def columns_of(batch: Batch, ragged: Set[str]) -> list[str]:
     return sorted(key for key in batch.keys() if key not in left)  # noqa: SIM118
 
 
-def _more_edges(value: Tensor, num_nodes: int) -> Tensor:
+def _up_to_capacity(value: Tensor, key: str, num_nodes: int) -> Tensor:
     size = value.size(-1)
     if size == 0:
         return value
-    fill = num_nodes - 1 if value.dim() == 2 else 0
+    fill = num_nodes - 1 if "index" in key else 0
     return F.pad(value, (0, capacity(size) - size), value=fill)
 
 
@@ -134,7 +132,8 @@ def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Itera
     for name in _OF_LAYOUT:
         value = getattr(layout, name)
         if value is not None and name not in shared:
-            yield name, _more_edges(value, layout.num_nodes) if name.startswith("edge_") else value
+            more = name.startswith("edge_")
+            yield name, _up_to_capacity(value, name, layout.num_nodes) if more else value
     if not tiles:
         return
     made = layout.tiles
