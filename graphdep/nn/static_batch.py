@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -88,6 +89,10 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, Tensor | AttentionLayout):
         return None
     return tuple((name, _numbers(part)) for name, part in vars(value).items())
+
+
+def _next(views: list[Tensor], _: Tensor) -> Tensor:
+    return views.pop()
 
 
 def _tensors_of(value: PackedLayout) -> list[Tensor]:
@@ -222,8 +227,8 @@ class StaticBatch:
             elif key in self.views:
                 new[key] = self.views[key]
             elif isinstance(value, PackedLayout):
-                views = (self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value))))
-                new[key] = value.moved(lambda _, views=views: next(views))
+                views = [self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value)))][::-1]
+                new[key] = value.moved(partial(_next, views))
             elif isinstance(value, Tensor):
                 del new[key]
         return new

@@ -21,7 +21,8 @@ from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import OBJECTS
 from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
-from graphdep.nn.models.transformer import read_texts, texts_of
+from graphdep.nn.models.embedding import texts_of
+from graphdep.nn.models.transformer import read_texts
 from graphdep.training.task import family_of, resolve_task
 
 if TYPE_CHECKING:

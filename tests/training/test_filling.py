@@ -41,7 +41,7 @@ def built(place, task, model, **settings):
     sizes = len(splits.vocab), len(splits.relations)
     module = build_task(config, Parts(*sizes, None, pretrained, labels and len(labels), labels))
     module.begin(config)
-    return config, splits, module.double().eval()
+    return config, splits, module.eval() if getattr(config, "frozen", False) else module.double().eval()
 
 
 def check(place, task, model):

@@ -20,12 +20,11 @@ from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
 from graphdep.io.limits import check_divides, check_least
 from graphdep.nn.attention.dense import PackedLayout, packed_attention
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.models.embedding import NodeEmbedding, added_nodes
 from graphdep.nn.models.transformer import (
     ContextEncoder,
     Memory,
     TextEncoder,
-    added_nodes,
     example_bounds,
 )
 from graphdep.nn.prepared import keep, kept, known

@@ -6,13 +6,48 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
+from torch_geometric.utils import cumsum, scatter
 
 from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_least, check_shape
 from graphdep.nn.attention.relations import check_relations
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.prepared import is_prepared
+from graphdep.nn.prepared import is_prepared, kept
 from graphdep.transforms.options import require_key
+
+Pieces = tuple[int, ...]
+
+
+@kept
+def text_of(data: Data) -> tuple[Tensor, Tensor]:
+    """The text of every node, a segment of an example, counted over the whole batch ``[num_nodes]``; and how
+    many texts each example has.
+    """
+    batch = data.get("batch")
+    example = torch.zeros_like(data.segment) if batch is None else batch
+    count = 1 + scatter(data.segment, example, reduce="max")
+    return cumsum(count)[example] + data.segment, count
+
+
+@kept
+def first_of_texts(data: Data) -> Tensor:
+    """The first node of each text."""
+    text, count = text_of(data)
+    node = torch.arange(text.numel(), device=text.device)
+    return scatter(node, text, dim_size=int(count.sum()), reduce="min")
+
+
+def texts_of(data: Data) -> list[Pieces]:
+    """The pieces of the words of each text, of an example or a batch."""
+    text, count = text_of(data)
+    words = (data.node_type == NodeType.WORD) & (data.word >= 0)
+    sizes = torch.bincount(text[words], minlength=int(count.sum())).tolist()
+    return [tuple(pieces.tolist()) for pieces in data.input_ids[words].split(sizes)]
+
+
+def added_nodes(data: Data) -> Tensor:
+    """Which nodes were added by edges, of relations and phrases: ``[num_nodes]``."""
+    return (data.node_type == NodeType.RELATION) | (data.node_type == NodeType.PHRASE)
 
 
 def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:

@@ -23,7 +23,14 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv, Padding
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
+from graphdep.nn.models.embedding import (
+    NodeEmbedding,
+    Pieces,
+    first_of_texts,
+    text_of,
+    texts_of,
+    word_embedding,
+)
 from graphdep.nn.prepared import ALONE, is_prepared, keep, kept, known, no_states
 from graphdep.transforms.edge_set import TYPES
 from graphdep.transforms.presets import resolve
@@ -187,41 +194,8 @@ def with_positions_in_utterance(data: Data) -> Data:
     return out
 
 
-def added_nodes(data: Data) -> Tensor:
-    """Which nodes were added by edges, of relations and phrases: ``[num_nodes]``."""
-    return (data.node_type == NodeType.RELATION) | (data.node_type == NodeType.PHRASE)
-
-
-Pieces = tuple[int, ...]
 _BATCH = 64
 _COMPLETE = resolve("transformer", implicit=True)
-
-
-@kept
-def text_of(data: Data) -> tuple[Tensor, Tensor]:
-    """The text of every node, a segment of an example, counted over the whole batch ``[num_nodes]``; and how
-    many texts each example has.
-    """
-    batch = data.get("batch")
-    example = torch.zeros_like(data.segment) if batch is None else batch
-    count = 1 + scatter(data.segment, example, reduce="max")
-    return cumsum(count)[example] + data.segment, count
-
-
-@kept
-def _first_of_texts(data: Data) -> Tensor:
-    """The first node of each text."""
-    text, count = text_of(data)
-    node = torch.arange(text.numel(), device=text.device)
-    return scatter(node, text, dim_size=int(count.sum()), reduce="min")
-
-
-def texts_of(data: Data) -> list[Pieces]:
-    """The pieces of the words of each text, of an example or a batch."""
-    text, count = text_of(data)
-    words = (data.node_type == NodeType.WORD) & (data.word >= 0)
-    sizes = torch.bincount(text[words], minlength=int(count.sum())).tolist()
-    return [tuple(pieces.tolist()) for pieces in data.input_ids[words].split(sizes)]
 
 
 def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Tensor]]:
@@ -906,7 +880,7 @@ class FrozenEncoder(TextEncoder):
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """The vector of each text, in their order."""
-        return x.index_select(0, _first_of_texts(data))
+        return x.index_select(0, first_of_texts(data))
 
     def check_texts(self, data: Data, number: int, rule: str) -> None:
         check_each(text_of(data)[1], number, rule)

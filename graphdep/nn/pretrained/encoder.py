@@ -27,9 +27,16 @@ from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, refuse
 from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import EdgeTerms, GateValues, write_out
 from graphdep.nn.dropout import take_over_dropout
-from graphdep.nn.models.embedding import fit_relations, make_marks, marks_of, related_nodes, reset_marks
+from graphdep.nn.models.embedding import (
+    added_nodes,
+    fit_relations,
+    make_marks,
+    marks_of,
+    related_nodes,
+    reset_marks,
+)
 from graphdep.nn.models.selection import cls_nodes
-from graphdep.nn.models.transformer import TextEncoder, added_nodes
+from graphdep.nn.models.transformer import TextEncoder
 from graphdep.nn.prepared import is_prepared, kept, own_layout
 from graphdep.nn.pretrained.anatomy import (
     NAME,
