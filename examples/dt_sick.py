@@ -76,8 +76,8 @@ def pair(words: int) -> Data:
     """A pair of so many words that fills a batch up to one of a few sizes."""
     trees = [Sentence.chain(["x"] * size) for size in (words // 2, words - words // 2)]
     data = trees_data(trees, train_dataset.relations, vocab=train_dataset.vocab, segment=[0, 1])
-    data.pair, data.y = torch.zeros_like(train_dataset[0].pair), torch.zeros_like(train_dataset[0].y)
-    return data
+    like = train_dataset[0]
+    return data.update({key: torch.zeros_like(like[key]) for key in like.keys() if key not in data})  # noqa: SIM118
 
 
 def loss_of(model: torch.nn.Module, batch: Batch) -> Tensor:
