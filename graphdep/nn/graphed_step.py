@@ -201,7 +201,8 @@ class Graphed:
                             self.function(held.batch)
                 torch.cuda.current_stream(self.device).wait_stream(side)
                 graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph, pool=self._pool):
+                # Other threads, which may pin memory, are none of its business.
+                with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
                     found = self.function(held.batch)
         finally:
             torch.set_autocast_cache_enabled(cached)
@@ -284,14 +285,15 @@ def graphed(
     Example:
         >>> import torch
         >>> from torch_geometric.data import Batch
-        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep import RelationVocab, Sentence, Vocab, to_data
         >>> from graphdep.nn import graphed
         >>> from graphdep.nn.models import DependencyTransformer, SentenceModel
         >>> from graphdep.transforms import resolve
         >>> edges = resolve("dt", implicit=True)
         >>> data = to_data([Sentence.chain(["It", "rains"])], vocab=Vocab(["It", "rains"]))
         >>> batch = edges(Batch.from_data_list([data] * 3))
-        >>> encoder = DependencyTransformer(10, 100, hidden_channels=12, heads=2, ff_channels=12)
+        >>> sizes = {"hidden_channels": 12, "heads": 2, "ff_channels": 12}
+        >>> encoder = DependencyTransformer(10, len(RelationVocab()), **sizes)
         >>> model = SentenceModel(encoder, torch.nn.Linear(12, 1))
         >>> optimizer = torch.optim.AdamW(model.parameters())
         >>> step = graphed(model, lambda model, batch: model(batch).square().mean(), optimizer)

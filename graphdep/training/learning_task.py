@@ -598,13 +598,17 @@ class LearningTask(L.LightningModule, ABC):
         )
 
     def _outputs_of_filled(self, batch: Batch) -> Outputs:
-        if self._forward is None:
+        if self._forward is None or self._forward.filler is not self.filler:
             self._forward = Graphed(self.outputs, self, filler=self.filler, static=True)
         number = self.rows(batch).numel()
         return tuple(output[:number].clone() for output in self._forward(batch))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["val_scores"] = dict(self.val_scores)
+        # A CUDA graph reads rates and counts on the device; the run may go on where there is none.
+        for state in checkpoint.get("optimizer_states", ()):
+            for group in state["param_groups"]:
+                group |= {"lr": float(group["lr"])} | ({"capturable": False} if "capturable" in group else {})
 
 
 # Hooks of a step that Lightning calls where it optimizes by itself.
