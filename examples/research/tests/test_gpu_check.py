@@ -124,6 +124,10 @@ def assert_all_runs(tmp_path: Path, fused: bool) -> None:
     dra = steps["training: transformer-dra, DailyDialog's lengths"]
     ways = {f"batches of 2, {form} {way}" for form in ("packed", "padded") for way in ("eager", "graphed")}
     assert dra.keys() == ways | {"batches of 2"}
+    losses = [
+        part["losses"] for part in (*steps["training: dt, SICK's lengths"].values(), dra["batches of 2"])
+    ]
+    assert [loss["met"] for loss in losses] == [True] * 4
     assert steps["memory"]["backend"] == ("triton" if fused else "dense")
 
 
