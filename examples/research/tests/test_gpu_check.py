@@ -67,6 +67,35 @@ cuda.graph = graph
 BaseData.pin_memory = lambda self: self
 """
 
+# The device of tests/nn/launches, whose graphs are captured and whose replays are counted.
+CUDA = """
+import contextlib, types
+from tests.nn.launches.count import load_guard
+load_guard()
+import torch
+from torch_geometric.data.data import BaseData
+from tests.nn.launches.device import Calls, install
+install()
+torch.__future__.set_overwrite_module_params_on_conversion(True)
+torch.Tensor.pin_memory = BaseData.pin_memory = lambda self: self
+
+class Any_(types.SimpleNamespace):
+    def __init__(self, *args, **options): pass
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: 0.001
+
+cuda, nothing = torch.cuda, lambda *args: None
+cuda.is_available = cuda.is_bf16_supported = lambda *args: True
+cuda.get_device_properties = lambda device: types.SimpleNamespace(name="counted", major=9, minor=0)
+cuda.synchronize = cuda.get_rng_state = cuda.set_rng_state = nothing
+cuda.get_sync_debug_mode = cuda.set_sync_debug_mode = nothing
+cuda.Stream = cuda.CUDAGraph = cuda.Event = Any_
+cuda.current_stream = Any_
+cuda.stream = cuda.graph = lambda *args, **options: contextlib.nullcontext()
+counted = Calls().during("step")
+counted.__enter__()
+"""
+
 
 def run(tmp_path: Path, before: str, *arguments: str) -> tuple[subprocess.CompletedProcess[str], dict]:
     output = tmp_path / "report.json"
@@ -144,6 +173,19 @@ def test_what_asks_the_gpu_itself(tmp_path: Path, captured: bool) -> None:
         assert speed["floor_us"] > 0
         assert found["floors: launches, copies, products"]["graph, us a launch"] > 0
     assert report["machine"]["compute capability"] == "9.0"
+
+
+def test_steps_are_captured(tmp_path: Path) -> None:
+    """On CUDA: tiles, static memory, captures, and what the padded peer copies."""
+    steps = ["--only", "floors", "two runs", "training: transformer-dra"]
+    _, report = run(tmp_path, CUDA + BEFORE, *steps)
+    assert [step["error"] for step in report["steps"] if not step["ok"]] == []
+    found = {step["step"]: step["found"] for step in report["steps"]}
+    assert "8 x 8 x 32, TF32, TFLOP/s" in found["floors: launches, copies, products"]
+    ways = found["training: transformer-dra, DailyDialog's lengths"]
+    assert "ms_a_replay" in ways["batches of 2, packed graphed"]
+    assert "ms_a_replay" not in ways["batches of 2, packed eager"]
+    assert report["machine"]["device"] == "counted"
 
 
 @pytest.fixture
