@@ -309,7 +309,9 @@ def padded_step(bench: Bench, work: Training, size: int, graphs: bool) -> Step:
 
 
 def rate_of(bench: Bench, step: Step, batches: Callable[[], Iterable[Batch]]) -> dict[str, Any]:
-    """Tokens a second of two epochs after one that is not counted, and the mean loss of each epoch."""
+    """Tokens a second of 64 steps or more, in two epochs or more, after one that is not counted; and the mean
+    loss of each epoch.
+    """
 
     def epoch() -> tuple[float, int, int]:
         total, tokens, steps = torch.zeros((), device=bench.device), 0, 0
@@ -322,7 +324,7 @@ def rate_of(bench: Bench, step: Step, batches: Callable[[], Iterable[Batch]]) ->
     epochs = [epoch()]
     bench.synchronize()
     start = time.perf_counter()
-    epochs += [epoch() for _ in range(1 if bench.tiny else 2)]
+    epochs += [epoch() for _ in range(1 if bench.tiny else max(2, 64 // epochs[0][2]))]
     bench.synchronize()
     seconds = time.perf_counter() - start
     losses, tokens, steps = zip(*epochs)
