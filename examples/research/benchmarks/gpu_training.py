@@ -47,14 +47,6 @@ Loss = Callable[[nn.Module, Batch], Tensor]
 Step = Callable[[Batch], Tensor]
 
 
-class Corpus(InMemoryDataset):
-    """Examples in memory, as those of a corpus are."""
-
-    def __init__(self, examples: list[Data]) -> None:
-        super().__init__()
-        self.data, self.slices = self.collate(examples)
-
-
 @dataclass(frozen=True)
 class Training:
     """A model and what it learns.
@@ -62,26 +54,25 @@ class Training:
     Args:
         make: Makes the model, with the same weights each time, of a dropout probability.
         loss: The loss of a batch.
-        batches: Batches of the examples, with edges, of so many each.
+        cut: Cuts batches of the examples, with edges.
         filler: Brings them to a few sizes.
     """
 
     make: Callable[[float], nn.Module]
     loss: Loss
-    batches: Callable[[int], Iterator[Batch]]
+    cut: StoredBatches
     filler: Filler
 
+    @classmethod
+    def of(cls, make: Any, loss: Loss, examples: list[Data], example: Callable[..., Data]) -> Training:
+        """Of examples with edges; ``example`` makes one of so many words and target tokens, ignored ones."""
+        tokens = "target_ids" if "target_ids" in examples[0] else None
+        corpus = InMemoryDataset()
+        corpus.data, corpus.slices = corpus.collate(examples)
+        return cls(make, loss, StoredBatches(corpus, [tokens or ""]), Filler(example, tokens=tokens))
 
-def training(make: Any, loss: Loss, examples: list[Data], example: Callable[..., Data]) -> Training:
-    """Of examples with edges; ``example`` makes one of so many words and target tokens, ignored ones."""
-    tokens = "target_ids" if "target_ids" in examples[0] else None
-    cut = StoredBatches(Corpus(examples), [tokens] if tokens else [])
-
-    def batches(size: int) -> Iterator[Batch]:
-        for start in range(0, len(examples), size):
-            yield cut(range(start, start + size))
-
-    return Training(make, loss, batches, Filler(example, tokens=tokens))
+    def batches(self, size: int) -> Iterator[Batch]:
+        return (self.cut(range(i, i + size)) for i in range(0, len(self.cut.place), size))
 
 
 # -- what is trained ---------------------------------------------------------------------------------------
@@ -114,7 +105,7 @@ def dt_training(bench: Bench) -> Training:
         return SentencePairModel(encoder, RelatednessHead(size, 2))
 
     examples = [pair(both, int(both[0] > both[1])) for both in (sizes() for _ in range(count))]
-    return training(make, loss, examples, lambda words: pair((words // 2, words - words // 2), IGNORED))
+    return Training.of(make, loss, examples, lambda words: pair((words // 2, words - words // 2), IGNORED))
 
 
 def dra_training(bench: Bench, size: int) -> Training:
@@ -135,7 +126,7 @@ def dra_training(bench: Bench, size: int) -> Training:
         return data
 
     dialogues = make_dialogues(sample_lengths(2 * size if bench.tiny else 8 * size), words)
-    return training(make, lambda model, batch: model.losses(batch)["response"], dialogues, filler)
+    return Training.of(make, lambda model, batch: model.losses(batch)["response"], dialogues, filler)
 
 
 def bert_training(bench: Bench, sia: bool, size: int) -> Training:
@@ -179,7 +170,7 @@ def bert_training(bench: Bench, sia: bool, size: int) -> Training:
 
     lengths = pretrained.sample_lengths(2 * size if bench.tiny else 8 * size, 40 if bench.tiny else 256)
     examples = [example(length, float(length > pretrained.MEDIAN)) for length in lengths]
-    return training(make, loss, examples, lambda words: example(words + pretrained.LEAST))
+    return Training.of(make, loss, examples, lambda words: example(words + pretrained.LEAST))
 
 
 # -- how it is measured ------------------------------------------------------------------------------------
