@@ -13,10 +13,14 @@ import os.path as osp
 import torch
 from torch import Tensor
 from torch_geometric import seed_everything
+from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 import graphdep.transforms as T
+from graphdep import Sentence
+from graphdep.data import Filler, trees_data, without_fillers
 from graphdep.datasets import SICK
+from graphdep.nn import graphed
 from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
 from graphdep.tasks import ENTAILMENT, RELATEDNESS
 
@@ -68,17 +72,29 @@ model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_d
 optimizer = (torch.optim.Adagrad if paper else torch.optim.Adam)(model.parameters(), lr=0.001)
 
 
+def pair(words: int) -> Data:
+    """A pair of so many words that fills a batch up to one of a few sizes."""
+    trees = [Sentence.chain(["x"] * size) for size in (words // 2, words - words // 2)]
+    data = trees_data(trees, train_dataset.relations, vocab=train_dataset.vocab, segment=[0, 1])
+    like = train_dataset[0]
+    return data.update({key: torch.zeros_like(like[key]) for key in like.keys() if key not in data})  # noqa: SIM118
+
+
+def loss_of(model: torch.nn.Module, batch: Batch) -> Tensor:
+    logits, y = (without_fillers(batch, rows) for rows in (model(batch), batch.y))
+    return goal.loss(logits, y)
+
+
+# Zeroing, forward, backward and update: one launch on a GPU.
+step = graphed(model, loss_of, optimizer, Filler(pair, edges=edges))
+
+
 def train() -> float:
     model.train()
-    total_loss = 0.0
+    total_loss = torch.zeros((), device=device)
     for batch in train_loader:
-        batch = edges(batch.to(device))
-        optimizer.zero_grad()
-        loss = goal.loss(model(batch), batch.y)
-        loss.backward()
-        optimizer.step()
-        total_loss += float(loss.detach()) * batch.num_graphs
-    return total_loss / len(train_dataset)
+        total_loss += step(edges(batch)) * batch.num_graphs
+    return float(total_loss) / len(train_dataset)
 
 
 @torch.no_grad()

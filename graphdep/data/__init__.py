@@ -1,6 +1,7 @@
 """Sentences as PyG ``Data``: node tables, utterances as arrays, and the inputs of encoders."""
 
 from graphdep.data.encoded import selection_data, text_data, trees_data
+from graphdep.data.filler import Filler, without_fillers
 from graphdep.data.node_table import (
     EncodedUtterance,
     NodeType,
@@ -14,6 +15,7 @@ from graphdep.data.stored_batches import StoredBatches
 
 __all__ = [
     "EncodedUtterance",
+    "Filler",
     "NodeType",
     "StoredBatches",
     "expand_pieces",
@@ -24,4 +26,5 @@ __all__ = [
     "to_data",
     "trees_data",
     "utterance_data",
+    "without_fillers",
 ]

@@ -284,12 +284,13 @@ def graphed(
     Example:
         >>> import torch
         >>> from torch_geometric.data import Batch
-        >>> from graphdep import Sentence, to_data
+        >>> from graphdep import Sentence, Vocab, to_data
         >>> from graphdep.nn import graphed
         >>> from graphdep.nn.models import DependencyTransformer, SentenceModel
         >>> from graphdep.transforms import resolve
         >>> edges = resolve("dt", implicit=True)
-        >>> batch = edges(Batch.from_data_list([to_data([Sentence.chain(["It", "rains"])])] * 3))
+        >>> data = to_data([Sentence.chain(["It", "rains"])], vocab=Vocab(["It", "rains"]))
+        >>> batch = edges(Batch.from_data_list([data] * 3))
         >>> encoder = DependencyTransformer(10, 100, hidden_channels=12, heads=2, ff_channels=12)
         >>> model = SentenceModel(encoder, torch.nn.Linear(12, 1))
         >>> optimizer = torch.optim.AdamW(model.parameters())
