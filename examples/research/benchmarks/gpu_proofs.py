@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -46,14 +45,11 @@ MOST_NOISE = 1e-5
 
 @dataclass(frozen=True)
 class Bench:
-    """Where, how large, until when and into which folder: ``tiny`` sizes show on a CPU that a check itself is
-    right.
-    """
+    """Where, how large, and until when: ``tiny`` sizes show on a CPU that a check itself is right."""
 
     device: str
     tiny: bool = False
     until: float = math.inf
-    folder: Path = Path("runs", "gpu_check")
 
     @property
     def seconds_left(self) -> float | None:

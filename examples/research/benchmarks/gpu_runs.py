@@ -70,7 +70,7 @@ def prepare(raw: Path) -> None:
 
 
 def trained(bench: Bench, name: str, task: str, **more: Any) -> dict[str, Any]:
-    """What ``graphdep train`` says of a run in ``runs/gpu_check/<name>``.
+    """What ``graphdep train`` says of a run in ``runs/gpu_check/<name>``, where a finished run stays.
 
     Raises:
         TimeoutError: If there was no time to end it.
@@ -79,9 +79,9 @@ def trained(bench: Bench, name: str, task: str, **more: Any) -> dict[str, Any]:
     kind = [word for key in ("task", "model") for word in (f"--{key}", given.pop(key))]
     if not bench.tiny:
         given["precision"] = "auto"
-    folder = bench.folder / name
-    command = [sys.executable, "-m", "graphdep", "train", *kind, "--json", "--resume", "--output"]
-    command += [str(folder)]
+    folder = UNPACKED.parent / f"{'tiny-' if bench.tiny else ''}{name}"
+    command = [sys.executable, "-m", "graphdep", "train", *kind, "--json", "--resume"]
+    command += ["--output", str(folder)]
     command += [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
     start = time.monotonic()
     try:
