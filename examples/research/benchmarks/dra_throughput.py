@@ -47,17 +47,38 @@ class PaddedModel(nn.Module):
         self.model = model
 
     def losses(self, data: Data) -> dict[str, Tensor]:
-        target, _ = to_dense_batch(data.target_ids, data.target_ids_batch, fill_value=-100)
-        logits = self(data)  # [B, T, num_words], padding included
-        return {"response": F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100)}
+        return {"response": self.loss(*self.pad(data))}
 
-    def forward(self, data: Data) -> Tensor:
-        memory, real = self.encode(data)
-        decoder = self.model.decoder
-        before = previous_ids(data.target_ids, data.target_ids_ptr)
-        ids, _ = to_dense_batch(before, data.target_ids_batch)
-        place = torch.arange(ids.size(1), device=ids.device)
-        x = decoder.dropout(decoder.embedding.words(ids) + decoder.position(place))
+    def pad(self, data: Data, places: tuple[int | None, int | None] = (None, None)) -> tuple[Tensor, ...]:
+        """What :meth:`loss` takes of a batch.
+
+        Args:
+            data: The batch.
+            places: Places of every context and response. (default: those of the longest)
+
+        Returns:
+            Words of contexts and which are real, both ``[B, n]``, the pairs of Eq. 2 of the paper
+            ``[B, n, n]``, where padding sees itself, the words before the targets and the targets,
+            both ``[B, T]``.
+        """
+        ids, real = to_dense_batch(data.input_ids, data.batch, max_num_nodes=places[0])
+        allowed = torch.eye(ids.size(1), dtype=torch.bool, device=ids.device).repeat(data.num_graphs, 1, 1)
+        source, target = data.edge_index - data.ptr[data.batch[data.edge_index]]
+        allowed[data.batch[data.edge_index[1]], target, source] = True
+        before, targets = (
+            to_dense_batch(x, data.target_ids_batch, fill_value=fill, max_num_nodes=places[1])[0]
+            for x, fill in ((previous_ids(data.target_ids, data.target_ids_ptr), 0), (data.target_ids, -100))
+        )
+        return ids, real, allowed, before, targets
+
+    def loss(self, ids: Tensor, real: Tensor, allowed: Tensor, before: Tensor, targets: Tensor) -> Tensor:
+        logits = self(ids, real, allowed, before)  # [B, T, num_words], padding included
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)
+
+    def forward(self, ids: Tensor, real: Tensor, allowed: Tensor, before: Tensor) -> Tensor:
+        memory, decoder = self.encode(ids, allowed), self.model.decoder
+        place = torch.arange(before.size(1), device=before.device)
+        x = decoder.dropout(decoder.embedding.words(before) + decoder.position(place))
         mask = additive(real[:, None, None], memory.dtype)
         for block in decoder.layers:
             x = block.norm_own(x + block.dropout(attend(block.own, x, x, block.own.lin_out, causal=True)))
@@ -66,23 +87,14 @@ class PaddedModel(nn.Module):
             x = block.norm_feed_forward(x + block.dropout(block.feed_forward(x)))
         return decoder.output(x, decoder.embedding)
 
-    def encode(self, data: Data) -> tuple[Tensor, Tensor]:
+    def encode(self, ids: Tensor, allowed: Tensor) -> Tensor:
         encoder = self.model.encoder.encoder
-        ids, real = to_dense_batch(data.input_ids, data.batch)
-        mask = self.mask(data, ids.size(1), encoder.embedding.word.weight.dtype)
         x = encoder.embedding.dropout(encoder.embedding.words(ids))
+        mask = additive(allowed[:, None], x.dtype)
         for layer in encoder.layers:
             x = layer.norm_attention(x + layer.dropout(attend(layer.conv, x, x, layer.lin_out, mask=mask)))
             x = layer.norm_feed_forward(x + layer.dropout(layer.feed_forward(x)))
-        return x, real
-
-    def mask(self, data: Data, longest: int, dtype: torch.dtype) -> Tensor:
-        """Eq. 2 of the paper, ``[B, 1, n, n]``: 0 on the edges, -inf elsewhere; padding sees itself."""
-        allowed = torch.eye(longest, dtype=torch.bool, device=data.batch.device)
-        allowed = allowed.repeat(data.num_graphs, 1, 1)
-        source, target = data.edge_index - data.ptr[data.batch[data.edge_index]]
-        allowed[data.batch[data.edge_index[1]], target, source] = True
-        return additive(allowed[:, None], dtype)
+        return x
 
 
 def additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:

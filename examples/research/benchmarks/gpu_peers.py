@@ -64,12 +64,10 @@ class Method:
     Args:
         run: Gives the output.
         inputs: What gradients are asked of.
-        mask: Makes what it needs once a batch, where that is counted apart.
     """
 
     run: Callable[[], Tensor]
     inputs: tuple[Tensor, ...]
-    mask: Callable[[], Any] | None = None
 
 
 def graphdep(pairs: Pairs, backend: str) -> Method:
@@ -165,11 +163,8 @@ def flex(pairs: Pairs, compiled: bool) -> Method:
     def may(batch: Tensor, head: Tensor, row: Tensor, column: Tensor) -> Tensor:
         return (number[row] == number[column]) & allowed[row, place[column]]
 
-    def make_mask() -> Any:
-        size = number.numel()
-        return create_block_mask(may, None, None, size, size, device=str(number.device))
-
-    mask = make_mask()
+    size = number.numel()
+    mask = create_block_mask(may, None, None, size, size, device=str(number.device))
 
     def run() -> Tensor:
         query, key, value = (x.transpose(0, 1)[None] for x in states)
@@ -187,7 +182,7 @@ def flex(pairs: Pairs, compiled: bool) -> Method:
         empty = term.new_full((number.numel(), longest, term.size(1)), fill)
         return empty.index_put((target, place[source]), term)
 
-    return Method(run, pairs.inputs, make_mask)
+    return Method(run, pairs.inputs)
 
 
 def varlen(pairs: Pairs) -> Method:

@@ -1,11 +1,11 @@
 """What gpu_check.py measures of attention on a GPU: graphdep's kernels and its peers (gpu_peers.py), forward
 and backward, in sentences of one length and of 10 to 200 words.
 
-Device time is that of CUDA graphs in which every run is preceded by a write over a buffer twice the size of
-the L2 cache, less the time of these writes; where a method cannot be captured, that of events around it. Wall
-time is that of calls one after the other, as a program without CUDA graphs makes them. SDPA's mask and the
-terms of PyG's edges are made within the call, as their users must; what our kernels need of a batch is made
-on the CPU where it is collated, once for all layers: ``layout_us`` beside the times.
+Times are those of CUDA graphs in which every run is preceded by a write over a buffer twice the size of the
+L2 cache, less the time of these writes; where a method cannot be captured, those of events around it, which
+count what the GPU waits for, too. SDPA's mask and the terms of PyG's edges are made within the call, as their
+users must; FlexAttention's mask is given; what our kernels need of a batch is made on the CPU where it is
+collated, once for all layers: ``layout_us`` beside the times. And what no step goes below.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from attention import random_sentence
 from gpu_peers import Method, Pairs, flex, graphdep, pyg, sdpa, varlen
-from gpu_proofs import Bench
+from gpu_proofs import Bench, target
 from torch import Tensor
 from torch_geometric.data import Batch
 
@@ -43,23 +43,11 @@ WORKLOADS: dict[str, tuple[str, bool, bool, tuple[str, ...]]] = {
     "SIA, 32 words": ("sia", True, False, SOME),
     "DAM, 32 words": ("dam", True, False, SOME),
 }
-# Of KERNELS: largest or smallest ratio of a peer's time to ours, (device, wall); None: no target.
-TARGETS: dict[str, dict[str, tuple[float | None, float | None]]] = {
-    "DRA, 32 words": {"pyg": (12, 6), "pyg compiled": (3, 2), "sdpa": (3, 2), "flex": (2, None)},
-    "DT, 32 words": {
-        "pyg": (50, 25),
-        "pyg compiled": (10, None),
-        "sdpa": (2.5, 2),
-        "flex": (2, None),
-        "varlen": (1, None),
-    },
-    "complete, 10 to 200 words": {
-        "pyg": (60, None),
-        "pyg compiled": (12, None),
-        "sdpa": (6, None),
-        "flex": (2, None),
-        "varlen": (1, None),
-    },
+#: How many times as long as our kernels the peers take at least.
+TARGETS: dict[str, dict[str, float]] = {
+    "DRA, 32 words": {"pyg": 12, "pyg compiled": 3, "sdpa": 3, "flex": 2},
+    "DT, 32 words": {"pyg": 50, "pyg compiled": 10, "sdpa": 2.5, "flex": 2, "varlen": 1},
+    "complete, 10 to 200 words": {"pyg": 60, "pyg compiled": 12, "sdpa": 6, "flex": 2, "varlen": 1},
 }
 #: Times as long as memory takes to move what must be moved, at most.
 MOST_OF_FLOOR = {"DRA, 32 words": 2.0, "DT, 32 words": 2.0, "complete, 10 to 200 words": 2.5}
@@ -145,12 +133,16 @@ def workload(name: str) -> Callable[[Bench], dict[str, Any]]:
         found["edges with terms"] = pairs.terms[0].size(0) if pairs.terms else 0
         for key, method in methods(bench, pairs, WORKLOADS[name][3]).items():
             found["times"][key] = times_of(bench, method)
-        found |= {"floor_us": floor(bench, pairs), "targets": judged(name, found["times"])}
+        found |= {"floor_us": floor(bench, pairs), "targets": []}
         own = found["times"].get("triton", {}).get("device_us")
-        if own and found["floor_us"] and name in MOST_OF_FLOOR:
-            most = MOST_OF_FLOOR[name]
+        for peer, least in TARGETS.get(name, {}).items() if own else ():
+            if other := found["times"].get(peer, {}).get("device_us"):
+                found["targets"].append(target(f"{peer}, device time: times ours", other / own, least))
+        if own and name in MOST_OF_FLOOR:
             ratio = own / found["floor_us"]
-            found["targets"].append({"of": "own floor", "ratio": ratio, "target": most, "met": ratio <= most})
+            found["targets"].append(
+                target("ours, times as long as its bytes take", ratio, MOST_OF_FLOOR[name], most=True)
+            )
         return found
 
     return measure
@@ -160,31 +152,13 @@ def times_of(bench: Bench, method: Method | Exception) -> dict[str, Any]:
     try:
         if isinstance(method, Exception):
             raise method
-        found = {} if method.mask is None else {"mask_us": wall_time(bench, method.mask)}
         call = both_ways(method)
         for _ in range(1 if bench.tiny else 5):
             call()
         bench.synchronize()
-        found |= device_time(bench, call) | {"wall_us": wall_time(bench, call)}
-        if found["how"] == "events":  # which count what the device waits for: no more than a call takes
-            found["device_us"] = min(found["device_us"], found["wall_us"])
-        return found
+        return device_time(bench, call)
     except Exception as error:  # of a peer: the others still tell something
         return {"error": f"{type(error).__name__}: {error}"[:500]}
-
-
-def wall_time(bench: Bench, call: Callable[[], Any], least: int = 5) -> float:
-    """Microseconds a call of several, one after the other, the best of some rounds."""
-    count = 1 if bench.tiny else 20
-    best = math.inf
-    for _ in range(1 if bench.tiny else least):
-        bench.synchronize()
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        bench.synchronize()
-        best = min(best, (time.perf_counter() - start) / count)
-    return best * 1e6
 
 
 def device_time(bench: Bench, call: Callable[[], Any]) -> dict[str, Any]:
@@ -214,7 +188,7 @@ def by_graph(buffer: Tensor, call: Callable[[], Any], count: int = 10, rounds: i
     return (found[0] - found[1]) / count
 
 
-def captured(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+def captured(work: Callable[[], Any]) -> torch.cuda.CUDAGraph:
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -230,6 +204,11 @@ def replayed(graph: torch.cuda.CUDAGraph, rounds: int) -> float:
     """Median microseconds of the graph."""
     graph.replay()
     return statistics.median(elapsed(graph.replay) for _ in range(rounds))
+
+
+def repeated(work: Callable[..., Any], *args: Any, count: int = 50) -> float:
+    """Microseconds of one of many calls in a graph."""
+    return replayed(captured(lambda: [work(*args) for _ in range(count)]), 5) / count
 
 
 def by_events(buffer: Tensor, call: Callable[[], Any], rounds: int = 30) -> float:
@@ -249,6 +228,44 @@ def elapsed(call: Callable[[], Any]) -> float:
     return start.elapsed_time(end) * 1e3
 
 
+def floors(bench: Bench) -> dict[str, Any]:
+    """What no step goes below: microseconds a launch, eager, of the host alone and in a graph; terabytes a
+    second of copies, and TFLOP/s of a feed-forward layer's product, in graphs.
+    """
+    count, x = 10 if bench.tiny else 500, torch.zeros(1024, device=bench.device)
+
+    def launches() -> None:
+        for _ in range(count):
+            x.add_(1.0)
+
+    launches()
+    bench.synchronize()
+    start = time.perf_counter()
+    launches()
+    host = time.perf_counter() - start
+    bench.synchronize()
+    eager = time.perf_counter() - start
+    found: dict[str, Any] = {
+        "eager, us a launch": eager / count * 1e6,
+        "host, us a launch": host / count * 1e6,
+    }
+    if bench.device == "cpu":
+        return found
+    found["graph, us a launch"] = replayed(captured(launches), 10) / count
+    for size in (1,) if bench.tiny else (2, 8, 32, 512):
+        pair = torch.empty(2, size * 2**20, dtype=torch.int8, device=bench.device)
+        found[f"copy of {size} MB, TB/s"] = pair.numel() / repeated(pair[0].copy_, pair[1]) / 1e6
+    torch.set_float32_matmul_precision("high")
+    wide = 8 if bench.tiny else 768
+    for rows in (8,) if bench.tiny else (768, 2048, 8192):
+        for name, dtype in (("bf16", torch.bfloat16), ("TF32", torch.float32)):
+            left = torch.randn(rows, wide, dtype=dtype, device=bench.device)
+            flops = 8 * rows * wide**2 / repeated(left.matmul, left.new_ones(wide, 4 * wide))
+            found[f"{rows} x {wide} x {4 * wide}, {name}, TFLOP/s"] = flops / 1e6
+    torch.set_float32_matmul_precision("highest")
+    return found
+
+
 def floor(bench: Bench, pairs: Pairs) -> float | None:
     """Microseconds that it takes to read and write once what must be, at the rate of a copy."""
     if bench.device == "cpu":
@@ -257,25 +274,6 @@ def floor(bench: Bench, pairs: Pairs) -> float | None:
     term = sum(x.numel() * x.element_size() for x in pairs.terms)
     # Forward: query, key, value, output. Backward: these and their gradients, without the output.
     moved = 4 * state + 7 * state + term + 2 * term
-    source = torch.empty(2**28, dtype=torch.int8, device=bench.device)
-    target = torch.empty_like(source)
-    target.copy_(source)
-    seconds = min(elapsed(lambda: target.copy_(source)) for _ in range(10)) * 1e-6
-    return moved / (2 * source.numel() / seconds) * 1e6
-
-
-def judged(name: str, times: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The targets of a workload, with what was found."""
-    found = []
-    for peer, wanted in TARGETS.get(name, {}).items():
-        for kind, least in zip(("device_us", "wall_us"), wanted):
-            own, other = (times.get(method, {}).get(kind) for method in ("triton", peer))
-            if least is None or not own or not other:
-                continue
-            ratio = other / own
-            found.append({"of": f"{peer}, {kind}", "ratio": ratio, "target": least, "met": ratio >= least})
-        own, other = times.get("triton", {}).get("wall_us"), times.get(peer, {}).get("mask_us")
-        if own and other:
-            ratio = (other + times[peer].get("wall_us", 0.0)) / own
-            found.append({"of": f"{peer} with its mask", "ratio": ratio, "target": 10, "met": ratio >= 10})
-    return found
+    source, copy = torch.empty(2, 2**28, dtype=torch.int8, device=bench.device)
+    took = min(elapsed(lambda: copy.copy_(source)) for _ in range(11))
+    return moved * took / (2 * source.numel())

@@ -15,16 +15,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_check import LATE, judged
+from gpu_check import bound, figures, is_done, judged, text
 
 from graphdep.io import atomic_path
 
 RESULTS = Path(__file__).parent.parent / "results"
-#: What a rate is of.
-RATES = {
-    "tokens_a_second": "tokens a second",
-    "tokens_a_second_model_alone": "tokens a second, the model alone",
-}
 Row = dict[str, str]
 
 
@@ -38,7 +33,7 @@ def read(paths: Sequence[Path]) -> tuple[list[dict[str, Any]], str]:
         if report["tiny"] or "device" not in said:
             raise ValueError(f"{path}: not of a GPU")
         machines.append(f"{said['device']}, torch {said['torch']}, triton {said['triton']}")
-        steps |= {step["step"]: step for step in report["steps"] if step.get("error") != LATE}
+        steps |= {step["step"]: step for step in report["steps"] if is_done(step)}
     if len(set(machines)) > 1:
         raise ValueError(f"reports of several machines: {'; '.join(sorted(set(machines)))}")
     return [*steps.values()], machines[0]
@@ -48,54 +43,35 @@ def times(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
     """Of every workload what each method took, forward and backward."""
     for step in steps:
         for method, found in step.get("found", {}).get("times", {}).items():
-            cells = {
-                key: f"{found[name]:.0f}" if found.get(name) else ""
-                for key, name in (
-                    ("device µs", "device_us"),
-                    ("wall µs", "wall_us"),
-                    ("its mask µs", "mask_us"),
-                )
-            }
+            time = found.get("device_us")
             error = found.get("error", "").partition(":")[0]
             yield {
                 "attention": step["step"].removeprefix("speed: "),
                 "method": method,
-                **cells,
+                "device µs": f"{time:.0f}" if time else "",
                 "measured by": found.get("how", ""),
                 "error": error,
             }
 
 
-def proofs(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """Whether each proof holds."""
+def results(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """Whether each proof holds; the numbers of the other steps but those of :func:`times`; and targets."""
     for step in steps:
-        if not step["step"].startswith(("speed", "training:")):
-            yield row("proof", step["step"], "", "holds", step["ok"])
-
-
-def rates(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """Tokens a second of training."""
-    for step in steps:
-        for of, found in step.get("found", {}).items() if step["step"].startswith("training:") else ():
-            for key, unit in RATES.items():
-                if key in found:
-                    yield row(step["step"], f"{of}: {unit}", f"{found[key]:,.0f}")
-
-
-def bounds(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """What is asked of the ratios."""
+        name, found = step["step"], step.get("found", {})
+        if ": " not in name:
+            yield row(name="proof", what=name, target="holds", met=step["ok"])
+        elif not name.startswith("speed"):
+            for what, value in figures(found):
+                yield row(name, what, text(value))
     for step in steps:
         for target in judged(step.get("found", {})):
-            of, most = target.get("of", "packed over padded"), target.get("of") == "own floor"
-            what = "ours, times as long as its bytes take" if most else f"{of}: times ours"
-            bound = f"at {'most' if most else 'least'} {target['target']:g}"
-            part = step["step"].removeprefix("speed: ")
-            yield row(part, what, f"{target['ratio']:.2f}", bound, target["met"])
+            name = step["step"].removeprefix("speed: ")
+            yield row(name, target["of"], text(target["ratio"]), bound(target), target["met"])
 
 
-def row(part: str, what: str, value: str, target: str = "", met: bool | None = None) -> Row:
+def row(name: str, what: str, value: str = "", target: str = "", met: bool | None = None) -> Row:
     verdict = "" if met is None else "met" if met else "missed"
-    return {"part": part, "what": what, "value": value, "target": target, "verdict": verdict}
+    return {"part": name, "what": what, "value": value, "target": target, "verdict": verdict}
 
 
 def write(path: Path, rows: Sequence[Row], machine: str) -> None:
@@ -122,7 +98,7 @@ def main(argv: list[str] | None = None) -> None:
         parser.error(str(error))
     for name, rows in (
         ("gpu-times.csv", [*times(steps)]),
-        ("gpu-targets.csv", [*proofs(steps), *rates(steps), *bounds(steps)]),
+        ("gpu-targets.csv", [*results(steps)]),
     ):
         if rows:
             write(args.results / name, rows, machine)
