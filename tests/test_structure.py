@@ -30,6 +30,8 @@ FLOORS = (
     ("graphdep.nn.conv",),
     ("graphdep.nn.models",),
     ("graphdep.nn.pretrained",),
+    ("graphdep.nn.static_batch",),
+    ("graphdep.nn.graphed_step",),
     (
         "graphdep.nn.explain",
         "graphdep.visualization.plots",

@@ -14,23 +14,25 @@ from torch_geometric.transforms import BaseTransform
 IGNORED = -100
 #: Nodes of a filler example, about: a few short examples cost attention less than a long one.
 _NODES = 16
+#: Filler examples at most, so that large batches of different sizes have equally many.
+_MOST = 8
 
 
-def capacity(size: int, least: int = 64) -> int:
-    """The smallest size that batches share and that is not below ``size``: there are eight from each power of
-    two to the next one.
+def capacity(size: int, steps: int = 8, least: int = 64) -> int:
+    """The smallest size that batches share and that is not below ``size``: there are ``steps`` from each
+    power of two to the next one.
 
     Example:
         >>> from graphdep.data.filler import capacity
         >>> [capacity(size) for size in (3, 64, 65, 685, 1956)]
         [64, 64, 72, 704, 2048]
     """
-    step = _step(size)
+    step = _step(size, steps)
     return max(least, -(-size // step) * step)
 
 
-def _step(size: int) -> int:
-    return max(1, 2 ** (max(size, 1).bit_length() - 1) // 8)
+def _step(size: int, steps: int = 8) -> int:
+    return max(1, 2 ** (max(size, 1).bit_length() - 1) // steps)
 
 
 class Filler:
@@ -85,7 +87,7 @@ class Filler:
     def _sizes(self, batch: Batch) -> list[tuple[int, int]]:
         """(words, target tokens) of each filler example."""
         nodes, least = batch.num_nodes, self._fixed + 2 * self._by_word
-        number = max(2, _step(nodes) // max(_NODES, least))
+        number = min(max(2, _step(nodes) // max(_NODES, least)), _MOST)
         number += -(batch.num_graphs + number) % _step(batch.num_graphs + number)
         wanted = capacity(nodes + number * least)
         # An example may grow by more than a node a word, as where each relation is a node.
@@ -93,7 +95,9 @@ class Filler:
         tokens = number
         if self.tokens is not None:
             have = batch[self.tokens].numel()
-            tokens = capacity(have + number) - have
+            tokens = (
+                capacity(have + number, steps=4) - have
+            )  # few sizes, as they multiply with those of nodes
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
     def _batch(self, sizes: list[tuple[int, int]], follow: list[str]) -> Batch:

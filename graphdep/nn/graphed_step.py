@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 
 from graphdep.data.filler import Filler
+from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.prepared import prepare
 from graphdep.nn.static_batch import NotStaticError, StaticBatch, padded_tensors, size_of
 
@@ -138,7 +139,7 @@ class Graphed:
         if not self.static:
             return self._eagerly(batch)
         full = batch if self.filler is None else self.filler(batch)
-        full = prepare(self.model, full, self.device)
+        full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
         try:
             tensors = padded_tensors(full, self.tiles, self.ragged)
         except NotStaticError as error:

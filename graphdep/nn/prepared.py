@@ -24,7 +24,13 @@ T = TypeVar("T")
 PREPARED = "prepared"
 
 
-def prepare(model: nn.Module, batch: DataT, device: torch.device | str | None = None) -> DataT:
+def prepare(
+    model: nn.Module,
+    batch: DataT,
+    device: torch.device | str | None = None,
+    *,
+    rows: int | None = None,
+) -> DataT:
     """A copy of the batch with all that the model would have to read from a device, such as which nodes are
     ROOT nodes, and the blocks of its attention: a training step then waits for no device.
 
@@ -39,6 +45,7 @@ def prepare(model: nn.Module, batch: DataT, device: torch.device | str | None = 
         model: Any module; its own method ``prepare`` and those of all modules in it are called.
         batch: One example or a batch, with edges if the model needs some.
         device: Where it will go. (default: where the batch is)
+        rows: Rows of every tile, as in :func:`~graphdep.nn.attention.attach_layout`. (default: by the batch)
 
     Raises:
         ValueError: If the values of the batch are none that the model takes.
@@ -65,12 +72,12 @@ def prepare(model: nn.Module, batch: DataT, device: torch.device | str | None = 
     given = next((value.device for value in data._store.values() if isinstance(value, Tensor)), "cpu")
     where = torch.device(given if device is None else device)
     if data.get("edge_index") is not None or "clique" in data:
-        data = attach_layout(data, where)
+        data = attach_layout(data, where, rows=rows)
     data[PREPARED] = False
     _prepare(model, data, where)
     for value in data._store.values():
         if isinstance(value, AttentionLayout):
-            value.prepare(where)
+            value.prepare(where, rows=rows)
     data[PREPARED] = True
     return data
 

@@ -151,9 +151,20 @@ def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Itera
             value = F.pad(value, (0, capacity(layout.num_edges) - value.numel()))
         elif name != "rowptr" and value.size(0):
             # A tile of no rows is an empty program.
-            more = capacity(value.size(0), least=8) - value.size(0)
+            more = _most_tiles(name, value.size(0), made.block, layout.num_nodes) - value.size(0)
             value = F.pad(value, (0, 0) * (value.dim() - 1) + (0, more))
         yield f"tiles.{name}", value
+
+
+def _most_tiles(name: str, number: int, rows: int, num_nodes: int) -> int:
+    """How many tiles there is memory for; those of short blocks are at most so many for all batches of equally
+    many nodes.
+    """
+    if name.startswith("flash"):
+        return 1 << max(6, (number - 1).bit_length())
+    # Two neighbours have more than a tile's rows together, but where a long block stands between them.
+    most = 2 * -(-num_nodes // rows) + 1
+    return most if number <= most else 2 * most
 
 
 def _names_of_shared(batch: Batch, layout: AttentionLayout) -> dict[str, str]:

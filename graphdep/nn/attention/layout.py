@@ -481,12 +481,12 @@ class AttentionLayout:
         for part in (vars(self).get("marked"), vars(self).get("_explicit")):  # only where a conv reads it
             if part is not None and part is not self:
                 part.prepare(there)
-        _ = self.area, self.has_repeated_edges, self.whole_block
         if there.type == "cuda" and missing(there) is None:
-            if rows is not None:
+            if rows is not None and ("tiles" not in vars(self) or self.tiles.block != rows):
                 self.tiles = self._tiles(rows)
             if self.tiles.refusal(numbered=True) is None:
                 return self
+        _ = self.area, self.has_repeated_edges, self.whole_block
         if self.area <= PAIRS_AN_EDGE_CPU * self.num_pairs:  # else "auto" does not ask for it
             _ = self.padded
         return self
