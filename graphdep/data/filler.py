@@ -16,6 +16,8 @@ IGNORED = -100
 _NODES = 16
 #: Filler examples at most, so that large batches of different sizes have equally many.
 _MOST = 8
+#: Batches of filler examples that are kept.
+_KEPT = 256
 
 
 def capacity(size: int, steps: int = 8, least: int = 64) -> int:
@@ -37,7 +39,7 @@ def _step(size: int, steps: int = 8) -> int:
 
 class Filler:
     r"""Adds examples to a batch, whose targets are ignored, so that batches have the same few sizes: a CUDA
-    graph is captured for each size (:class:`~graphdep.nn.graphed.graphed`).
+    graph is captured for each size (:func:`~graphdep.nn.graphed`).
 
     A batch of :math:`N` nodes gets :math:`F` examples more, as many of them for all batches of nearly equal
     size, whose nodes are :math:`N^* - N` together, :math:`N^*` being the next :func:`capacity`. No model can
@@ -95,15 +97,16 @@ class Filler:
         tokens = number
         if self.tokens is not None:
             have = batch[self.tokens].numel()
-            tokens = (
-                capacity(have + number, steps=4) - have
-            )  # few sizes, as they multiply with those of nodes
+            # Few sizes, as there is a graph for each with each of those of nodes.
+            tokens = capacity(have + number, steps=4) - have
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
     def _batch(self, sizes: list[tuple[int, int]], follow: list[str]) -> Batch:
         """The filler examples of these sizes, with edges."""
         key = (*sizes, *follow)
         if key not in self._made:
+            if len(self._made) == _KEPT:
+                self._made.clear()
             made = [self.make(*size[: 1 + (self.tokens is not None)]) for size in sizes]
             batch = Batch.from_data_list(made, follow_batch=follow)
             self._made[key] = batch if self.edges is None else self.edges(batch)

@@ -15,6 +15,8 @@ from torch_geometric.utils import cumsum, is_sparse
 MOST_BYTES = 2 * 10**9
 # Examples that a transform sees at once: most of what it takes of 32 is the calls.
 _CHUNK = 512
+# A few tell whether the edges of all would be too many.
+_FIRST = 32
 
 
 class StoredBatches:
@@ -71,7 +73,8 @@ class StoredBatches:
             The batches; :obj:`None` if the examples would take more.
         """
         parts, taken = [], 0
-        for numbers in torch.arange(len(self.place)).split(_CHUNK):
+        every = torch.arange(len(self.place))
+        for numbers in (every[:_FIRST], *every[_FIRST:].split(_CHUNK)) if len(every) > _FIRST else (every,):
             parts.append(transform(self(numbers.tolist())))
             taken += sum(parts[-1][key].nbytes for key in parts[-1]._slice_dict)
             if taken * len(self.place) > most * (int(numbers[-1]) + 1):

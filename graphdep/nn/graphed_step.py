@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 MOST_GRAPHS = 128
 #: Runs before a capture, in which kernels are compiled and libraries take their memory.
 _WARM_UP = 3
+_NOTHING: tuple[Any, ...] = (None, None, None, ())
 
 
 class TrainingStep:
@@ -128,54 +130,64 @@ class Graphed:
         self.tiles = self.captures
         self.ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
         self.static = self.captures if static is None else static
-        self._held: dict[Any, tuple[StaticBatch, Any, Any]] = {}
+        self._fills = filler is not None and (self.captures or self.static)
+        self._held: dict[Any, tuple[StaticBatch, Any, Any, tuple[float, ...]]] = {}
         self._pool: Any = None
-        self._rates: tuple[float, ...] = ()
-        if self.captures and optimizer is not None and (reason := _uncapturable(optimizer)):
-            self._give_up(reason)
+        if optimizer is not None:
+            # Its states are then other tensors than those of the graphs.
+            optimizer.register_load_state_dict_post_hook(lambda _: self._held.clear())
+            if self.captures and self.static and (reason := _uncapturable(optimizer)):
+                self._give_up(reason)
 
     def __call__(self, batch: Batch) -> Any:
         """What the function gives for a batch on the CPU, with edges; the next call overwrites it."""
-        if not self.static:
-            return self._eagerly(batch)
-        full = batch if self.filler is None else self.filler(batch)
-        full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
+        if self._fills and self.filler is not None:
+            batch = self.filler(batch)
+        if not (self.captures or self.static):
+            return self.function(batch)
+        batch = prepare(self.model, batch, self.device, rows=TILE_ROWS if self.tiles else None)
+        held, graph, found, rates = self._of_size(batch) if self.static else _NOTHING
+        if held is None or (graph is not None and rates != _constant_rates(self.optimizer)):
+            return self.function(batch.to(self.device, non_blocking=True))
+        if graph is None:
+            held.renew()
+            return self.function(held.batch)
+        graph.replay()
+        return found
+
+    def _of_size(self, batch: Batch) -> tuple[Any, ...]:
+        """What is held for batches of this size, with this one in its memory; nothing where it cannot be."""
         try:
-            tensors = padded_tensors(full, self.tiles, self.ragged)
+            tensors = padded_tensors(batch, self.tiles, self.ragged)
         except NotStaticError as error:
-            self._give_up(str(error))
-            return self._eagerly(batch)
-        key = size_of(full, tensors)
+            _say_once(f"batches run without CUDA graphs: {error}")
+            return _NOTHING
+        key = size_of(batch, tensors), self._mode()
         if key in self._held:
             self._held[key][0].load(tensors)
         elif len(self._held) == MOST_GRAPHS:
             _say_once(f"batches of more than {MOST_GRAPHS} sizes: further ones run without CUDA graphs")
+            return _NOTHING
         else:
-            held = StaticBatch(full, tensors, self.device, self.tiles)
+            held = StaticBatch(batch, tensors, self.device, self.tiles)
             try:
-                self._held[key] = held, *self._captured(held)
+                self._held[key] = held, *self._captured(held), _constant_rates(self.optimizer)
             except Exception as error:  # an error of the function itself comes again where it runs eagerly
-                self._give_up(f"{type(error).__name__}: {str(error).splitlines()[0]}")
-        if key not in self._held:
-            return self._eagerly(batch)
-        held, graph, found = self._held[key]
-        if graph is None:
-            return self.function(held.batch)
-        if self._rates != _constant_rates(self.optimizer):
-            self._give_up(f"the learning rate of {type(self.optimizer).__name__} changes")
-            return self._eagerly(batch)
-        graph.replay()
-        return found
+                self._give_up(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                return _NOTHING
+        return self._held[key]
+
+    def _mode(self) -> tuple[Any, ...]:
+        """What a graph has fixed beside the sizes of a batch."""
+        kind = self.device.type
+        cast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+        weights = tuple((x.data_ptr(), x.requires_grad) for x in self.model.parameters())
+        return self.model.training, cast, weights
 
     @property
     def num_sizes(self) -> int:
         """The number of sizes of batches that there is static memory for."""
         return len(self._held)
-
-    def _eagerly(self, batch: Batch) -> Any:
-        if self.device.type != "cpu":
-            batch = prepare(self.model, batch, self.device).to(self.device, non_blocking=True)
-        return self.function(batch)
 
     def _give_up(self, reason: str) -> None:
         _say_once(f"batches run without CUDA graphs: {reason}")
@@ -194,22 +206,29 @@ class Graphed:
         torch.clear_autocast_cache()
         try:
             with self._unchanged():
-                side = torch.cuda.Stream(self.device)
-                side.wait_stream(torch.cuda.current_stream(self.device))
-                with torch.cuda.stream(side):
-                    for run in range(_WARM_UP):
-                        with _refusing_waits() if run else nullcontext():
-                            self.function(held.batch)
-                torch.cuda.current_stream(self.device).wait_stream(side)
+                self._warm_up(held)
                 graph = torch.cuda.CUDAGraph()
+                # What was worked out of a layout in a run before is of one batch alone.
+                held.renew()
                 # Other threads, which may pin memory, are none of its business.
                 with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
                     found = self.function(held.batch)
         finally:
             torch.set_autocast_cache_enabled(cached)
         self._pool = self._pool or graph.pool()
-        self._rates = _constant_rates(self.optimizer)
         return graph, found
+
+    def _warm_up(self, held: StaticBatch) -> None:
+        side, main = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        side.wait_stream(main)
+        try:
+            with torch.cuda.stream(side):
+                for run in range(_WARM_UP):
+                    held.renew()
+                    with _refusing_waits() if run else nullcontext():
+                        self.function(held.batch)
+        finally:
+            main.wait_stream(side)
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
@@ -217,8 +236,13 @@ class Graphed:
         tensors = self._changed()
         kept = [x.detach().clone() for x in tensors]
         drawn = torch.cuda.get_rng_state(self.device)
+        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+        safe = generator.clone_state()
         try:
             yield
+        except BaseException:
+            generator.graphsafe_set_state(safe)  # a capture that failed would leave it capturing
+            raise
         finally:
             known = {id(x) for x in tensors}
             with torch.no_grad():
@@ -227,7 +251,7 @@ class Graphed:
                 for x in self._changed():  # those that were made now start at zero
                     if id(x) not in known:
                         x.zero_()
-            torch.cuda.set_rng_state(drawn, self.device)
+        torch.cuda.set_rng_state(drawn, self.device)
 
     def _changed(self) -> list[Tensor]:
         """All tensors that a call may change."""
@@ -245,7 +269,9 @@ def _say_once(message: str) -> None:
 def _refusing_waits() -> Iterator[None]:
     """Makes whatever waits for the device an error, for it would spoil a capture."""
     mode = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the mode is a prototype
+        torch.cuda.set_sync_debug_mode("error")
     try:
         yield
     finally:
@@ -307,24 +333,33 @@ def graphed(
 
 def _uncapturable(optimizer: torch.optim.Optimizer) -> str | None:
     """Why the updates of an optimizer cannot be captured; :obj:`None`: they can."""
+    name = type(optimizer).__name__
     for group in optimizer.param_groups:
-        # Without the option the numbers of a capture stay: right where none of them changes.
-        constant = type(optimizer).__name__ in ("Adagrad", "SGD") and not group.get("lr_decay")
-        if "capturable" not in group and not constant:
-            return f"updates of {type(optimizer).__name__} cannot be captured"
+        # SGD and Adagrad have no such option: the numbers of a capture stay, so none of them may change.
+        constant = name in ("Adagrad", "SGD") and not (group.get("lr_decay") or group.get("dampening"))
+        if not constant and name not in ("Adam", "AdamW"):
+            return f"updates of {name} cannot be captured"
     return None
 
 
 def _make_capturable(optimizer: torch.optim.Optimizer, device: torch.device) -> None:
-    """Lets the optimizer keep its counts and learning rates on the device, where a schedule changes them."""
+    """Lets the optimizer keep its counts and learning rates on the device, where a schedule changes them, and
+    write its state for any device.
+    """
+    if all(group.get("capturable", True) for group in optimizer.param_groups):
+        return
     for group in optimizer.param_groups:
-        if "capturable" not in group:
-            continue
         group["capturable"] = True
         group["lr"] = torch.as_tensor(group["lr"], dtype=torch.float32, device=device)
         for weight in group["params"]:
             if "step" in (state := optimizer.state[weight]):
                 state["step"] = state["step"].to(device, torch.float32)
+    optimizer.register_state_dict_post_hook(_for_any_device)
+
+
+def _for_any_device(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    for group in state["param_groups"]:
+        group.update(capturable=False, lr=float(group["lr"]))
 
 
 def _constant_rates(optimizer: torch.optim.Optimizer | None) -> tuple[float, ...]:

@@ -38,11 +38,11 @@ def prepare(
     along. The values of the batch are checked here, and no longer by the model. The result is for this model;
     after a change of the batch, prepare it again. Models run without it, too, but read the device.
 
-    A module has a method ``prepare(data, device)`` where its ``forward`` reads values. It calls the functions
+    A module has a method ``prepare_batch(data, device)`` where its ``forward`` reads values. It calls the functions
     that do, which are marked with :func:`kept`, and checks what is to be checked.
 
     Args:
-        model: Any module; its own method ``prepare`` and those of all modules in it are called.
+        model: Any module; its own method ``prepare_batch`` and those of all modules in it are called.
         batch: One example or a batch, with edges if the model needs some.
         device: Where it will go. (default: where the batch is)
         rows: Rows of every tile, as in :func:`~graphdep.nn.attention.attach_layout`. (default: by the batch)
@@ -83,14 +83,14 @@ def prepare(
 
 
 def _prepare(module: nn.Module, data: Data, device: torch.device) -> None:
-    own = getattr(module, "prepare", None)
+    own = getattr(module, "prepare_batch", None)
     # A module that reads another batch, such as a frozen encoder, says that what is inside is not asked.
     if own is None or own(data, device) is not ALONE:
         for child in module.children():
             _prepare(child, data, device)
 
 
-#: What a module's method ``prepare`` returns if the modules in it do not read the batch.
+#: What a module's method ``prepare_batch`` returns if the modules in it do not read the batch.
 ALONE = object()
 
 

@@ -124,10 +124,13 @@ def columns_of(batch: Batch, ragged: Set[str]) -> list[str]:
 
 
 def _up_to_capacity(value: Tensor, key: str, num_nodes: int) -> Tensor:
-    size = value.size(-1)
+    index = "index" in key
+    size = value.size(-1 if index else 0)
     if size == 0:
         return value
-    fill = num_nodes - 1 if "index" in key else 0
+    fill = num_nodes - 1 if index else 0
+    if not index and value.dim() > 1:
+        return F.pad(value, (0, 0) * (value.dim() - 1) + (0, capacity(size) - size))
     return F.pad(value, (0, capacity(size) - size), value=fill)
 
 
@@ -157,8 +160,8 @@ def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Itera
 
 
 def _most_tiles(name: str, number: int, rows: int, num_nodes: int) -> int:
-    """How many tiles there is memory for; those of short blocks are at most so many for all batches of equally
-    many nodes.
+    """How many tiles there is memory for; for those of short blocks, as many in all batches of equally many
+    nodes.
     """
     if name.startswith("flash"):
         return 1 << max(6, (number - 1).bit_length())
@@ -181,7 +184,7 @@ class StaticBatch:
     """Memory for batches of one size, and the batch that lies there.
 
     All tensors lie in one buffer, so that :meth:`load` is a single copy. :attr:`batch` has views of it, whose
-    addresses never change.
+    addresses never change; :meth:`renew` it before a function reads it.
 
     Args:
         batch: A prepared batch on the CPU (:func:`graphdep.nn.prepare`), the first that is loaded.
@@ -207,16 +210,11 @@ class StaticBatch:
         self._turn = 0
         self.views = {name: place.of(self.buffer) for name, place in self.places.items()}
         self._tiles = tiles
-        self._write(tensors)
+        self.load(tensors)
         self.batch = self._batch_of_views(batch)
-        self._renew()
 
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Writes another batch of the same sizes into the buffer."""
-        self._write(tensors)
-        self._renew()
-
-    def _write(self, tensors: dict[str, Tensor]) -> None:
         turn, self._turn = self._turn, (self._turn + 1) % len(self._hosts)
         if self._copied[turn] is not None:
             self._copied[turn].synchronize()
@@ -259,13 +257,17 @@ class StaticBatch:
             return pairs
         made = layout.tiles
         views: dict[str, Any] = {name: self.views[f"{key}.tiles.{name}"] for name in TENSORS}
-        new = pairs()
         tiles = replace(made, **views)
-        vars(new).update(tiles=tiles)
-        return lambda: new
 
-    def _renew(self) -> None:
-        """Tells the layouts that what lies in the buffer now is theirs."""
+        def tiled() -> AttentionLayout:
+            new = pairs()
+            vars(new).update(tiles=tiles)
+            return new
+
+        return tiled
+
+    def renew(self) -> None:
+        """Makes the layouts anew, of what lies in the buffer now: they keep what is worked out of them."""
         for key, layout in self._layouts.items():
             made = layout()
             made._written = made._versions

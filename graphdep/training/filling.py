@@ -27,7 +27,7 @@ def fill_batches(task: Any, splits: Any, config: Any, device: torch.device, spli
         return
     try:
         task.filler = task_filler(task, splits, config, split)
-    except (KeyError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
         logger.warning("batches run without CUDA graphs: no example can fill them (%s)", error)
 
 

@@ -464,8 +464,10 @@ class LearningTask(L.LightningModule, ABC):
         """The model's output for a batch that has edges."""
         return self.model(batch)
 
-    def on_fit_start(self) -> None:
-        self._step = self._forward = None  # an earlier training had another optimizer
+    def setup(self, stage: str) -> None:
+        # Those of an earlier trainer were of another optimizer, and of weights that have moved since.
+        self._step = self._forward = None
+        self.losses = LossSums()
 
     def on_train_epoch_start(self) -> None:
         # Further processes have further examples, and so a dropout of their own.
@@ -492,14 +494,22 @@ class LearningTask(L.LightningModule, ABC):
         told = any(is_overridden(name, owner) for name in _HOOKS for owner in (*callbacks, self))
         alone = isinstance(trainer.strategy, SingleDeviceStrategy)
         scaler = getattr(trainer.precision_plugin, "scaler", None)
-        if alone and not told:
-            step = TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
-            return step if self.filler is None or scaler is not None else self._graphed(step, optimizer)
-        return _ToldStep(self, optimizer, scaler)
-
-    def _graphed(self, step: Callable[[Batch], Tensor], optimizer: torch.optim.Optimizer) -> Graphed:
-        sums = lambda: self.losses.tensors  # noqa: E731
-        return Graphed(step, self, optimizer, filler=self.filler, static=True, state=sums)
+        able = alone and not told
+        step: Any = (
+            TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
+            if able
+            else _ToldStep(self, optimizer, scaler)
+        )
+        if self.filler is None:
+            return step
+        return Graphed(
+            step,
+            self,
+            optimizer,
+            filler=self.filler,
+            static=able and scaler is None,
+            state=lambda: self.losses.tensors,
+        )
 
     def counted_loss(self, batch: Batch) -> Tensor:
         """The loss to take gradients of, which is added to those of the epoch."""
@@ -605,10 +615,6 @@ class LearningTask(L.LightningModule, ABC):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["val_scores"] = dict(self.val_scores)
-        # A CUDA graph reads rates and counts on the device; the run may go on where there is none.
-        for state in checkpoint.get("optimizer_states", ()):
-            for group in state["param_groups"]:
-                group |= {"lr": float(group["lr"])} | ({"capturable": False} if "capturable" in group else {})
 
 
 # Hooks of a step that Lightning calls where it optimizes by itself.

@@ -105,7 +105,7 @@ class GatedRelationConv(AttentionConv):
         if hasattr(self, "score"):  # the base class resets before there is one
             self.score.reset_parameters()
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         if self.score.untyped == "gate":
             AttentionLayout.of(data).materialize()
 

@@ -69,7 +69,7 @@ class LISAConv(AttentionConv):
         check_between("syntactic_heads", syntactic_heads, 1, heads - 1)
         self.syntactic_heads = syntactic_heads
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _ = AttentionLayout.of(data).marked
 
     def forward(

@@ -524,7 +524,7 @@ class DialogueModel(nn.Module):
         self.encoder.reset_parameters()
         self.decoder.reset_parameters()  # type: ignore[operator]
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         memory_ptr = self.encoder.bounds(data)
         if "target_ids" in data and memory_ptr is not None:  # else a context whose response is asked for
             keep(

@@ -151,7 +151,7 @@ class SentenceModel(nn.Module):
         reset(self.encoder)
         reset(self.head)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         self._check(data)
         self.encoder.readout(data, no_states(data))
         for key, labelled in (("node_y", _labelled_nodes), ("phrase_y", _labelled_phrases)):
@@ -303,7 +303,7 @@ class TokenModel(nn.Module):
         reset(self.encoder)
         self.head.reset_parameters()
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         states, nodes = word_states(data, no_states(data), self.pieces)
         if self.marked:
             _marked_states(data, states, nodes)
@@ -432,7 +432,7 @@ class SpanReadout(nn.Module):
     def extra_repr(self) -> str:
         return f"{self.num_spans}, mode={self.mode!r}, path={self.path}, pieces={self.pieces!r}"
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         self(data, no_states(data))
 
     def forward(self, data: Data, x: Tensor) -> Tensor:

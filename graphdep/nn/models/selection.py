@@ -120,7 +120,7 @@ class SelectionModel(nn.Module):
         reset(self.encoder)
         draw_as_bert(self.mlp)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         self._read(data, no_states(data))
         if "kind" in data:
             pairs_of_kinds(data)
@@ -300,7 +300,7 @@ class SIA(TextEncoder):
         """As the encoder's: of a pretrained one the states of [CLS], else of the ROOT nodes."""
         return self.encoder.readout(data, x)  # type: ignore[operator]
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         own_layout(data, self.edges, SIAConv.reads)
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
@@ -453,8 +453,8 @@ class StructuralDialogueModel(SelectionModel):
         super().reset_parameters()
         draw_as_bert(self.order)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
-        super().prepare(data, device)
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
+        super().prepare_batch(data, device)
         if "order_target" in data:
             _asked(data)
             triples(data)
@@ -661,8 +661,8 @@ class UtteranceManipulationModel(SelectionModel):
         super().reset_parameters()
         draw_as_bert(self.manipulations)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
-        super().prepare(data, device)
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
+        super().prepare_batch(data, device)
         if "mark_target" in data:
             for mark in range(1, 1 + len(MANIPULATIONS)):
                 _symbols(data, mark)
@@ -816,7 +816,7 @@ class PostTrainingModel(nn.Module):
         draw_as_bert(self.pool)
         draw_as_bert(self.relevance)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         masked_nodes(data)
         cls_nodes(data)
 

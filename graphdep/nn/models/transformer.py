@@ -714,7 +714,7 @@ class ConstituentTransformer(TextEncoder):
             for _ in range(num_layers)
         )
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _padding_of(data)
 
     def forward(self, data: Data) -> Tensor:
@@ -773,7 +773,7 @@ class WordAverage(TextEncoder):
         self.hidden_channels, self.window = hidden_channels, check_count("window", window)
         self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         word_mean(data, no_states(data))
         if self.window:
             _longest_text(data)
@@ -862,7 +862,7 @@ class FrozenEncoder(TextEncoder):
         self.known = torch.cat([self.known, self._vectors(new)])
         return self
 
-    def prepare(self, data: Data, device: torch.device) -> object:
+    def prepare_batch(self, data: Data, device: torch.device) -> object:
         texts = texts_of(data)
         if all(text in self._rows for text in texts):
             keep(data, "frozen_rows", torch.tensor([self._rows[text] for text in texts]))

@@ -622,7 +622,7 @@ class PretrainedEncoder(TextEncoder):
         windows = "" if self.windows == "own" else f", windows={self.windows!r}"
         return f"{own}backend={self.backend!r}{windows}"
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         # At the boundary, where a look stalls no device.
         related = check_nodes(data, self.relations is not None)
         positions(data, related, self.max_length)

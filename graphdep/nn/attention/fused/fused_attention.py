@@ -49,7 +49,7 @@ def forward(
         query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, num_weights > 0
     )
     out = query.new_empty(query.shape)
-    alpha = query.new_empty((num_weights, heads), dtype=torch.float32)
+    alpha = query.new_zeros((num_weights, heads), dtype=torch.float32)  # an edge may be in no tile
     lse = query.new_empty((num_nodes, heads), dtype=torch.float32)
     weights_to = alpha if num_weights else None
     with _on(query):

@@ -425,7 +425,7 @@ class ConstituentEncoder(TextEncoder):
     def node_states(self, data: Data, trees: BinaryTrees, levels: BinaryLevels) -> Tensor:
         """The states of all nodes of the binary trees, ``[words + inner, C]``; there is one word at least."""
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         if binary_trees(data, self.binarized).word.numel():
             _levels(data, self.binarized)
 

@@ -171,7 +171,7 @@ class TreeLSTM(TextEncoder):
         self.up = _UpwardCell(in_channels, size)
         self.down = _DownwardCell(in_channels, size) if bidirectional else None
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         if self.execution == "level":
             tree_levels(data)
         if self.down is not None:
@@ -424,7 +424,7 @@ class DependencyTreeRNN(TextEncoder):
         bound = self.hidden_channels**-0.5
         nn.init.uniform_(self.place, -bound, bound)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _ = tree_levels(data).families
 
     def forward(self, data: Data) -> Tensor:

@@ -93,7 +93,7 @@ class HREDEncoder(ContextEncoder):
     def bounds(self, data: Data) -> Tensor:
         return torch.arange(example_bounds(data).numel(), device=data.node_type.device)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _turns_of_contexts(data)
 
 
@@ -506,7 +506,7 @@ class ReCoSa(ContextEncoder):
     def bounds(self, data: Data) -> Tensor:
         return utterance_bounds(data)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _layout_of_turns(data)
 
 
@@ -656,7 +656,7 @@ class DialogBERT(ContextEncoder):
     def bounds(self, data: Data) -> Tensor:
         return utterance_bounds(data)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _layout_of_turns(data)
         self.encoder.readout(data, no_states(data))
         with_positions_in_utterance(data)

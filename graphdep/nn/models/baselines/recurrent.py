@@ -145,7 +145,7 @@ class WordRNN(nn.Module):
         states, last = run_over(self.rnn, x.index_select(0, nodes), packing)
         return nodes, states, last_layer(self.rnn, last)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         _with_roots(data)
 
 
@@ -190,7 +190,7 @@ class RecurrentEncoder(TextEncoder):
         options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
         self.add_module(self.cell, make_rnn(self.cell, in_channels, hidden_channels, **options))
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         if words_of(data).numel():
             root_nodes(data)
             _words_of_utterances(data)

@@ -224,7 +224,7 @@ class TreeTransformer(TextEncoder):
         self.layer = TransformerLayer(conv, hidden_channels, ff_channels, dropout=dropout)
         self.lin_out = nn.Linear(hidden_channels, hidden_channels)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         for family in _families(data):
             family.layout.prepare(device)
 
@@ -440,7 +440,7 @@ class ConstituencyTreeTransformer(ConstituentEncoder):
         )
         self.block = BranchAttention(hidden_channels, heads, ff_channels, form, position_codes, dropout)
 
-    def prepare(self, data: Data, device: torch.device) -> None:
+    def prepare_batch(self, data: Data, device: torch.device) -> None:
         """Nothing: its levels are read where they are used."""
 
     def states(self, data: Data) -> tuple[Tensor, Tensor]:
