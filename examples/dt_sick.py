@@ -13,7 +13,7 @@ import os.path as osp
 import torch
 from torch import Tensor
 from torch_geometric import seed_everything
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 import graphdep.transforms as T
@@ -39,15 +39,14 @@ args = parser.parse_args()
 
 paper = args.raw_from is not None  # its sizes are too large for the small corpus
 args.hidden_channels = args.hidden_channels or (300 if paper else 64)
-args.heads = args.heads or (6 if paper else 4)
 seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # Edges are not stored: the transform derives them from the tree, here for a whole batch at once.
 edges = T.resolve("transformer-utterance" if args.model == "transformer" else "dt", implicit=True)
 goal = ENTAILMENT if args.task == "sick-e" else RELATEDNESS
-options = {"task": "entailment" if args.task == "sick-e" else "relatedness", "parser": args.parser}
-options |= {"raw_from": args.raw_from}
+options = {"parser": args.parser, "raw_from": args.raw_from}
+options |= {"task": "entailment" if args.task == "sick-e" else "relatedness"}
 train_dataset = SICK(args.root, "train", **options)
 val_dataset = SICK(args.root, "val", vocab=train_dataset.vocab, **options)
 test_dataset = SICK(args.root, "test", vocab=train_dataset.vocab, **options)
@@ -56,36 +55,30 @@ val_loader = DataLoader(val_dataset, batch_size=args.batch_size)
 test_loader = DataLoader(test_dataset, batch_size=args.batch_size)
 
 encoder = DependencyTransformer(
-    num_words=len(train_dataset.vocab),
-    num_relations=len(train_dataset.relations),
+    len(train_dataset.vocab),
+    len(train_dataset.relations),
     hidden_channels=args.hidden_channels,
     ff_channels=args.hidden_channels,
     num_layers=3 if paper else 2,
-    heads=args.heads,
+    heads=args.heads or (6 if paper else 4),
     relation_attention=args.model != "transformer",
     gate=None if args.model == "dt-lr" else "sigmoid",
     level_embedding=args.model == "dt",
 )
-model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_dataset.num_classes)).to(
-    device
-)
+model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_dataset.num_classes))
+model.to(device)
 optimizer = (torch.optim.Adagrad if paper else torch.optim.Adam)(model.parameters(), lr=0.001)
 
 
 def pair(words: int) -> Data:
-    """A pair of so many words that fills a batch up to one of a few sizes."""
+    """A pair that fills a batch up to one of a few sizes."""
     trees = [Sentence.chain(["x"] * size) for size in (words // 2, words - words // 2)]
     data = trees_data(trees, train_dataset.relations, vocab=train_dataset.vocab, segment=[0, 1])
-    like = train_dataset[0]
-    return data.update({key: torch.zeros_like(like[key]) for key in like.keys() if key not in data})  # noqa: SIM118
-
-
-def loss_of(model: torch.nn.Module, batch: Batch) -> Tensor:
-    logits, y = (without_fillers(batch, rows) for rows in (model(batch), batch.y))
-    return goal.loss(logits, y)
+    return data.update({key: torch.zeros_like(x) for key, x in train_dataset[0] if key not in data})
 
 
 # Zeroing, forward, backward and update: one launch on a GPU.
+loss_of = lambda model, batch: goal.loss(*(without_fillers(batch, x) for x in (model(batch), batch.y)))  # noqa: E731
 step = graphed(model, loss_of, optimizer, Filler(pair, edges=edges))
 
 

@@ -38,8 +38,8 @@ def prepare(
     along. The values of the batch are checked here, and no longer by the model. The result is for this model;
     after a change of the batch, prepare it again. Models run without it, too, but read the device.
 
-    A module has a method ``prepare_batch(data, device)`` where its ``forward`` reads values. It calls the functions
-    that do, which are marked with :func:`kept`, and checks what is to be checked.
+    A module has a method ``prepare_batch(data, device)`` where its ``forward`` reads values. It calls the
+    functions that do, which are marked with :func:`kept`, and checks what is to be checked.
 
     Args:
         model: Any module; its own method ``prepare_batch`` and those of all modules in it are called.

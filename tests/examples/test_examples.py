@@ -54,4 +54,4 @@ def test_dra_dialogue(edges, tmp_path, example):
 
 @pytest.mark.parametrize("name", ["dt_sick.py", "dt_sst.py", "dra_dialogue.py", "edge_ablation.py"])
 def test_examples_stay_short(name):
-    assert len((ROOT / "examples" / name).read_text().splitlines()) <= 110
+    assert len((ROOT / "examples" / name).read_text().splitlines()) <= 115

@@ -207,7 +207,7 @@ def test_every_setting_of_every_task_has_a_help_and_fitting_defaults():
 
 
 def test_settings_of_tasks_say_what_they_said():
-    places = ("root", "raw_from", "num_workers", "accelerator")
+    places = ("root", "raw_from", "num_workers", "cuda_graphs", "accelerator")
     assert TrainConfig.with_mark("place") == places
     assert {*CSVConfig.with_mark("place")} == {*places, "train", "val", "test"}
     assert "max_sum" in SelectionConfig.with_mark("defines")

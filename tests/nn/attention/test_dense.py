@@ -211,10 +211,10 @@ def test_wrong_input() -> None:
         packed_attention(q, k, v, tuple(ptr), dropout_p=2)
 
 
-def test_a_gpu_has_one_block_whose_sizes_are_multiples() -> None:
+def test_a_gpu_has_one_block_whose_sizes_are_powers_of_two() -> None:
     ptr, keys = cumsum(torch.tensor([1, 9, 40])), cumsum(torch.tensor([2, 3, 4]))
     (block,) = PackedLayout(ptr, keys, device="cuda").blocks
-    assert block.shape == (3, 48, 16)
+    assert block.shape == (3, 64, 16)
     assert block.mask is not None  # as in any other batch of these sizes
     assert block.mask.sum() == 2 + 3 + 4
     assert len(PackedLayout(ptr, ptr).blocks) == 3
