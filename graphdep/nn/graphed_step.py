@@ -16,7 +16,13 @@ from torch_geometric.data import Batch
 from graphdep.data.filler import Filler
 from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.prepared import prepare
-from graphdep.nn.static_batch import NotStaticError, StaticBatch, padded_tensors, size_of
+from graphdep.nn.static_batch import (
+    NotStaticError,
+    StaticBatch,
+    UnservedPairsError,
+    padded_tensors,
+    size_of,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +30,6 @@ logger = logging.getLogger(__name__)
 MOST_GRAPHS = 128
 #: Runs before a capture, in which kernels are compiled and libraries take their memory.
 _WARM_UP = 3
-_NOTHING: tuple[Any, ...] = (None, None, None, ())
 
 
 class TrainingStep:
@@ -130,7 +135,6 @@ class Graphed:
         self.tiles = self.captures
         self.ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
         self.static = self.captures if static is None else static
-        self._fills = filler is not None and (self.captures or self.static)
         self._held: dict[Any, tuple[StaticBatch, Any, Any, tuple[float, ...]]] = {}
         self._pool: Any = None
         if optimizer is not None:
@@ -141,40 +145,47 @@ class Graphed:
 
     def __call__(self, batch: Batch) -> Any:
         """What the function gives for a batch on the CPU, with edges; the next call overwrites it."""
-        if self._fills and self.filler is not None:
-            batch = self.filler(batch)
-        if not (self.captures or self.static):
-            return self.function(batch)
-        batch = prepare(self.model, batch, self.device, rows=TILE_ROWS if self.tiles else None)
-        held, graph, found, rates = self._of_size(batch) if self.static else _NOTHING
-        if held is None or (graph is not None and rates != _constant_rates(self.optimizer)):
-            return self.function(batch.to(self.device, non_blocking=True))
-        if graph is None:
-            held.renew()
-            return self.function(held.batch)
-        graph.replay()
-        return found
+        if self.static:
+            full = batch if self.filler is None else self.filler(batch)
+            full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
+            held, graph, found, rates = self._of_size(full) or (None, None, None, ())
+            if held is not None and graph is None:
+                held.renew()
+                return self.function(held.batch)
+            if held is not None and rates == _constant_rates(self.optimizer):
+                graph.replay()
+                return found
+            if self.static:
+                return self.function(full.to(self.device, non_blocking=True))
+        if self.device.type != "cpu":
+            batch = prepare(self.model, batch, self.device).to(self.device, non_blocking=True)
+        return self.function(batch)
 
-    def _of_size(self, batch: Batch) -> tuple[Any, ...]:
-        """What is held for batches of this size, with this one in its memory; nothing where it cannot be."""
+    def _of_size(self, batch: Batch) -> tuple[Any, ...] | None:
+        """What is held for batches of this size, with this one in its memory; :obj:`None` where it cannot
+        be.
+        """
         try:
             tensors = padded_tensors(batch, self.tiles, self.ragged)
+        except UnservedPairsError as error:
+            _say_once(f"a batch runs without a CUDA graph: {error}")
+            return None
         except NotStaticError as error:
-            _say_once(f"batches run without CUDA graphs: {error}")
-            return _NOTHING
+            self._give_up(str(error))
+            return None
         key = size_of(batch, tensors), self._mode()
         if key in self._held:
             self._held[key][0].load(tensors)
         elif len(self._held) == MOST_GRAPHS:
             _say_once(f"batches of more than {MOST_GRAPHS} sizes: further ones run without CUDA graphs")
-            return _NOTHING
+            return None
         else:
             held = StaticBatch(batch, tensors, self.device, self.tiles)
             try:
                 self._held[key] = held, *self._captured(held), _constant_rates(self.optimizer)
             except Exception as error:  # an error of the function itself comes again where it runs eagerly
                 self._give_up(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-                return _NOTHING
+                return None
         return self._held[key]
 
     def _mode(self) -> tuple[Any, ...]:

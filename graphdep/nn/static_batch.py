@@ -26,7 +26,11 @@ _OF_LAYOUT = ("edge_index", "clique", "ptr", "edge_type", "edge_mark")
 
 
 class NotStaticError(Exception):
-    """A batch cannot be held in static memory; the message says why."""
+    """What a model reads of batches cannot be held in static memory; the message says why."""
+
+
+class UnservedPairsError(NotStaticError):
+    """The fused kernels cannot serve the pairs of this batch."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,9 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
     excepted.
 
     Raises:
-        NotStaticError: If the fused kernels cannot serve its pairs, or the model reads something whose size
-            is another one in each batch, such as the levels of trees.
+        UnservedPairsError: If the fused kernels cannot serve its pairs.
+        NotStaticError: If the model reads something whose size is another one in each batch, such as the
+            levels of trees.
     """
     found: dict[str, Tensor] = {}
     for key in columns_of(batch, ragged):
@@ -146,7 +151,7 @@ def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Itera
         return
     made = layout.tiles
     if (refusal := made.refusal(numbered=True)) is not None:
-        raise NotStaticError(f"the fused attention {refusal}")
+        raise UnservedPairsError(f"the fused attention {refusal}")
     for name in TENSORS:
         value = getattr(made, name)
         if name == "edge":  # whose place is its number, or which is written out
