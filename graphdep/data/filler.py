@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import cumsum
 
 #: The target of an example whose loss does not count.
 IGNORED = -100
@@ -16,8 +17,8 @@ IGNORED = -100
 _NODES = 16
 #: Filler examples at most, so that large batches of different sizes have equally many.
 _MOST = 8
-#: Batches of filler examples that are kept.
-_KEPT = 256
+#: Filler examples that are kept.
+_KEPT = 1024
 
 
 def capacity(size: int, steps: int = 8, least: int = 64) -> int:
@@ -41,10 +42,11 @@ class Filler:
     r"""Adds examples to a batch, whose targets are ignored, so that batches have the same few sizes: a CUDA
     graph is captured for each size (:func:`~graphdep.nn.graphed`).
 
-    A batch of :math:`N` nodes gets :math:`F` examples more, as many of them for all batches of nearly equal
-    size, whose nodes are :math:`N^* - N` together, :math:`N^*` being the next :func:`capacity`. No model can
-    tell them from the others, and what is computed of the others stays what it was. They stand last, and
-    ``num_fillers`` of the batch is their number, so that a loss may take the others alone.
+    A batch of :math:`N` nodes gets :math:`F` further examples with :math:`N^* - N` nodes together, where
+    :math:`N^*` is the next :func:`capacity`. Batches of nearly equal size get equally many. No model can tell
+    them from the others, for which the same is computed as without them. They stand last, and
+    ``num_fillers`` of the batch is their number, so that a loss may leave them out
+    (:func:`~graphdep.data.without_fillers`).
 
     Args:
         make: Makes an example of so many words and, where the examples have targets that are sequences, of
@@ -72,18 +74,17 @@ class Filler:
         self, make: Callable[..., Data], *, edges: BaseTransform | None = None, tokens: str | None = None
     ) -> None:
         self.make, self.edges, self.tokens = make, edges, tokens
-        self._made: dict[Any, Batch] = {}
-        one, two = (self._batch([(words, 1)], []).num_nodes for words in (2, 3))
+        self._made: dict[tuple[int, int], Batch] = {}
+        one, two = (self._example(words, 1).num_nodes for words in (2, 3))
         if two <= one:
             raise ValueError(f"'make' must give more nodes for more words (got {one} and {two})")
         self._fixed, self._by_word = one - 2 * (two - one), two - one
 
     def __call__(self, batch: Batch) -> Batch:
         """The batch and the filler examples behind it."""
-        follow = [key.removesuffix("_ptr") for key in batch.keys() if key.endswith("_ptr")]  # noqa: SIM118
-        fillers = self._batch(self._sizes(batch), follow)
-        full = join_batches(batch, fillers)
-        full.num_fillers = fillers.num_graphs
+        fillers = [self._example(*size) for size in self._sizes(batch)]
+        full = join_batches([batch, *fillers])
+        full.num_fillers = len(fillers)
         return full
 
     def _sizes(self, batch: Batch) -> list[tuple[int, int]]:
@@ -101,14 +102,13 @@ class Filler:
             tokens = capacity(have + number, steps=4) - have
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
-    def _batch(self, sizes: list[tuple[int, int]], follow: list[str]) -> Batch:
-        """The filler examples of these sizes, with edges."""
-        key = (*sizes, *follow)
+    def _example(self, words: int, tokens: int) -> Batch:
+        """A batch of one filler example, with edges."""
+        key = words, tokens
         if key not in self._made:
             if len(self._made) == _KEPT:
                 self._made.clear()
-            made = [self.make(*size[: 1 + (self.tokens is not None)]) for size in sizes]
-            batch = Batch.from_data_list(made, follow_batch=follow)
+            batch = Batch.from_data_list([self.make(*key[: 1 + (self.tokens is not None)])])
             self._made[key] = batch if self.edges is None else self.edges(batch)
         return self._made[key]
 
@@ -124,39 +124,43 @@ def _parts(total: int, number: int) -> list[int]:
     return [total // number + (part < total % number) for part in range(number)]
 
 
-def join_batches(first: Batch, second: Batch) -> Batch:
-    """The examples of two batches in one, as ``Batch.from_data_list`` gives it; what the second lacks of the
-    columns of the first is an error, what it has beside them is left out.
+def join_batches(batches: Sequence[Batch]) -> Batch:
+    """The examples of several batches in one, as ``Batch.from_data_list`` gives it; of the columns of tensors
+    that the first batch has. The bounds of ``follow_batch`` are made where the others lack them.
 
     Raises:
-        ValueError: If the second batch lacks a column of the first.
+        ValueError: If another batch lacks a column of the first, or has one of another type.
     """
-    nodes, graphs = first.num_nodes, first.num_graphs
+    first = batches[0]
+    nodes = cumsum(torch.tensor([batch.num_nodes for batch in batches])).tolist()
+    graphs = cumsum(torch.tensor([batch.num_graphs for batch in batches])).tolist()
     out: Any = Batch(_base_cls=Data)
     slices: dict[str, Tensor] = {}
     increments: dict[str, Tensor] = {}
-    parts: Mapping[str, Any] = first._slice_dict
-    for key in first.keys():  # noqa: SIM118
-        value = first[key]
-        if key not in second:
-            raise ValueError(f"the filler examples lack {key!r}, which the batch has")
-        other = second[key]
-        if not isinstance(value, Tensor):
-            continue
-        if key == "ptr" or key.endswith("_ptr"):
-            out[key] = torch.cat([value, other[1:] + value[-1]])
-        elif key == "batch" or key.endswith("_batch"):
-            out[key] = torch.cat([value, other + graphs])
-        elif "index" in key:
-            out[key] = torch.cat([value, other + nodes], dim=-1)
-        else:
-            out[key] = torch.cat([value, other.to(value.dtype)])
-        if key in parts:
-            slices[key] = torch.cat([parts[key], second._slice_dict[key][1:] + parts[key][-1]])
-            known = first._inc_dict[key], second._inc_dict[key]
-            more = nodes if "index" in key else 0
-            if all(isinstance(x, Tensor) for x in known):
-                increments[key] = torch.cat([known[0], known[1] + more])
-    out.num_nodes = nodes + second.num_nodes
-    out._num_graphs, out._slice_dict, out._inc_dict = graphs + second.num_graphs, slices, increments
+    for key in first._slice_dict:
+        parts = [_column(batch, key, first[key].dtype) for batch in batches]
+        if index := "index" in key:
+            parts = [parts[0], *(part + start for part, start in zip(parts[1:], nodes[1:]))]
+        out[key] = torch.cat(parts, dim=-1 if index else 0)
+        slices[key] = cumsum(torch.cat([batch._slice_dict[key].diff() for batch in batches]))
+        if all(isinstance(batch._inc_dict[key], Tensor) for batch in batches):
+            starts = nodes if index else [0] * len(nodes)
+            increments[key] = torch.cat([b._inc_dict[key] + n for b, n in zip(batches, starts)])
+        if f"{key}_ptr" in first:
+            out[f"{key}_ptr"] = slices[key]
+            out[f"{key}_batch"] = torch.arange(graphs[-1]).repeat_interleave(slices[key].diff())
+    out.ptr = cumsum(torch.cat([batch.ptr.diff() for batch in batches]))
+    out.batch = torch.arange(graphs[-1]).repeat_interleave(out.ptr.diff())
+    out.num_nodes = nodes[-1]
+    out._num_graphs, out._slice_dict, out._inc_dict = graphs[-1], slices, increments
     return out
+
+
+def _column(batch: Batch, key: str, dtype: torch.dtype) -> Tensor:
+    value = batch.get(key)
+    if not isinstance(value, Tensor) or value.dtype != dtype:
+        got = value.dtype if isinstance(value, Tensor) else "none"
+        raise ValueError(
+            f"the filler examples must have a column {key!r} of {dtype} as the batch (got {got})"
+        )
+    return value

@@ -291,7 +291,9 @@ class TaskFamily:
 
 def build_task(config: TrainConfig, parts: Parts) -> Any:
     """Model, edges, loss and optimizer of the settings, not trained."""
-    return config.task_family.task_class.build(config, parts)
+    task = config.task_family.task_class.build(config, parts)
+    task.clip = config.clip
+    return task
 
 
 def load_splits(

@@ -483,9 +483,18 @@ class LearningTask(L.LightningModule, ABC):
         loop = self.trainer.fit_loop.epoch_loop
         loop.manual_optimization.optim_step_progress.increment_ready()
         loop.manual_optimization.optim_step_progress.increment_completed()
-        for schedule in self.trainer.lr_scheduler_configs:
-            schedule.scheduler.step()  # type: ignore[call-arg]
+        self._step_schedules("step", batch_idx + 1)
         return loss
+
+    def on_train_epoch_end(self) -> None:
+        self._step_schedules("epoch", self.current_epoch + 1)
+
+    def _step_schedules(self, interval: str, number: int) -> None:
+        """Takes a step of the learning rates that change after each batch, or after each epoch."""
+        for schedule in self.trainer.lr_scheduler_configs:
+            if schedule.interval == interval and number % schedule.frequency == 0:
+                metric = self.trainer.callback_metrics.get(schedule.monitor or "")
+                self.lr_scheduler_step(schedule.scheduler, metric if schedule.reduce_on_plateau else None)
 
     def make_step(self) -> Callable[[Batch], Tensor]:
         """The step of the trainer's optimizer, which is a CUDA graph where batches are filled."""

@@ -173,7 +173,7 @@ def train(
         callbacks: Lightning's callbacks, or your own, beside those of the run. They see a
             :class:`~graphdep.tasks.LearningTask`, whose scores of the validation split are logged as
             ``val_...``; what changes weights, data or the number of epochs changes the result, which the
-            folder's name does not say. (default: none)
+            folder's name does not say. Gradients are not accumulated over batches. (default: none)
         logger: ``"tensorboard"`` or ``"wandb"``, where their package is installed, or one of Lightning's,
             that gets the values of epochs as well. (default: none)
         log_every: Write ``steps.csv``, too, with the loss and the learning rate after every so many updates,

@@ -56,8 +56,8 @@ def is_repeatable(edges: BaseTransform) -> bool:
     """Whether a transform is made of graphdep's alone, which do the same to an example each time; another one
     may draw numbers.
     """
-    kinds = [*_kinds(edges)]
-    return all(_package(kind.__module__) == "graphdep" or kind is Compose for kind in kinds)
+    parts = [*_kinds(edges), *_functions(edges)]
+    return all(part is Compose or _package(str(part.__module__)) == "graphdep" for part in parts)
 
 
 def printed(edges: BaseTransform) -> str:
@@ -340,6 +340,17 @@ def _kinds(value: object) -> Iterator[type]:
         yield type(value)
         for item in vars(value).values():
             yield from _kinds(item)
+
+
+def _functions(value: object) -> Iterator[Any]:
+    """What a transform calls beside other transforms."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _functions(item)
+    elif isinstance(value, BaseTransform):
+        yield from _functions([*vars(value).values()])
+    elif callable(value):
+        yield value if hasattr(value, "__module__") else type(value)
 
 
 @functools.cache

@@ -96,7 +96,7 @@ def test_joined_batches_are_the_batch_of_all_examples(edges):
         transform(Batch.from_data_list(some, follow_batch=["target_ids"]))
         for some in (examples[:4], examples[4:], examples)
     ]
-    joined, whole = join_batches(*parts[:2]), parts[2]
+    joined, whole = join_batches(parts[:2]), parts[2]
     assert sorted(joined.keys()) == sorted(whole.keys())
     for key in whole.keys():  # noqa: SIM118
         torch.testing.assert_close(torch.as_tensor(joined[key]), torch.as_tensor(whole[key]), rtol=0, atol=0)
