@@ -2,7 +2,7 @@
 
 Runs steps of whole runs, with Lightning's loop as ``graphdep train`` has it, on real examples, and counts the
 CPU time of this process (one thread) by parts; a part is without those inside of it. All but the model's
-forward and backward pass is to be at most 15% of a step at batch 32. Usage:
+forward and backward pass is to be at most 18% of a step at batch 32. Usage:
 
     python examples/research/benchmarks/training_step.py --raw-from DIR --root DIR [--only dt ...] \
         [--output FILE.json]
@@ -37,12 +37,13 @@ from graphdep.training.build import Parts, load_pretrained, make_optimizer, sett
 from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.settings import parse_settings
-from graphdep.training.step import LossSums, TrainingStep
+from graphdep.nn.graphed_step import TrainingStep
+from graphdep.training.step import LossSums
 from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")
 PARTS = (*OWN, "batches", "edges", "layout", "clip", "optimizer", "logging", "rest")
-MOST = 0.15
+MOST = 0.18
 # Steps that are not counted: they find kernels and make the state of the optimizer.
 WARM = 3
 CONFIGS: dict[str, dict[str, Any]] = {
