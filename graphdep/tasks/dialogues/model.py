@@ -168,7 +168,8 @@ class DialogueTask(LearningTask):
     Args:
         model: Gives the losses of target tokens: ``model.token_losses(batch)``.
         edges: Transform that builds the batch's edges, the tree control included.
-        optimizer, **options: As in :class:`LearningTask`.
+        optimizer: As in :class:`LearningTask`.
+        **options: Likewise.
 
     Example:
         >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder

@@ -171,7 +171,8 @@ class PostTrainingTask(LearningTask):
     Args:
         model: Gives the logits of both.
         edges: Transform that builds the batch's edges, the tree control included.
-        optimizer, **options: As in :class:`LearningTask`.
+        optimizer: As in :class:`LearningTask`.
+        **options: Likewise.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
