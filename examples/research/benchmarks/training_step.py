@@ -32,12 +32,12 @@ from torch.utils.data import dataloader
 
 from graphdep.io import atomic_path
 from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.graphed_step import TrainingStep
 from graphdep.training import TrainConfig
 from graphdep.training.build import Parts, load_pretrained, make_optimizer, settled
 from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.settings import parse_settings
-from graphdep.nn.graphed_step import TrainingStep
 from graphdep.training.step import LossSums
 from graphdep.training.trainer import make_trainer, quiet
 
