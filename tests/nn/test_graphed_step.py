@@ -131,7 +131,7 @@ def test_a_filler_grows_with_its_words():
         Filler(lambda words: example([3]))
 
 
-@pytest.mark.triton
+@pytest.mark.kernels
 @pytest.mark.parametrize("edges", ["dt", "dra"])
 def test_the_kernels_read_static_memory(edges):
     transform = resolve(edges, implicit=True)
