@@ -327,7 +327,7 @@ def rate_of(bench: Bench, step: Step, batches: Callable[[], Iterable[Batch]]) ->
 
 def replays(step: Graphed) -> dict[str, float]:
     """Milliseconds of a replay alone, the mean over the sizes of batches that were captured."""
-    graphs = [graph for _, graph, _ in step._held.values() if graph is not None]
+    graphs = [graph for _, graph, *_ in step._held.values() if graph is not None]
     times = [min(elapsed(graph.replay) for _ in range(10)) for graph in graphs]
     return {"ms_a_replay": sum(times) / len(times) / 1e3, "sizes": len(times)} if times else {}
 

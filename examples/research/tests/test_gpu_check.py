@@ -91,6 +91,7 @@ cuda.synchronize = cuda.get_rng_state = cuda.set_rng_state = nothing
 cuda.get_sync_debug_mode = cuda.set_sync_debug_mode = nothing
 cuda.Stream = cuda.CUDAGraph = cuda.Event = Any_
 cuda.current_stream = Any_
+cuda.default_generators, cuda.current_device = [Any_()], lambda: 0
 cuda.stream = cuda.graph = lambda *args, **options: contextlib.nullcontext()
 counted = Calls().during("step")
 counted.__enter__()
