@@ -11,6 +11,8 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
+from graphdep.data.stored_batches import is_index
+
 #: The target of an example whose loss does not count.
 IGNORED = -100
 #: Nodes of a filler example, about: a few short examples cost attention less than a long one.
@@ -56,13 +58,13 @@ class Filler:
         tokens: The column of target tokens, which are brought to a capacity, too. (default: :obj:`None`)
 
     Raises:
-        ValueError: If an example of two words more has not more nodes.
+        ValueError: If an example of more words has no more nodes.
 
     Example:
         >>> import torch
         >>> from torch_geometric.data import Batch
         >>> from graphdep import Sentence, to_data
-        >>> from graphdep.data.filler import Filler
+        >>> from graphdep.data import Filler
         >>> example = lambda words: to_data([Sentence.chain(["x"] * words)], y=torch.tensor([-100]))
         >>> batch = Batch.from_data_list([example(20), example(23)])
         >>> full = Filler(example)(batch)
@@ -139,7 +141,7 @@ def join_batches(batches: Sequence[Batch]) -> Batch:
     increments: dict[str, Tensor] = {}
     for key in first._slice_dict:
         parts = [_column(batch, key, first[key].dtype) for batch in batches]
-        if index := "index" in key:
+        if index := is_index(key):
             parts = [parts[0], *(part + start for part, start in zip(parts[1:], nodes[1:]))]
         out[key] = torch.cat(parts, dim=-1 if index else 0)
         slices[key] = cumsum(torch.cat([batch._slice_dict[key].diff() for batch in batches]))
@@ -160,7 +162,5 @@ def _column(batch: Batch, key: str, dtype: torch.dtype) -> Tensor:
     value = batch.get(key)
     if not isinstance(value, Tensor) or value.dtype != dtype:
         got = value.dtype if isinstance(value, Tensor) else "none"
-        raise ValueError(
-            f"the filler examples must have a column {key!r} of {dtype} as the batch (got {got})"
-        )
+        raise ValueError(f"filler examples need a column {key!r} of {dtype}, as the batch has it (got {got})")
     return value

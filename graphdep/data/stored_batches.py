@@ -74,7 +74,7 @@ class StoredBatches:
         """
         parts, taken = [], 0
         every = torch.arange(len(self.place))
-        for numbers in (every[:_FIRST], *every[_FIRST:].split(_CHUNK)) if len(every) > _FIRST else (every,):
+        for numbers in filter(len, (every[:_FIRST], *every[_FIRST:].split(_CHUNK))):
             parts.append(transform(self(numbers.tolist())))
             taken += sum(parts[-1][key].nbytes for key in parts[-1]._slice_dict)
             if taken * len(self.place) > most * (int(numbers[-1]) + 1):
@@ -114,7 +114,7 @@ class StoredBatches:
         first, zero = before[:-1], torch.zeros_like(place)
         for key, column in self.columns.items():
             rows, sizes, ends = ways[self.bounds_of[key]]
-            index = _is_index(key)
+            index = is_index(key)
             value = column.index_select(-1 if index else 0, rows)
             batch[key] = value + first.repeat_interleave(sizes) if index else value
             slices[key], increments[key] = ends, first if index else zero
@@ -130,13 +130,14 @@ class StoredBatches:
         return batch
 
 
-def _is_index(key: str) -> bool:
+def is_index(key: str) -> bool:
+    """Whether a column names nodes, whose numbers grow by the nodes before."""
     return "index" in key or key == "face"
 
 
 def _joined(key: str, parts: list[Batch]) -> tuple[list[Tensor], int]:
     """A column of batches as their examples have it, and the dimension of its rows."""
-    if not _is_index(key):
+    if not is_index(key):
         return [part[key] for part in parts], 0
     before = (part._inc_dict[key].repeat_interleave(part._slice_dict[key].diff()) for part in parts)
     return [part[key] - start for part, start in zip(parts, before)], -1

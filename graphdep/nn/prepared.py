@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Set
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -94,32 +94,6 @@ def _prepare(module: nn.Module, data: Data, device: torch.device) -> None:
 ALONE = object()
 
 
-class Moves:
-    """Base of what is made of a batch and goes with it: objects whose attributes are tensors, objects like
-    itself, layouts, numbers, and tuples and lists of these.
-    """
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> Self:
-        """The same on a device."""
-        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
-
-    def pin_memory(self) -> Self:
-        """The same in memory from which a GPU may copy while the CPU goes on."""
-        return self._moved(lambda x: x.pin_memory())
-
-    def _moved(self, move: Callable[[Any], Any]) -> Self:
-        new = copy.copy(self)
-        vars(new).update({name: _move(value, move) for name, value in vars(self).items()})
-        return new
-
-
-def _move(value: Any, move: Callable[[Any], Any]) -> Any:
-    if isinstance(value, tuple | list):
-        parts = [_move(part, move) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return move(value) if hasattr(value, "pin_memory") else value
-
-
 def is_prepared(data: Data) -> bool:
     """Whether :func:`prepare` has checked the values of the data."""
     return data.get(PREPARED) is True
@@ -129,7 +103,8 @@ def kept(function: Callable[Concatenate[Data, P], T]) -> Callable[Concatenate[Da
     """Marks a function that reads values of data, and nothing else but ``options``: :func:`prepare` keeps its
     result as columns ``prepared_<name>``, which it then returns.
 
-    The result is a tensor, a number, a layout or of a class with :class:`Moves`, or a tuple of these, each of
+    The result is a tensor, a number, a layout or of a class with
+    :class:`~graphdep.nn.attention.layout.Moves`, or a tuple of these, each of
     which is a column of its own.
     """
     name = function.__name__.lstrip("_")

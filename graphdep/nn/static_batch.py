@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from graphdep.data.filler import capacity
+from graphdep.data.stored_batches import is_index
 from graphdep.nn.attention.dense import PackedLayout
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.tiles import TENSORS
@@ -55,9 +56,8 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
     kernels, are brought to sizes that batches share.
 
     A further edge leads from the last node, which is that of a filler example, to itself; no tile has it. A
-    further node of those that edges have added is that node, too.
-    Columns of another length in each example, such as arcs, are left out, edges and those in :obj:`ragged`
-    excepted.
+    further node among those that edges have added is that node, too. Columns of another length in each
+    example, such as arcs, are left out, except edges and those in :obj:`ragged`.
 
     Raises:
         UnservedPairsError: If the fused kernels cannot serve its pairs.
@@ -65,7 +65,7 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
             levels of trees.
     """
     found: dict[str, Tensor] = {}
-    for key in columns_of(batch, ragged):
+    for key in _kept_columns(batch, ragged):
         value = batch[key]
         if isinstance(value, AttentionLayout):
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
@@ -112,8 +112,7 @@ def _tensors_of(value: PackedLayout) -> list[Tensor]:
     return found
 
 
-def columns_of(batch: Batch, ragged: Set[str]) -> list[str]:
-    """The names of the columns that are kept."""
+def _kept_columns(batch: Batch, ragged: Set[str]) -> list[str]:
     nodes = batch.ptr.diff()
 
     def kept(key: str) -> bool:
@@ -129,7 +128,7 @@ def columns_of(batch: Batch, ragged: Set[str]) -> list[str]:
 
 
 def _up_to_capacity(value: Tensor, key: str, num_nodes: int) -> Tensor:
-    index = "index" in key
+    index = is_index(key)
     size = value.size(-1 if index else 0)
     if size == 0:
         return value
@@ -195,8 +194,7 @@ class StaticBatch:
         batch: A prepared batch on the CPU (:func:`graphdep.nn.prepare`), the first that is loaded.
         tensors: What :func:`padded_tensors` gives for it.
         device: Where the buffer lies.
-        tiles: Whether layouts get the tiles of the fused kernels; else they are made anew of their pairs at
-            each :meth:`load`, on the CPU.
+        tiles: Whether layouts get the tiles of the fused kernels, or their pairs alone.
     """
 
     def __init__(
@@ -253,10 +251,10 @@ class StaticBatch:
         shared = _names_of_shared(batch, layout)
         names = [name for name in _OF_LAYOUT if getattr(layout, name) is not None]
         parts = {name: self.views[shared.get(name, f"{key}.{name}")] for name in names}
-        nodes = layout.num_nodes
+        edge_index, nodes = parts.pop("edge_index"), layout.num_nodes
 
         def pairs() -> AttentionLayout:
-            return AttentionLayout(parts["edge_index"], nodes, **_without(parts, "edge_index"))
+            return AttentionLayout(edge_index, nodes, **parts)
 
         if not self._tiles:
             return pairs
@@ -279,7 +277,3 @@ class StaticBatch:
             self.batch[key] = made
         for key in self._layouts:
             self.batch[key].bind(self.batch._store)
-
-
-def _without(values: dict[str, Tensor], name: str) -> dict[str, Tensor]:
-    return {key: value for key, value in values.items() if key != name}

@@ -515,7 +515,7 @@ def make_optimizer(config: TrainConfig) -> MakeOptimizer:
 
 def training_options(config: TrainConfig) -> dict[str, Any]:
     """How the settings train, as :class:`~graphdep.training.learning_task.LearningTask` takes it."""
-    return {"warmup_steps": config.warmup_steps, "clip": config.clip, "seed": config.seed}
+    return {"warmup_steps": config.warmup_steps, "seed": config.seed}
 
 
 def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:

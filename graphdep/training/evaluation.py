@@ -20,7 +20,7 @@ from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, check_scheme, load_task, trained_setting
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import SplitScores, load_splits
-from graphdep.training.filling import fill_batches
+from graphdep.training.filling import wanted_filler
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.splits import SPLITS, Splits
 from graphdep.training.trainer import ScoringBar, interruptible, make_trainer, quiet
@@ -269,7 +269,7 @@ def _predict(
     """The outputs of a split, through the one way that training and evaluation share."""
     with quiet(), interruptible():
         trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
-        fill_batches(task, splits, config, trainer.strategy.root_device, split)
+        task.filler = wanted_filler(task, splits, config, trainer.strategy.root_device, split)
         return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config, task.edges))))
 
 

@@ -292,7 +292,7 @@ class TaskFamily:
 def build_task(config: TrainConfig, parts: Parts) -> Any:
     """Model, edges, loss and optimizer of the settings, not trained."""
     task = config.task_family.task_class.build(config, parts)
-    task.clip = config.clip
+    task.clip = config.clip  # also where a task of one's own takes no such argument
     return task
 
 

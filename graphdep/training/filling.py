@@ -12,23 +12,24 @@ from torch_geometric.data import Data
 from graphdep.data.filler import IGNORED, Filler
 from graphdep.parsing.resolver import resolve_parser
 
+logger = logging.getLogger(__name__)
+
 _TOKENS = "target_ids"
 
 
-logger = logging.getLogger(__name__)
-
-
-def fill_batches(task: Any, splits: Any, config: Any, device: torch.device, split: str = "train") -> None:
-    """Has the batches of a task filled where it runs on CUDA and the settings want its steps as CUDA graphs;
-    where no example can fill them, the reason is logged.
+def wanted_filler(
+    task: Any, splits: Any, config: Any, device: torch.device, split: str = "train"
+) -> Filler | None:
+    """What fills the batches of a task that runs on CUDA and whose settings want its steps as CUDA graphs;
+    where no example can, the reason is logged.
     """
-    task.filler = None
     if not config.cuda_graphs or device.type != "cuda":
-        return
+        return None
     try:
-        task.filler = task_filler(task, splits, config, split)
+        return task_filler(task, splits, config, split)
     except (AttributeError, IndexError, KeyError, ValueError) as error:
         logger.warning("batches run without CUDA graphs: no example can fill them (%s)", error)
+        return None
 
 
 def task_filler(task: Any, splits: Any, config: Any, split: str = "train") -> Filler:

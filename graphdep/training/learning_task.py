@@ -41,8 +41,8 @@ from graphdep.training.build import (
     with_types,
 )
 from graphdep.training.family import FilePrediction, FileRequest, SplitScores
+from graphdep.training.losses import LossSums
 from graphdep.training.splits import SharedBatches, Splits, epoch_seed, load_corpus
-from graphdep.training.step import LossSums
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label

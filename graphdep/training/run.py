@@ -27,7 +27,7 @@ from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, mon
 from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
 from graphdep.training.family import SplitScores, build_task, load_splits
-from graphdep.training.filling import fill_batches
+from graphdep.training.filling import wanted_filler
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.splits import Splits
 from graphdep.training.trainer import (
@@ -302,7 +302,7 @@ def _train(
         cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
         loaders = train_loader, splits.loader("val", config, task.edges, shared=several)
         if not several:
-            fill_batches(task, splits, config, trainer.strategy.root_device)
+            task.filler = wanted_filler(task, splits, config, trainer.strategy.root_device)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
     if not first:

@@ -14,7 +14,7 @@ from graphdep.tasks import ENTAILMENT, SentenceTask
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.checkpoint import read_checkpoint
 from graphdep.training.learning_task import TrainingError
-from graphdep.training.step import LossSums
+from graphdep.training.losses import LossSums
 from graphdep.training.trainer import read_metrics
 from graphdep.transforms import resolve
 

@@ -37,8 +37,8 @@ from graphdep.training import TrainConfig
 from graphdep.training.build import Parts, load_pretrained, make_optimizer, settled
 from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
+from graphdep.training.losses import LossSums
 from graphdep.training.settings import parse_settings
-from graphdep.training.step import LossSums
 from graphdep.training.trainer import make_trainer, quiet
 
 OWN = ("model", "backward")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from graphdep.io.limits import check_shape, check_share
-from graphdep.nn.attention.layout import AttentionLayout, PaddedBlocks
+from graphdep.nn.attention.layout import AttentionLayout, Moves, PaddedBlocks
 from graphdep.nn.dropout import scaled_mask
 
 
@@ -255,7 +253,7 @@ class Block:
     mask: Tensor | None
 
 
-class PackedLayout:
+class PackedLayout(Moves):
     """The padded blocks of two packed batches, prepared once for all layers.
 
     Examples of similar length share a block. On a GPU all do: to compute padding takes less time there than
@@ -297,29 +295,6 @@ class PackedLayout:
     def __repr__(self) -> str:
         sizes = f"{self.num_queries} queries, {self.num_keys} keys, blocks={len(self.blocks)}"
         return f"{type(self).__name__}({sizes})"
-
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> PackedLayout:
-        """The same on a device."""
-        return self.moved(lambda x: x.to(device, non_blocking=non_blocking))
-
-    def pin_memory(self) -> PackedLayout:
-        """The same in memory from which a GPU may copy while the CPU goes on."""
-        return self.moved(lambda x: x.pin_memory())
-
-    def moved(self, move: Callable[[Tensor], Tensor]) -> PackedLayout:
-        """The same with each tensor in its place, in a fixed order."""
-        new = copy.copy(self)
-        new.back = move(self.back)
-        new.blocks = [
-            Block(
-                block.shape,
-                move(block.query),
-                move(block.key),
-                None if block.mask is None else move(block.mask),
-            )
-            for block in self.blocks
-        ]
-        return new
 
     def check(self, num_queries: int, num_keys: int, causal: bool) -> None:
         """Raises :class:`ValueError` unless the layout is of so many rows."""

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -599,15 +599,38 @@ class AttentionLayout:
         )
 
 
+class Moves:
+    """Base of what is made of a batch and goes with it: objects whose attributes are tensors, objects like
+    itself, layouts, numbers, and tuples and lists of these.
+    """
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Self:
+        """The same on a device."""
+        return self.moved(lambda x: x.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Self:
+        """The same in memory from which a GPU may copy while the CPU goes on."""
+        return self.moved(lambda x: x.pin_memory())
+
+    def moved(self, how: Callable[[Tensor], Tensor]) -> Self:
+        """The same with another tensor for each that is in it, in a fixed order."""
+        new = copy.copy(self)
+        vars(new).update({name: _move(value, how) for name, value in vars(self).items()})
+        return new
+
+
 def _move(value: Any, how: Callable[[Tensor], Tensor]) -> Any:
     """The same with another tensor for each that is in it."""
     if isinstance(value, AttentionLayout):
         return value._moved(how)
+    if isinstance(value, Moves):
+        return value.moved(how)
     if isinstance(value, (tuple, list)):
-        return type(value)(_move(part, how) for part in value)
+        parts = [_move(part, how) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {x.name: _move(getattr(value, x.name), how) for x in fields(value) if x.init}
-        return replace(value, **parts)
+        named = {x.name: _move(getattr(value, x.name), how) for x in fields(value) if x.init}
+        return replace(value, **named)
     return how(value) if isinstance(value, Tensor) else value
 
 

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from graphdep.nn.attention.layout import Moves
 from graphdep.nn.conv.attention_conv import check_options, conv_repr
-from graphdep.nn.prepared import Moves
 
 
 class ConstituentConv(nn.Module):

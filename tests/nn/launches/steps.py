@@ -18,7 +18,7 @@ from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task
-from graphdep.training.filling import fill_batches
+from graphdep.training.filling import wanted_filler
 from graphdep.training.splits import Splits
 from graphdep.training.task import config_of
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS
@@ -132,7 +132,7 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
     task.train().begin(config)
     task._updates = lambda: 100
     move(task)
-    fill_batches(task, splits, config, DEVICE)
+    task.filler = wanted_filler(task, splits, config, DEVICE)
     batch = next(iter(splits.loader("train", config, shuffle=True)))
     batch = task.on_before_batch_transfer(batch, 0)
     made = task.configure_optimizers()

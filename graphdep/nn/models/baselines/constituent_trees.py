@@ -12,9 +12,10 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_count
+from graphdep.nn.attention.layout import Moves
 from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
-from graphdep.nn.prepared import Moves, kept
+from graphdep.nn.prepared import kept
 from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
 from graphdep.transforms.options import require_key

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_count
+from graphdep.nn.attention.layout import Moves
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, word_mean
-from graphdep.nn.prepared import Moves, kept, no_states
+from graphdep.nn.prepared import kept, no_states
 
 
 class TreeLevels(Moves):

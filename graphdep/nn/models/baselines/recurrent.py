@@ -11,9 +11,10 @@ from torch.nn.utils.rnn import PackedSequence
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_least
+from graphdep.nn.attention.layout import Moves
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
-from graphdep.nn.prepared import Moves, kept
+from graphdep.nn.prepared import kept
 
 
 def run_over(

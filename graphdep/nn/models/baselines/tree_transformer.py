@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum, scatter
 
 from graphdep.io.limits import check_choice, check_count, check_divides, check_least
-from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.layout import AttentionLayout, Moves
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder, SpanLevels
@@ -24,7 +24,7 @@ from graphdep.nn.models.transformer import (
     with_positions_in_utterance,
     words_of,
 )
-from graphdep.nn.prepared import Moves, kept
+from graphdep.nn.prepared import kept
 
 FORMS = ("paper", "code")
 

@@ -13,7 +13,7 @@ class LossSums:
 
     Example:
         >>> import torch
-        >>> from graphdep.training.step import LossSums
+        >>> from graphdep.training.losses import LossSums
         >>> losses = LossSums()
         >>> for loss, examples in ((1.0, 3), (2.0, 1)):
         ...     losses.add("train_loss", torch.tensor(loss), examples)
