@@ -19,7 +19,7 @@ IGNORED = -100
 _NODES = 16
 #: Filler examples at most, so that large batches of different sizes have equally many.
 _MOST = 8
-#: Filler examples that are kept.
+#: Batches of filler examples that are kept.
 _KEPT = 1024
 
 
@@ -76,17 +76,17 @@ class Filler:
         self, make: Callable[..., Data], *, edges: BaseTransform | None = None, tokens: str | None = None
     ) -> None:
         self.make, self.edges, self.tokens = make, edges, tokens
-        self._made: dict[tuple[int, int], Batch] = {}
-        one, two = (self._example(words, 1).num_nodes for words in (2, 3))
+        self._made: dict[tuple[tuple[int, int], ...], Batch] = {}
+        one, two = (self._fillers((words, 1)).num_nodes for words in (2, 3))
         if two <= one:
             raise ValueError(f"'make' must give more nodes for more words (got {one} and {two})")
         self._fixed, self._by_word = one - 2 * (two - one), two - one
 
     def __call__(self, batch: Batch) -> Batch:
         """The batch and the filler examples behind it."""
-        fillers = [self._example(*size) for size in self._sizes(batch)]
-        full = join_batches([batch, *fillers])
-        full.num_fillers = len(fillers)
+        fillers = self._fillers(*self._sizes(batch))
+        full = join_batches([batch, fillers])
+        full.num_fillers = fillers.num_graphs
         return full
 
     def _sizes(self, batch: Batch) -> list[tuple[int, int]]:
@@ -104,15 +104,19 @@ class Filler:
             tokens = capacity(have + number, steps=4) - have
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
-    def _example(self, words: int, tokens: int) -> Batch:
-        """A batch of one filler example, with edges."""
-        key = words, tokens
-        if key not in self._made:
-            if len(self._made) == _KEPT:
-                self._made.clear()
-            batch = Batch.from_data_list([self.make(*key[: 1 + (self.tokens is not None)])])
-            self._made[key] = batch if self.edges is None else self.edges(batch)
-        return self._made[key]
+    def _fillers(self, *sizes: tuple[int, int]) -> Batch:
+        """A batch of filler examples of these sizes, with edges."""
+        if sizes in self._made:
+            return self._made[sizes]
+        if len(sizes) > 1:
+            batch = join_batches([self._fillers(size) for size in sizes])
+        else:
+            batch = Batch.from_data_list([self.make(*sizes[0][: 1 + (self.tokens is not None)])])
+            batch = batch if self.edges is None else self.edges(batch)
+        if len(self._made) == _KEPT:
+            self._made.clear()
+        self._made[sizes] = batch
+        return batch
 
 
 def without_fillers(batch: Batch, rows: Tensor) -> Tensor:

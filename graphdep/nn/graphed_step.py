@@ -14,15 +14,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 
 from graphdep.data.filler import Filler
-from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.prepared import prepare
-from graphdep.nn.static_batch import (
-    NotStaticError,
-    StaticBatch,
-    UnservedPairsError,
-    padded_tensors,
-    size_of,
-)
+from graphdep.nn.static_batch import FlatBatch, Flattener, NotStaticError, StaticBatch, UnservedPairsError
 
 logger = logging.getLogger(__name__)
 
@@ -128,64 +121,67 @@ class Graphed:
         static: bool | None = None,
         state: Callable[[], Sequence[Tensor]] = tuple,
     ) -> None:
-        self.function, self.model, self.optimizer, self.filler = function, model, optimizer, filler
+        self.function, self.model, self.optimizer = function, model, optimizer
         self.state = state
         self.device = next(model.parameters()).device
-        self.captures = self.device.type == "cuda"
-        self.tiles = self.captures
-        self.ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
-        self.static = self.captures if static is None else static
+        on_cuda = self.device.type == "cuda"
+        self.flatten = Flattener(model, self.device, filler=filler)
+        self.static = on_cuda if static is None else static
+        self.captures = self.static and on_cuda
         self._held: dict[Any, tuple[StaticBatch, Any, Any, tuple[float, ...]]] = {}
         self._pool: Any = None
         if optimizer is not None:
             # Its states are then other tensors than those of the graphs.
             optimizer.register_load_state_dict_post_hook(lambda _: self._held.clear())
-            if self.captures and self.static and (reason := _uncapturable(optimizer)):
-                self._give_up(reason)
+            if self.captures and (reason := _uncapturable(optimizer)):
+                self._run_eagerly(reason)
 
-    def __call__(self, batch: Batch) -> Any:
-        """What the function gives for a batch on the CPU, with edges; the next call overwrites it."""
-        if self.static:
-            full = batch if self.filler is None else self.filler(batch)
-            full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
-            held, graph, found, rates = self._of_size(full) or (None, None, None, ())
-            if held is not None and graph is None:
-                held.renew()
-                return self.function(held.batch)
-            if held is not None and rates == _constant_rates(self.optimizer):
+    def __call__(self, batch: Batch | FlatBatch) -> Any:
+        """What the function gives for a batch on the CPU, with edges, or for what :meth:`flat` has made of
+        it; the next call overwrites it.
+        """
+        if not isinstance(batch, FlatBatch) and self.static:
+            batch = self.flat(batch)
+        if isinstance(batch, FlatBatch):
+            held, graph, found, rates = self._of_size(batch)
+            if graph is not None and rates == _constant_rates(self.optimizer):
                 graph.replay()
                 return found
-            if self.static:
-                return self.function(full.to(self.device, non_blocking=True))
+            held.renew()
+            return self.function(held.batch)
         if self.device.type != "cpu":
             batch = prepare(self.model, batch, self.device).to(self.device, non_blocking=True)
         return self.function(batch)
 
-    def _of_size(self, batch: Batch) -> tuple[Any, ...] | None:
-        """What is held for batches of this size, with this one in its memory; :obj:`None` where it cannot
-        be.
+    def flat(self, batch: Batch) -> Batch | FlatBatch:
+        """A batch with edges, filled, prepared and in one buffer, which the worker processes of a loader can
+        do; the batch itself if it cannot be.
         """
         try:
-            tensors = padded_tensors(batch, self.tiles, self.ragged)
+            return self.flatten(batch)
         except UnservedPairsError as error:
             _say_once(f"a batch runs without a CUDA graph: {error}")
-            return None
         except NotStaticError as error:
-            self._give_up(str(error))
-            return None
-        key = size_of(batch, tensors), self._mode()
+            self._run_eagerly(str(error))
+        return batch
+
+    def _of_size(self, flat: FlatBatch) -> tuple[StaticBatch, Any, Any, tuple[float, ...]]:
+        """What is held for batches of this size, with this one in its memory."""
+        key = flat.size, self._mode()
         if key in self._held:
-            self._held[key][0].load(tensors)
-        elif len(self._held) == MOST_GRAPHS:
+            self._held[key][0].load(flat)
+            return self._held[key]
+        held = StaticBatch(flat, self.device)
+        if len(self._held) == MOST_GRAPHS:
             _say_once(f"batches of more than {MOST_GRAPHS} sizes: further ones run without CUDA graphs")
-            return None
-        else:
-            held = StaticBatch(batch, tensors, self.device, self.tiles)
+            return held, None, None, ()
+        graph = found = None
+        if self.captures:
             try:
-                self._held[key] = held, *self._captured(held), _constant_rates(self.optimizer)
+                graph, found = self._captured(held)
             except Exception as error:  # an error of the function itself comes again where it runs eagerly
-                self._give_up(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-                return None
+                self._run_eagerly(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        self._held[key] = held, graph, found, _constant_rates(self.optimizer)
         return self._held[key]
 
     def _mode(self) -> tuple[Any, ...]:
@@ -200,15 +196,13 @@ class Graphed:
         """The number of sizes of batches that there is static memory for."""
         return len(self._held)
 
-    def _give_up(self, reason: str) -> None:
+    def _run_eagerly(self, reason: str) -> None:
         _say_once(f"batches run without CUDA graphs: {reason}")
-        self.static = False
+        self.static = self.captures = False
         self._held.clear()
 
     def _captured(self, held: StaticBatch) -> tuple[Any, Any]:
         """The graph of the function, which has not run yet, and where its values will be."""
-        if not self.captures:
-            return None, None
         if self.optimizer is not None:
             _make_capturable(self.optimizer, self.device)
         # Weights that autocast has cast before would not be cast by the graph.

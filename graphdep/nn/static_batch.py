@@ -1,23 +1,28 @@
-"""A batch whose tensors stay where they are, so that a CUDA graph may read them."""
+"""Batches in one buffer, and memory on a device for them that a CUDA graph may read."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
+import io
+import pickle
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Batch
 
-from graphdep.data.filler import capacity
+from graphdep.data.filler import Filler, capacity
 from graphdep.data.stored_batches import is_index
 from graphdep.nn.attention.dense import PackedLayout
+from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.tiles import TENSORS
+from graphdep.nn.prepared import prepare
 
 #: Bytes that a tensor in the buffer starts at a multiple of.
 _ALIGNED = 16
@@ -184,50 +189,126 @@ def _names_of_shared(batch: Batch, layout: AttentionLayout) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class FlatBatch:
+    """A batch that is filled and prepared, in one buffer: a single copy takes it to a device. What gives it
+    is :class:`Flattener`, in the worker processes of a loader, too.
+
+    Args:
+        buffer: The bytes of all tensors.
+        size: Equal for batches that the same memory holds.
+        skeleton: Where the tensors lie, and the batch without their values.
+        num_graphs: Examples, without those that fill the batch.
+        rows: The example of each row of the outputs, where the :class:`Flattener` has a function for them.
+    """
+
+    buffer: Tensor = field(repr=False)
+    size: str
+    skeleton: bytes = field(repr=False)
+    num_graphs: int
+    rows: list[int] | None = field(default=None, repr=False)
+
+    def pin_memory(self) -> Self:
+        """The same in memory from which a GPU copies while the CPU goes on."""
+        return replace(self, buffer=self.buffer.pin_memory())
+
+
+class Flattener:
+    """Fills a batch, prepares it for a model and writes it into one buffer, on the CPU: all that a step needs
+    before its copy to the device. Call it in the workers of a loader, behind the edges.
+
+    Args:
+        model: The model, whose modules :func:`~graphdep.nn.prepare` batches; no weight is read.
+        device: Where the model is.
+        filler: Brings batches to a few sizes. (default: :obj:`None`)
+        rows: Gives the example of each row of the model's outputs for a batch. (default: :obj:`None`)
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        device: torch.device,
+        *,
+        filler: Filler | None = None,
+        rows: Callable[[Batch], Tensor] | None = None,
+    ) -> None:
+        self.model, self.device, self.filler, self.rows = model, device, filler, rows
+        self.tiles = device.type == "cuda"
+        self._ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
+        self._skeletons: dict[Any, tuple[str, bytes]] = {}
+
+    def __call__(self, batch: Batch) -> FlatBatch:
+        """The batch with edges, on the CPU, in one buffer.
+
+        Raises:
+            NotStaticError: If it cannot be.
+        """
+        full = batch if self.filler is None else self.filler(batch)
+        full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
+        tensors = padded_tensors(full, self.tiles, self._ragged)
+        size = size_of(full, tensors)
+        places, end = _places(tensors)
+        if size not in self._skeletons:
+            digest = hashlib.blake2b(repr(size).encode(), digest_size=16).hexdigest()
+            self._skeletons[size] = digest, _pickled((places, full))
+        buffer = torch.zeros(end, dtype=torch.uint8)
+        for name, place in places.items():
+            place.of(buffer).copy_(tensors[name])
+        rows = None if self.rows is None else self.rows(batch).tolist()
+        return FlatBatch(buffer, *self._skeletons[size], batch.num_graphs, rows)
+
+
+def _places(tensors: dict[str, Tensor]) -> tuple[dict[str, Place], int]:
+    """Where each tensor lies in a buffer, and how long that is."""
+    places, end = {}, 0
+    for name, tensor in tensors.items():
+        places[name] = Place(end, tuple(tensor.shape), tensor.dtype)
+        end += -(-places[name].bytes // _ALIGNED) * _ALIGNED
+    return places, end
+
+
+class _WithoutValues(pickle.Pickler):
+    """Pickles tensors by their shapes alone."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return _empty, (tuple(value.shape), value.dtype)
+        return NotImplemented
+
+
+def _pickled(value: Any) -> bytes:
+    file = io.BytesIO()
+    _WithoutValues(file).dump(value)
+    return file.getvalue()
+
+
+def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
 class StaticBatch:
-    """Memory for batches of one size, and the batch that lies there.
+    """Memory on a device for batches of one size, and the batch that lies there.
 
     All tensors lie in one buffer, so that :meth:`load` is a single copy. :attr:`batch` has views of it, whose
     addresses never change; :meth:`renew` it before a function reads it.
 
     Args:
-        batch: A prepared batch on the CPU (:func:`graphdep.nn.prepare`), the first that is loaded.
-        tensors: What :func:`padded_tensors` gives for it.
-        device: Where the buffer lies.
-        tiles: Whether layouts get the tiles of the fused kernels, or their pairs alone.
+        flat: The first batch that is loaded.
+        device: Where the memory is.
     """
 
-    def __init__(
-        self, batch: Batch, tensors: dict[str, Tensor], device: torch.device, tiles: bool = True
-    ) -> None:
-        self.places, end = {}, 0
-        for name, tensor in tensors.items():
-            place = Place(end, tuple(tensor.shape), tensor.dtype)
-            self.places[name] = place
-            end += -(-place.bytes // _ALIGNED) * _ALIGNED
-        cuda = device.type == "cuda"
-        self.buffer = torch.zeros(end, dtype=torch.uint8, device=device)
-        # While one is copied from, the next batch is written to the other.
-        self._hosts = [torch.zeros(end, dtype=torch.uint8, pin_memory=cuda) for _ in range(1 + cuda)]
-        self._copied: list[Any] = [None] * len(self._hosts)
-        self._turn = 0
-        self.views = {name: place.of(self.buffer) for name, place in self.places.items()}
-        self._tiles = tiles
-        self.load(tensors)
+    def __init__(self, flat: FlatBatch, device: torch.device) -> None:
+        places, batch = pickle.loads(flat.skeleton)  # which this process or its workers made
+        self.buffer = torch.zeros(flat.buffer.numel(), dtype=torch.uint8, device=device)
+        self.views = {name: place.of(self.buffer) for name, place in places.items()}
+        self.load(flat)
         self.batch = self._batch_of_views(batch)
 
-    def load(self, tensors: dict[str, Tensor]) -> None:
-        """Writes another batch of the same sizes into the buffer."""
-        turn, self._turn = self._turn, (self._turn + 1) % len(self._hosts)
-        if self._copied[turn] is not None:
-            self._copied[turn].synchronize()
-        host = self._hosts[turn]
-        for name, place in self.places.items():
-            place.of(host).copy_(tensors[name])
-        self.buffer.copy_(host, non_blocking=True)
-        if self.buffer.is_cuda:
-            self._copied[turn] = torch.cuda.Event()
-            self._copied[turn].record()
+    def load(self, flat: FlatBatch) -> None:
+        """Writes another batch of the same size into the memory."""
+        # From pinned memory, which is kept until it has been copied, nothing waits.
+        given = flat.pin_memory() if self.buffer.is_cuda else flat
+        self.buffer.copy_(given.buffer, non_blocking=True)
 
     def _batch_of_views(self, batch: Batch) -> Batch:
         new = copy.copy(batch)
@@ -256,11 +337,10 @@ class StaticBatch:
         def pairs() -> AttentionLayout:
             return AttentionLayout(edge_index, nodes, **parts)
 
-        if not self._tiles:
+        if f"{key}.tiles.{TENSORS[0]}" not in self.views:
             return pairs
-        made = layout.tiles
         views: dict[str, Any] = {name: self.views[f"{key}.tiles.{name}"] for name in TENSORS}
-        tiles = replace(made, **views)
+        tiles = replace(layout.tiles, **views)
 
         def tiled() -> AttentionLayout:
             new = pairs()

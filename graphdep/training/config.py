@@ -323,10 +323,10 @@ class TrainConfig(Settings):
         choices=("32-true", "tf32", "bf16-mixed", "16-mixed", "auto"),
         free=True,
     )
-    num_workers: int = setting(
-        0,
-        "Processes that load data, at most four a core; most corpora are in memory and need none, those of "
-        "response selection are on disk.",
+    num_workers: int | None = setting(
+        None,
+        "Processes that load data, at most four a core. By default none, or up to eight where steps are CUDA "
+        "graphs; corpora of response selection are on disk and gain from some.",
         place=True,
     )
     cuda_graphs: bool = setting(
@@ -539,7 +539,7 @@ class TrainConfig(Settings):
         for name in own.edge_settings:
             if isinstance(state.get(name), str):
                 check_known(state[name])
-        return own(**{**state, "num_workers": 0})
+        return own(**{**state, "num_workers": None})
 
     @classmethod
     def default_model(cls) -> str:
@@ -602,7 +602,7 @@ class TrainConfig(Settings):
                 raise ValueError(
                     f"{key!r} is a setting of the training; free to choose are {', '.join(free)}"
                 )
-        return self.replace(**{"raw_from": None, "num_workers": 0, **settings})
+        return self.replace(**{"raw_from": None, "num_workers": None, **settings})
 
     def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
         """``key: mine != other's`` for what two runs compute differently, places aside."""

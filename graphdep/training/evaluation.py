@@ -269,8 +269,10 @@ def _predict(
     """The outputs of a split, through the one way that training and evaluation share."""
     with quiet(), interruptible():
         trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
-        task.filler = wanted_filler(task, splits, config, trainer.strategy.root_device, split)
-        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config, task.edges))))
+        device = trainer.strategy.root_device
+        task.filler = wanted_filler(task, splits, config, device, split)
+        loader = splits.loader(split, config, task.edges, flatten=task.flattener(device))
+        return join_outputs(cast(list, trainer.predict(task, loader)))
 
 
 def score_split(

@@ -27,6 +27,7 @@ from graphdep.metrics.metric import Metric
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.graphed_step import Graphed, TrainingStep
 from graphdep.nn.prepared import prepare
+from graphdep.nn.static_batch import FlatBatch, Flattener
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
@@ -188,6 +189,8 @@ class LearningTask(L.LightningModule, ABC):
     """Whether :meth:`predict_file` reads columns of words that are no trees."""
     reads_spans: ClassVar[bool] = False
     """Whether :meth:`example` takes rows with marked spans."""
+    graphs_outputs: ClassVar[bool] = True
+    """Whether :meth:`outputs` can be a CUDA graph."""
 
     def __init__(
         self,
@@ -444,14 +447,24 @@ class LearningTask(L.LightningModule, ABC):
         batches = cast(Any, self.trainer.train_dataloader).batch_sampler
         return int(batches.count(self.trainer.max_epochs))
 
-    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+    def flattener(self, device: torch.device, training: bool = False) -> Flattener | None:
+        """Flattens batches for a model on a device, to train on or to score; :obj:`None` where they are not
+        filled.
+        """
+        if self.filler is None or not (training or self.graphs_outputs):
+            return None
+        return Flattener(self, device, filler=self.filler, rows=None if training else self.rows)
+
+    def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        if isinstance(batch, FlatBatch):
+            return batch
         batch = batch if getattr(batch, "_is_transformed", False) else self.edges(batch)
         if self.filler is not None:  # it goes to the device with the step
             return batch
         # On its way to a GPU with all values that are read, each of which would wait for the GPU there.
         return prepare(self, batch, self.device) if self.device.type != "cpu" else batch
 
-    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
         # On the CPU it was made, and to a GPU a filled batch goes with its step.
         if device.type == "cpu" or self.filler is not None:
             return batch
@@ -584,9 +597,9 @@ class LearningTask(L.LightningModule, ABC):
     def _start_split(self) -> None:
         self._outputs, self._examples, self._seen = [], [], 0
 
-    def _keep(self, batch: Batch, batch_idx: int) -> None:
+    def _keep(self, batch: Batch | FlatBatch, batch_idx: int) -> None:
         self._outputs.append(self.predict_step(batch, batch_idx))
-        self._examples.append(self._seen + self.rows(batch).cpu())
+        self._examples.append(self._seen + self._rows(batch).cpu())
         self._seen += batch.num_graphs
 
     def _score_split(self, prefix: str, split: str, when: str, loader: Any) -> dict[str, float]:
@@ -609,17 +622,21 @@ class LearningTask(L.LightningModule, ABC):
         self.log_dict(scores, sync_dist=True)
         return scores
 
-    def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
+    def _rows(self, batch: Batch | FlatBatch) -> Tensor:
+        return torch.tensor(batch.rows) if isinstance(batch, FlatBatch) else self.rows(batch)
+
+    def predict_step(self, batch: Batch | FlatBatch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
         """The outputs of a batch, on the CPU."""
-        outputs = self.outputs(batch) if self.filler is None else self._outputs_of_filled(batch)
+        filled = isinstance(batch, FlatBatch) or self.filler is not None
+        outputs = self._outputs_of_filled(batch) if filled else self.outputs(cast(Batch, batch))
         return tuple(
             output.float().cpu() if output.is_floating_point() else output.cpu() for output in outputs
         )
 
-    def _outputs_of_filled(self, batch: Batch) -> Outputs:
-        if self._forward is None or self._forward.filler is not self.filler:
-            self._forward = Graphed(self.outputs, self, filler=self.filler, static=True)
-        number = self.rows(batch).numel()
+    def _outputs_of_filled(self, batch: Batch | FlatBatch) -> Outputs:
+        if self._forward is None or self._forward.flatten.filler is not self.filler:
+            self._forward = Graphed(self.outputs, self, filler=self.filler, static=self.graphs_outputs)
+        number = self._rows(batch).numel()
         return tuple(output[:number].clone() for output in self._forward(batch))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:

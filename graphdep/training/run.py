@@ -296,13 +296,17 @@ def _train(
         logger = make_logger(progress.logger, folder, config, report.title) if first else None
         callbacks = [checkpoint, report, *([values] if first else []), *progress.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
-        train_loader = splits.loader("train", config, task.edges, shuffle=True, shared=several)
+        device = trainer.strategy.root_device
+        task.filler = None if several else wanted_filler(task, splits, config, device)
+        flatten = task.flattener(device, training=True)
+        train_loader = splits.loader(
+            "train", config, task.edges, shuffle=True, shared=several, flatten=flatten
+        )
         # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
         # only then: after a resume they would be those of the first epoch.
         cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
-        loaders = train_loader, splits.loader("val", config, task.edges, shared=several)
-        if not several:
-            task.filler = wanted_filler(task, splits, config, trainer.strategy.root_device)
+        flatten = task.flattener(device)
+        loaders = train_loader, splits.loader("val", config, task.edges, shared=several, flatten=flatten)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
     if not first:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_all_start_methods
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, SequentialSampler
-from torch_geometric.loader import DataLoader as GraphLoader
+from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.stored_batches import StoredBatches
@@ -20,6 +23,7 @@ from graphdep.datasets.base.parsed import ParsedDataset
 from graphdep.datasets.base.rows import Label, spread_rows
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.io.limits import check_least
+from graphdep.nn.static_batch import FlatBatch, Flattener, NotStaticError
 from graphdep.training.build import fingerprint_of, load_pretrained
 from graphdep.training.config import TrainConfig
 from graphdep.transforms.fingerprint import is_repeatable
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
 
 
 SPLITS = ("train", "val", "test")
+#: Worker processes of a loader at most, where the settings do not say how many.
+MOST_WORKERS = 8
+#: Whether a worker process may have the model of the process that starts it.
+CAN_FORK = "fork" in get_all_start_methods()
 # The vocabulary of a pretrained encoder is its tokenizer's.
 NO_WORDS = Vocab([])
 
@@ -241,12 +249,16 @@ class Splits:
         *,
         shuffle: bool = False,
         shared: bool = False,
+        flatten: Flattener | None = None,
     ) -> DataLoader:
         """Batches of a split; shuffled, in an order that each epoch has its own; shared, the part of each
         batch that this process has among those that have met.
 
         They have their edges already where these are given, are graphdep's alone, and fit in memory with a
-        corpus that does (2 GB a split): then they are built here, and in no epoch again.
+        corpus that does (2 GB a split): then they are built here, and in no epoch again. With
+        :obj:`flatten`, edges of graphdep's alone are built in any case, and batches are filled, prepared and
+        written into one buffer, where that can be done: in the loader's worker processes, of which there are
+        eight at most where the settings do not say how many.
         """
         dataset = self.datasets[split]
         order: Sampler[int] = (
@@ -263,15 +275,19 @@ class Splits:
         if shared:
             whole = batches.get("batch_sampler") or BatchSampler(order, config.batch_size, drop_last=False)
             batches = {"batch_sampler": SharedBatches(whole)}
-        batches |= {"num_workers": config.num_workers, "persistent_workers": config.num_workers > 0}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         batches["generator"] = torch.Generator().manual_seed(config.seed)
+        batches |= (options := loader_options(config, len(dataset), flatten))
+        known = is_repeatable(edges) if edges is not None and len(dataset) else False
+        collate: Any = partial(Batch.from_data_list, follow_batch=dataset.follow_batch)
+        given: Any = dataset
         if StoredBatches.serves(dataset):
-            cut = StoredBatches(dataset, dataset.follow_batch)
-            if edges is not None and len(dataset) and is_repeatable(edges):
-                cut = cut.transformed(edges) or cut
-            return DataLoader(_Numbered(dataset), collate_fn=cut, **batches)
-        return GraphLoader(dataset, follow_batch=dataset.follow_batch, **batches)
+            given, collate = _Numbered(dataset), StoredBatches(dataset, dataset.follow_batch)
+            if known:
+                collate = collate.transformed(edges) or collate
+        if flatten is not None and known and (CAN_FORK or not options["num_workers"]):
+            collate = _Flat(collate, edges, flatten)
+        return DataLoader(given, collate_fn=collate, **batches)
 
     def digest(self) -> str:
         """Digest of all examples: trees, words and targets; of the names of classes, where they are learned;
@@ -323,6 +339,40 @@ class Splits:
             "relations": described.get("train", {}).get("relations", ""),
             **({"notes": notes} if notes else {}),
         }
+
+
+def loader_options(config: TrainConfig, num_examples: int, flatten: Flattener | None) -> dict[str, Any]:
+    """The worker processes of a loader: so many as the settings say, else none, or where batches are
+    flattened one for each core but one, and for eight batches.
+    """
+    workers = config.num_workers
+    if workers is None:
+        spare = len(os.sched_getaffinity(0)) - 1 if CAN_FORK and hasattr(os, "sched_getaffinity") else 0
+        wanted = 0 if flatten is None else num_examples // (8 * config.batch_size)
+        workers = min(MOST_WORKERS, spare, wanted)
+    options: dict[str, Any] = {"num_workers": workers, "persistent_workers": workers > 0}
+    if flatten is not None:
+        options["pin_memory"] = flatten.device.type == "cuda"
+        if workers and CAN_FORK:
+            options["multiprocessing_context"] = "fork"  # else the model would be sent to each
+    return options
+
+
+class _Flat:
+    """Makes a batch with a function, gives it edges and flattens it, if it can be."""
+
+    def __init__(self, collate: Callable[[Any], Batch], edges: Any, flatten: Flattener) -> None:
+        self.collate, self.edges, self.flatten = collate, edges, flatten
+
+    def __call__(self, examples: Any) -> Batch | FlatBatch:
+        batch = self.collate(examples)
+        if not getattr(batch, "_is_transformed", False):
+            batch = self.edges(batch)
+            batch._is_transformed = True
+        try:
+            return self.flatten(batch)
+        except NotStaticError:  # which the step finds out, too, and says why
+            return batch
 
 
 class _Numbered(Dataset[Any]):

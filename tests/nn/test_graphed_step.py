@@ -150,7 +150,7 @@ def test_the_kernels_read_static_memory(edges):
         graphed(plain, loss, optimizers[0]),
         graphed(held, loss, optimizers[1], fill(2, transform), static=True),
     ]
-    steps[1].tiles = True
+    steps[1].flatten.tiles = True
     losses = [[float(step(batch)) for batch in batches] for step in steps]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     for one, other in zip(plain.parameters(), held.parameters(), strict=True):

@@ -85,7 +85,7 @@ def test_processes_and_raw_files_of_a_checkpoint_are_not_taken(theirs, tmp_path,
     path = altered(tmp_path / "theirs.ckpt", num_workers=2)
     assert evaluate(path, "val", settings=places)["metrics"]
     config = load_task(path)[1].config.replace(num_workers=2)
-    assert config.for_evaluation({}).num_workers == 0
+    assert config.for_evaluation({}).num_workers is None
     assert config.for_evaluation({"num_workers": 1}).num_workers == 1
     sick = TrainConfig.of("dt", raw_from="/somewhere")
     assert sick.for_evaluation({}).raw_from is None

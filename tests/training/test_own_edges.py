@@ -247,7 +247,7 @@ def test_response_selection_takes_them_in_both_places(tmp_path):
     state = RunState(config, Vocab(["a"], lower=True), RelationVocab(), {})
     save_task(tmp_path / "selection.ckpt", state.build_task(), state)
     _, loaded = load_task(tmp_path / "selection.ckpt")
-    assert loaded.config == config.replace(num_workers=0)
+    assert loaded.config == config.replace(num_workers=None)
     forget()
     with pytest.raises(UnknownEdgesError):
         load_task(tmp_path / "selection.ckpt")

@@ -133,12 +133,18 @@ def loader(bench: Bench) -> dict[str, Any]:
     task, steps = build_task(config, parts).to(bench.device), 2 if bench.tiny else 300
     task.filler = task_filler(task, splits, config)
     for workers in (0, 1) if bench.tiny else (0, 4, 8):
-        batches = splits.loader("train", config.replace(num_workers=workers), task.edges, shuffle=True)
+        batches = splits.loader(
+            "train",
+            config.replace(num_workers=workers),
+            task.edges,
+            shuffle=True,
+            flatten=task.flattener(bench.device, training=True),
+        )
         step = Graphed(lambda batch: batch.input_ids.sum(), task, filler=task.filler, static=True)
         for _ in range(2):  # the first time sizes are captured
             start, count = time.perf_counter(), 0
             for batch in islice(batches, steps):
-                step(task.on_before_batch_transfer(batch, 0))
+                step(batch)
                 count += 1
             bench.synchronize()
         found[f"{workers} workers, ms a step"] = (time.perf_counter() - start) / count * 1e3

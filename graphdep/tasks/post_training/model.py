@@ -28,6 +28,7 @@ from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.metrics.scores import ACCURACY, PERPLEXITY
 from graphdep.nn.models.selection import PostTrainingModel, masked_nodes
 from graphdep.nn.pretrained import PretrainedEncoder, load_masked_word_head
+from graphdep.nn.static_batch import Flattener
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.post_training.family import ENCODER
@@ -44,7 +45,7 @@ from graphdep.training.build import (
 )
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import LearningTask, Outputs
-from graphdep.training.splits import NO_WORDS, SharedBatches, Splits, check_length
+from graphdep.training.splits import NO_WORDS, SharedBatches, Splits, check_length, loader_options
 from graphdep.training.task import resolve_task
 from graphdep.transforms.edge_set import CLS
 from graphdep.vocab.relations import RelationVocab
@@ -70,6 +71,7 @@ class PostTrainingSplits(Splits):
         *,
         shuffle: bool = False,
         shared: bool = False,
+        flatten: Flattener | None = None,
     ) -> DataLoader:
         samples = self.samples[split]
         order: Sampler[Any] = (
@@ -83,8 +85,7 @@ class PostTrainingSplits(Splits):
             samples,
             **batches,
             generator=torch.Generator().manual_seed(config.seed),
-            num_workers=config.num_workers,
-            persistent_workers=config.num_workers > 0,
+            **loader_options(config, len(samples), None),
         )
 
     def describe(self) -> dict[str, object]:

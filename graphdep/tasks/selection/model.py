@@ -29,6 +29,7 @@ from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.baselines.matching import MatchingModel
 from graphdep.nn.models.selection import SPEAKERS, SelectionModel, selected_pairs
+from graphdep.nn.static_batch import Flattener
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
@@ -36,7 +37,7 @@ from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_opt
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
-from graphdep.training.splits import EpochSampler, SharedBatches, Splits
+from graphdep.training.splits import EpochSampler, SharedBatches, Splits, loader_options
 from graphdep.transforms.carried import carried, unread
 from graphdep.transforms.controls import example_hash, mix
 from graphdep.transforms.edge_set import CLS
@@ -201,12 +202,13 @@ class SelectionSplits(Splits):
         *,
         shuffle: bool = False,
         shared: bool = False,
+        flatten: Flattener | None = None,
     ) -> DataLoader:
         config = cast(SelectionConfig, config)
         dataset = cast(SelectionDataset, self.datasets[split])
         objective = objective_of(config, dataset.tokens) if shuffle else None
         if objective is None:
-            return super().loader(split, config, edges, shuffle=shuffle, shared=shared)
+            return super().loader(split, config, edges, shuffle=shuffle, shared=shared, flatten=flatten)
         pairs, order = ObjectivePairs(dataset, objective, config.seed), EpochKeys(len(dataset), config.seed)
         whole: Any = BatchSampler(cast(Any, order), config.batch_size, drop_last=False)
         return DataLoader(
@@ -214,8 +216,7 @@ class SelectionSplits(Splits):
             batch_sampler=SharedBatches(whole) if shared else whole,
             collate_fn=ObjectivePairs.collate,
             generator=torch.Generator().manual_seed(config.seed),
-            num_workers=config.num_workers,
-            persistent_workers=config.num_workers > 0,
+            **loader_options(config, len(dataset), None),
         )
 
 

@@ -55,7 +55,6 @@ _INDEXED = {"index", "_unsafe_index", "index_put", "index_put_", "_index_put_imp
 def install() -> None:
     """Gives this process the device, for as long as it lives."""
     torch.cuda._lazy_init = lambda: None  # which torch calls before it moves anything to CUDA
-    torch.cuda.Event = _Event
     for types in (foreach._foreach_supported_types, optimizers._foreach_supported_types):
         types.append(OnDevice)
     fused_attention.INSTALLED, fused_attention.INTERPRETED = True, False  # the kernels are not run
@@ -64,14 +63,6 @@ def install() -> None:
     )
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell"):
         setattr(torch._VF, name, _at_once(name, getattr(torch._VF, name)))
-
-
-class _Event:
-    """Of a device on which everything has happened already."""
-
-    def record(self) -> None: ...
-
-    def synchronize(self) -> None: ...
 
 
 class OnDevice(Tensor):
@@ -128,7 +119,7 @@ class _Calls(TorchDispatchMode):
             kwargs = {key: value for key, value in kwargs.items() if key != "pin_memory"}
             if not free:
                 self.note("cpu", name)
-            return func(*args, **kwargs)
+            return args[0] if name == "_pin_memory" else func(*args, **kwargs)
         if name == "copy_":
             cuda = isinstance(args[0], OnDevice)
         away = len(on) < len(tensors) and any(x.dim() for x in tensors if not isinstance(x, OnDevice))

@@ -146,12 +146,16 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
             step(batch.to(DEVICE))
         else:
             run = Graphed(step, task, optimizer, filler=task.filler)
-            run.captures = False  # all that a capture would see is run instead
             if run.static:
                 calls.phase = "first update"
                 _make_capturable(optimizer, DEVICE)
+            calls.phase = "flattened"
+            flat = run.flat(batch) if run.static else batch
+            if asked := [kind for phase, kind in calls.counts if phase == "flattened" and kind != "cpu"]:
+                raise RuntimeError(f"worker processes have no device, and are asked for {', '.join(asked)}")
             calls.phase = "moved"
-            run(batch)
+            run.captures = False  # all that a capture would see is run instead
+            run(flat)
             calls.static = run.static
     return calls
 
