@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -107,7 +107,8 @@ class Graphed:
         function: Computes tensors of a batch, without reading anything from the device.
         model: The model, whose modules :func:`~graphdep.nn.prepare` batches for it.
         optimizer: The optimizer, if the function updates weights. (default: :obj:`None`)
-        filler, static: As in :func:`graphed`.
+        flatten: Fills and prepares batches; that of a loader, if its workers do so. (default: fills nothing)
+        static: As in :func:`graphed`.
         state: Gives further tensors that the function changes, such as sums. (default: none)
     """
 
@@ -117,7 +118,7 @@ class Graphed:
         model: nn.Module,
         optimizer: torch.optim.Optimizer | None = None,
         *,
-        filler: Filler | None = None,
+        flatten: Flattener | None = None,
         static: bool | None = None,
         state: Callable[[], Sequence[Tensor]] = tuple,
     ) -> None:
@@ -125,7 +126,7 @@ class Graphed:
         self.state = state
         self.device = next(model.parameters()).device
         on_cuda = self.device.type == "cuda"
-        self.flatten = Flattener(model, self.device, filler=filler)
+        self.flatten = flatten or Flattener(model, self.device)
         self.static = on_cuda if static is None else static
         self.captures = self.static and on_cuda
         self._held: dict[Any, tuple[StaticBatch, Any, Any, tuple[float, ...]]] = {}
@@ -140,23 +141,26 @@ class Graphed:
         """What the function gives for a batch on the CPU, with edges, or for what :meth:`flat` has made of
         it; the next call overwrites it.
         """
-        if not isinstance(batch, FlatBatch) and self.static:
-            batch = self.flat(batch)
-        if isinstance(batch, FlatBatch):
-            held, graph, found, rates = self._of_size(batch)
+        flat = self._flat(batch) if self.static and not isinstance(batch, FlatBatch) else batch
+        if isinstance(flat, FlatBatch):
+            held, graph, found, rates = self._of_size(flat)
             if graph is not None and rates == _constant_rates(self.optimizer):
                 graph.replay()
                 return found
-            held.renew()
-            return self.function(held.batch)
+            if self.static or batch is flat:
+                held.renew()
+                return self.function(held.batch)
         if self.device.type != "cpu":
-            batch = prepare(self.model, batch, self.device).to(self.device, non_blocking=True)
+            batch = prepare(self.model, cast(Batch, batch), self.device).to(self.device, non_blocking=True)
         return self.function(batch)
 
     def flat(self, batch: Batch) -> Batch | FlatBatch:
-        """A batch with edges, filled, prepared and in one buffer, which the worker processes of a loader can
-        do; the batch itself if it cannot be.
+        """A batch with edges, filled, prepared and in one buffer, which a loader's workers can do; the batch
+        itself if it cannot be.
         """
+        return batch if self.flatten.stopped else self._flat(batch)
+
+    def _flat(self, batch: Batch) -> Batch | FlatBatch:
         try:
             return self.flatten(batch)
         except UnservedPairsError as error:
@@ -199,6 +203,7 @@ class Graphed:
     def _run_eagerly(self, reason: str) -> None:
         _say_once(f"batches run without CUDA graphs: {reason}")
         self.static = self.captures = False
+        self.flatten.stop()
         self._held.clear()
 
     def _captured(self, held: StaticBatch) -> tuple[Any, Any]:
@@ -333,7 +338,8 @@ def graphed(
         torch.Size([])
     """
     step = TrainingStep(lambda batch: loss(model, batch), optimizer, clip=clip)
-    return Graphed(step, model, optimizer, filler=filler, static=static)
+    flatten = Flattener(model, next(model.parameters()).device, filler=filler)
+    return Graphed(step, model, optimizer, flatten=flatten, static=static)
 
 
 def _uncapturable(optimizer: torch.optim.Optimizer) -> str | None:

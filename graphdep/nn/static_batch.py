@@ -19,13 +19,15 @@ from torch_geometric.data import Batch
 from graphdep.data.filler import Filler, capacity
 from graphdep.data.stored_batches import is_index
 from graphdep.nn.attention.dense import PackedLayout
-from graphdep.nn.attention.dispatch import TILE_ROWS
+from graphdep.nn.attention.dispatch import TILE_ROWS, on_cpu
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.tiles import TENSORS
 from graphdep.nn.prepared import prepare
 
 #: Bytes that a tensor in the buffer starts at a multiple of.
 _ALIGNED = 16
+#: Sizes of batches that are remembered.
+_KEPT = 1024
 # Which nodes edges have added.
 _OF_NODES = ("arc_node_index", "phrase_node_index")
 _OF_LAYOUT = ("edge_index", "clique", "ptr", "edge_type", "edge_mark")
@@ -189,17 +191,17 @@ def _names_of_shared(batch: Batch, layout: AttentionLayout) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlatBatch:
-    """A batch that is filled and prepared, in one buffer: a single copy takes it to a device. What gives it
-    is :class:`Flattener`, in the worker processes of a loader, too.
+    """A batch that is filled and prepared, in one buffer: a single copy takes it to a device. A
+    :class:`Flattener` makes it, also in a loader's workers.
 
     Args:
         buffer: The bytes of all tensors.
         size: Equal for batches that the same memory holds.
         skeleton: Where the tensors lie, and the batch without their values.
         num_graphs: Examples, without those that fill the batch.
-        rows: The example of each row of the outputs, where the :class:`Flattener` has a function for them.
+        rows: The example of each row of the outputs; :obj:`None` for a row an example.
     """
 
     buffer: Tensor = field(repr=False)
@@ -212,16 +214,20 @@ class FlatBatch:
         """The same in memory from which a GPU copies while the CPU goes on."""
         return replace(self, buffer=self.buffer.pin_memory())
 
+    def on(self, device: torch.device | str) -> Batch:
+        """The batch on a device, the examples that fill it among the others."""
+        return StaticBatch(self, torch.device(device)).batch
+
 
 class Flattener:
     """Fills a batch, prepares it for a model and writes it into one buffer, on the CPU: all that a step needs
-    before its copy to the device. Call it in the workers of a loader, behind the edges.
+    before its copy to the device. Call it in a loader's workers, after the edges are built.
 
     Args:
         model: The model, whose modules :func:`~graphdep.nn.prepare` batches; no weight is read.
         device: Where the model is.
         filler: Brings batches to a few sizes. (default: :obj:`None`)
-        rows: Gives the example of each row of the model's outputs for a batch. (default: :obj:`None`)
+        rows: Gives the example of each row of the model's outputs for a batch. (default: a row an example)
     """
 
     def __init__(
@@ -236,19 +242,36 @@ class Flattener:
         self.tiles = device.type == "cuda"
         self._ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
         self._skeletons: dict[Any, tuple[str, bytes]] = {}
+        self._stopped = torch.zeros(1, dtype=torch.bool, device="cpu").share_memory_()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether :meth:`stop` was called, in this process or another."""
+        return bool(self._stopped)
+
+    def stop(self) -> None:
+        """Tells the workers of a loader, too, that nobody reads flat batches any more."""
+        self._stopped.fill_(True)
+
+    @on_cpu
     def __call__(self, batch: Batch) -> FlatBatch:
         """The batch with edges, on the CPU, in one buffer.
 
         Raises:
-            NotStaticError: If it cannot be.
+            UnservedPairsError: If the fused kernels cannot serve its pairs.
+            NotStaticError: If no batch can be written into one buffer for this model.
         """
+        dense = any(getattr(module, "backend", None) == "dense" for module in self.model.modules())
+        if dense and self.tiles:
+            raise NotStaticError("backend='dense' reads which pairs there are")
         full = batch if self.filler is None else self.filler(batch)
         full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
         tensors = padded_tensors(full, self.tiles, self._ragged)
         size = size_of(full, tensors)
         places, end = _places(tensors)
         if size not in self._skeletons:
+            if len(self._skeletons) == _KEPT:
+                self._skeletons.clear()
             digest = hashlib.blake2b(repr(size).encode(), digest_size=16).hexdigest()
             self._skeletons[size] = digest, _pickled((places, full))
         buffer = torch.zeros(end, dtype=torch.uint8)
@@ -278,7 +301,10 @@ class _WithoutValues(pickle.Pickler):
 
 def _pickled(value: Any) -> bytes:
     file = io.BytesIO()
-    _WithoutValues(file).dump(value)
+    try:
+        _WithoutValues(file).dump(value)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise NotStaticError(f"a column of the batch cannot be pickled: {error}") from None
     return file.getvalue()
 
 
@@ -303,6 +329,7 @@ class StaticBatch:
         self.views = {name: place.of(self.buffer) for name, place in places.items()}
         self.load(flat)
         self.batch = self._batch_of_views(batch)
+        self.renew()
 
     def load(self, flat: FlatBatch) -> None:
         """Writes another batch of the same size into the memory."""

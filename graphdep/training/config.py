@@ -325,8 +325,8 @@ class TrainConfig(Settings):
     )
     num_workers: int | None = setting(
         None,
-        "Processes that load data, at most four a core. By default none, or up to eight where steps are CUDA "
-        "graphs; corpora of response selection are on disk and gain from some.",
+        "Processes that load data, at most four a core. By default none, or up to eight where batches are "
+        "filled for CUDA graphs; corpora of response selection are on disk and gain from some.",
         place=True,
     )
     cuda_graphs: bool = setting(

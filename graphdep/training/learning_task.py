@@ -215,6 +215,7 @@ class LearningTask(L.LightningModule, ABC):
         self._seen = 0
         self._step: Callable[[Batch], Tensor] | None = None
         self.filler: Filler | None = None
+        self._flatteners: dict[bool, Flattener] = {}
         self._forward: Graphed | None = None
         self._batch_idx = 0
 
@@ -448,14 +449,20 @@ class LearningTask(L.LightningModule, ABC):
         return int(batches.count(self.trainer.max_epochs))
 
     def flattener(self, device: torch.device, training: bool = False) -> Flattener | None:
-        """Flattens batches for a model on a device, to train on or to score; :obj:`None` where they are not
-        filled.
+        """Flattens batches for a model on a device, to train on or to score; the same one each time.
+        :obj:`None` where batches are not filled, or the outputs of filled ones are no graphs.
         """
         if self.filler is None or not (training or self.graphs_outputs):
             return None
-        return Flattener(self, device, filler=self.filler, rows=None if training else self.rows)
+        kept = self._flatteners.get(training)
+        if kept is None or kept.filler is not self.filler or kept.device.type != device.type:
+            kept = Flattener(self, device, filler=self.filler, rows=self.rows)
+            self._flatteners[training] = kept
+        return kept
 
     def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        if isinstance(batch, Exception):  # of a loader's worker
+            raise batch
         if isinstance(batch, FlatBatch):
             return batch
         batch = batch if getattr(batch, "_is_transformed", False) else self.edges(batch)
@@ -528,7 +535,7 @@ class LearningTask(L.LightningModule, ABC):
             step,
             self,
             optimizer,
-            filler=self.filler,
+            flatten=self.flattener(self.device, training=True),
             static=able and scaler is None,
             state=lambda: self.losses.tensors,
         )
@@ -623,7 +630,9 @@ class LearningTask(L.LightningModule, ABC):
         return scores
 
     def _rows(self, batch: Batch | FlatBatch) -> Tensor:
-        return torch.tensor(batch.rows) if isinstance(batch, FlatBatch) else self.rows(batch)
+        return (
+            torch.tensor(batch.rows, dtype=torch.long) if isinstance(batch, FlatBatch) else self.rows(batch)
+        )
 
     def predict_step(self, batch: Batch | FlatBatch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
         """The outputs of a batch, on the CPU."""
@@ -634,8 +643,9 @@ class LearningTask(L.LightningModule, ABC):
         )
 
     def _outputs_of_filled(self, batch: Batch | FlatBatch) -> Outputs:
-        if self._forward is None or self._forward.flatten.filler is not self.filler:
-            self._forward = Graphed(self.outputs, self, filler=self.filler, static=self.graphs_outputs)
+        flatten = self.flattener(self.device)
+        if self._forward is None or (flatten is not None and self._forward.flatten is not flatten):
+            self._forward = Graphed(self.outputs, self, flatten=flatten, static=flatten is not None)
         number = self._rows(batch).numel()
         return tuple(output[:number].clone() for output in self._forward(batch))
 

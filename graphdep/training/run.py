@@ -17,6 +17,7 @@ import sklearn.metrics  # noqa: F401 (the first validation would take the time t
 import torch
 from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
+from lightning.pytorch.utilities.model_helpers import is_overridden
 from rich.console import Console
 from torch import Tensor
 
@@ -81,6 +82,10 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+# Hooks of callbacks that are given the batches of a training.
+_OF_BATCHES = [f"on_{kind}_batch_{when}" for kind in ("train", "validation") for when in ("start", "end")]
 
 
 def is_taken(folder: Path) -> bool:
@@ -298,15 +303,16 @@ def _train(
         trainer = make_trainer(config, folder, callbacks, logger, processes)
         device = trainer.strategy.root_device
         task.filler = None if several else wanted_filler(task, splits, config, device)
-        flatten = task.flattener(device, training=True)
+        # Callbacks that are told of batches are given them as they are.
+        told = any(is_overridden(hook, callback) for callback in progress.callbacks for hook in _OF_BATCHES)
+        flatten = [None if told else task.flattener(device, training) for training in (True, False)]
         train_loader = splits.loader(
-            "train", config, task.edges, shuffle=True, shared=several, flatten=flatten
+            "train", config, task.edges, shuffle=True, shared=several, flatten=flatten[0]
         )
         # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
         # only then: after a resume they would be those of the first epoch.
         cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
-        flatten = task.flattener(device)
-        loaders = train_loader, splits.loader("val", config, task.edges, shared=several, flatten=flatten)
+        loaders = train_loader, splits.loader("val", config, task.edges, shared=several, flatten=flatten[1])
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
     if not first:

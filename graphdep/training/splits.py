@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_all_start_methods
+from multiprocessing import current_process, get_all_start_methods
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -23,7 +24,7 @@ from graphdep.datasets.base.parsed import ParsedDataset
 from graphdep.datasets.base.rows import Label, spread_rows
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.io.limits import check_least
-from graphdep.nn.static_batch import FlatBatch, Flattener, NotStaticError
+from graphdep.nn.static_batch import FlatBatch, Flattener, NotStaticError, UnservedPairsError
 from graphdep.training.build import fingerprint_of, load_pretrained
 from graphdep.training.config import TrainConfig
 from graphdep.transforms.fingerprint import is_repeatable
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 SPLITS = ("train", "val", "test")
 #: Worker processes of a loader at most, where the settings do not say how many.
 MOST_WORKERS = 8
-#: Whether a worker process may have the model of the process that starts it.
+#: Bytes of shared memory that a worker may need for the batches it has made.
+WORKER_BYTES = 2**25
+#: Whether worker processes can inherit the model of the process that starts them.
 CAN_FORK = "fork" in get_all_start_methods()
 # The vocabulary of a pretrained encoder is its tokenizer's.
 NO_WORDS = Vocab([])
@@ -277,15 +280,16 @@ class Splits:
             batches = {"batch_sampler": SharedBatches(whole)}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         batches["generator"] = torch.Generator().manual_seed(config.seed)
+        known = edges is not None and len(dataset) > 0 and is_repeatable(edges)
+        flatten = flatten if known else None  # other edges may draw numbers, which are those of this process
         batches |= (options := loader_options(config, len(dataset), flatten))
-        known = is_repeatable(edges) if edges is not None and len(dataset) else False
         collate: Any = partial(Batch.from_data_list, follow_batch=dataset.follow_batch)
         given: Any = dataset
         if StoredBatches.serves(dataset):
             given, collate = _Numbered(dataset), StoredBatches(dataset, dataset.follow_batch)
             if known:
                 collate = collate.transformed(edges) or collate
-        if flatten is not None and known and (CAN_FORK or not options["num_workers"]):
+        if flatten is not None and (CAN_FORK or not options["num_workers"]):
             collate = _Flat(collate, edges, flatten)
         return DataLoader(given, collate_fn=collate, **batches)
 
@@ -342,14 +346,13 @@ class Splits:
 
 
 def loader_options(config: TrainConfig, num_examples: int, flatten: Flattener | None) -> dict[str, Any]:
-    """The worker processes of a loader: so many as the settings say, else none, or where batches are
-    flattened one for each core but one, and for eight batches.
+    """The worker processes of a loader: as many as the settings say. By default none; where batches are
+    flattened, one for eight batches, but fewer than there are cores and at most eight.
     """
     workers = config.num_workers
     if workers is None:
-        spare = len(os.sched_getaffinity(0)) - 1 if CAN_FORK and hasattr(os, "sched_getaffinity") else 0
-        wanted = 0 if flatten is None else num_examples // (8 * config.batch_size)
-        workers = min(MOST_WORKERS, spare, wanted)
+        batches = 0 if flatten is None else num_examples // config.batch_size
+        workers = min(batches // 8, _spare_processes())
     options: dict[str, Any] = {"num_workers": workers, "persistent_workers": workers > 0}
     if flatten is not None:
         options["pin_memory"] = flatten.device.type == "cuda"
@@ -358,20 +361,33 @@ def loader_options(config: TrainConfig, num_examples: int, flatten: Flattener | 
     return options
 
 
+def _spare_processes() -> int:
+    """Workers that a loader may have, by the cores and by the memory that processes share."""
+    if not CAN_FORK or not hasattr(os, "sched_getaffinity") or current_process().daemon:
+        return 0
+    memory = shutil.disk_usage("/dev/shm").free if os.path.isdir("/dev/shm") else 0
+    return min(MOST_WORKERS, len(os.sched_getaffinity(0)) - 1, memory // WORKER_BYTES)
+
+
 class _Flat:
     """Makes a batch with a function, gives it edges and flattens it, if it can be."""
 
     def __init__(self, collate: Callable[[Any], Batch], edges: Any, flatten: Flattener) -> None:
         self.collate, self.edges, self.flatten = collate, edges, flatten
 
-    def __call__(self, examples: Any) -> Batch | FlatBatch:
+    def __call__(self, examples: Any) -> Batch | FlatBatch | ValueError:
         batch = self.collate(examples)
-        if not getattr(batch, "_is_transformed", False):
-            batch = self.edges(batch)
-            batch._is_transformed = True
         try:
-            return self.flatten(batch)
-        except NotStaticError:  # which the step finds out, too, and says why
+            if not getattr(batch, "_is_transformed", False):
+                batch = self.edges(batch)
+                batch._is_transformed = True
+            return batch if self.flatten.stopped else self.flatten(batch)
+        except ValueError as error:  # raised where it is read: here it would get the trace of the worker
+            return error
+        except UnservedPairsError:  # which the step finds out, too, and says why
+            return batch
+        except NotStaticError:
+            self.flatten.stop()
             return batch
 
 

@@ -464,6 +464,8 @@ def quiet() -> Iterator[None]:
             # Loggers get the values of epochs, and of steps as often as they are asked for.
             warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")
             warnings.filterwarnings("ignore", message=".*isinstance.treespec, LeafSpec.*")
+            # A loader's workers are forked, as on Linux they have always been.
+            warnings.filterwarnings("ignore", message=".*use of fork\\(\\) may lead to deadlocks.*")
             yield
     finally:
         for logger, level in zip(loggers, levels):

@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep.nn.graphed_step import Graphed
-from graphdep.nn.static_batch import FlatBatch
+from graphdep.nn.static_batch import FlatBatch, Flattener
 from graphdep.training.build import Parts, load_pretrained
 from graphdep.training.family import build_task
 from graphdep.training.filling import task_filler
@@ -60,7 +60,7 @@ def check(place, task, model):
         loss.backward()
         return [loss.detach(), *(x.grad for x in module.parameters() if x.grad is not None)]
 
-    step = Graphed(learn, module, filler=filler, static=True)
+    step = Graphed(learn, module, flatten=Flattener(module, CPU, filler=filler), static=True)
     flat = splits.loader("train", config, module.edges, flatten=step.flatten)
     for batch, held in zip(splits.loader("train", config, module.edges), flat, strict=True):
         batch = batch if getattr(batch, "_is_transformed", False) else module.edges(batch)
@@ -114,3 +114,51 @@ def test_a_filled_training_is_scored_alike(place, task):
     for plain, one, other in zip(*predicted, strict=True):
         torch.testing.assert_close(plain, one, atol=1e-4, rtol=1e-3)
         assert torch.equal(one, other)
+
+
+def flat_loader(place, **settings):
+    config, splits, module = built(place, "sick-e", "dt", **settings)
+    module.filler = task_filler(module, splits, config)
+    flatten = module.flattener(CPU, training=True)
+    return module, flatten, splits.loader("train", config, module.edges, flatten=flatten)
+
+
+def test_workers_stop_when_nobody_reads_flat_batches(place):
+    module, flatten, loader = flat_loader(place, num_workers=1)
+    assert all(isinstance(batch, FlatBatch) for batch in loader)
+    step = Graphed(module.loss, module, flatten=flatten, static=True)
+    step._run_eagerly("a capture failed")
+    assert not any(isinstance(batch, FlatBatch) for batch in loader)
+    assert torch.isfinite(step(next(iter(loader))))
+
+
+def test_an_error_in_a_worker_is_raised_as_it_is(place):
+    module, flatten, loader = flat_loader(place, num_workers=1)
+
+    def wrong(batch):
+        raise ValueError("these nodes have no words")
+
+    flatten.filler = wrong
+    with pytest.raises(ValueError, match=r"\Athese nodes have no words\Z"):
+        module.on_before_batch_transfer(next(iter(loader)), 0)
+
+
+def test_a_model_whose_batches_cannot_be_flat_gets_them_as_they_are(place):
+    config, splits, module = built(place, "sick-e", "lstm", num_workers=1)
+    module.filler = task_filler(module, splits, config)
+    flatten = module.flattener(CPU, training=True)
+    loader = splits.loader("train", config, module.edges, flatten=flatten)
+    step = Graphed(module.loss, module, flatten=flatten, static=True)
+    for batch in loader:
+        torch.testing.assert_close(step(batch), module.loss(batch))
+    assert flatten.stopped
+    assert not step.static
+
+
+def test_flat_batches_of_one_size_have_one_skeleton(place):
+    _, _, loader = flat_loader(place)
+    batches = [*loader, *flat_loader(place, num_workers=2)[2]]
+    assert len({batch.size for batch in batches}) == len({batch.skeleton for batch in batches[: len(loader)]})
+    assert len({batch.size for batch in batches}) < len(batches)
+    whole = batches[0].on("cpu")
+    assert whole.num_graphs == batches[0].num_graphs + whole.num_fillers

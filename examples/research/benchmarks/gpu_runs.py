@@ -132,15 +132,11 @@ def loader(bench: Bench) -> dict[str, Any]:
     parts = Parts(len(splits.vocab), len(splits.relations))
     task, steps = build_task(config, parts).to(bench.device), 2 if bench.tiny else 300
     task.filler = task_filler(task, splits, config)
+    flatten = task.flattener(bench.device, training=True)
     for workers in (0, 1) if bench.tiny else (0, 4, 8):
-        batches = splits.loader(
-            "train",
-            config.replace(num_workers=workers),
-            task.edges,
-            shuffle=True,
-            flatten=task.flattener(bench.device, training=True),
-        )
-        step = Graphed(lambda batch: batch.input_ids.sum(), task, filler=task.filler, static=True)
+        own = config.replace(num_workers=workers)
+        batches = splits.loader("train", own, task.edges, shuffle=True, flatten=flatten)
+        step = Graphed(lambda batch: batch.input_ids.sum(), task, flatten=flatten, static=True)
         for _ in range(2):  # the first time sizes are captured
             start, count = time.perf_counter(), 0
             for batch in islice(batches, steps):

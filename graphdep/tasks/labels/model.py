@@ -339,7 +339,7 @@ class LabelTask(WordTask):
 
     model: TokenModel
     reads_columns = True
-    graphs_outputs = False  # which words are scored is known of each batch
+    graphs_outputs = False  # which words are scored differs from batch to batch
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ from graphdep.datasets.base.rows import spread_rows
 from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.nn import models as M
 from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
+from graphdep.nn.static_batch import FlatBatch
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig, Sentences
@@ -205,9 +206,6 @@ def fit_probe(
 
 logger = logging.getLogger("graphdep.training")
 
-#: Examples that are looked at before others are read.
-_FIRST = 32
-
 
 def _spec(config: SentenceConfig) -> Sentences:
     return cast(Sentences, config.spec)
@@ -244,6 +242,7 @@ class SentenceTask(EncoderTask):
     ) -> None:
         super().__init__(model, edges, optimizer, **options)
         self.goal, self.metrics = goal, goal.metrics
+        self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
 
     @classmethod
     def build(cls, config: SentenceConfig, parts: Parts) -> Self:
@@ -292,26 +291,22 @@ class SentenceTask(EncoderTask):
             loaders = [one for some in given for one in (some if isinstance(some, list) else [some])]
             encoder.remember(data for loader in loaders if loader is not None for data in loader.dataset)
 
-        self._look_at(self.trainer.train_dataloader)
-
-    def on_predict_start(self) -> None:
-        self._look_at(self.trainer.predict_dataloaders)
-
-    def _look_at(self, loader: Any) -> None:
-        """Says of the first examples of a loader whether the model sees no word of them."""
-        if not isinstance(getattr(self.model, "encoder", None), GraphTransformer):
-            return
-        examples = [loader.dataset[number] for number in range(min(_FIRST, len(loader.dataset)))]
-        if examples and _reads_no_word(self.edges(Batch.from_data_list(examples))):
-            logger.warning(
-                "no edge of the first examples goes from a word to ROOT, which is read: the model sees no "
-                "word (edges: %r)",
-                self.edges,
-            )
+    def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        batch = super().on_before_batch_transfer(batch, dataloader_idx)
+        if not self._looked:
+            self._looked = True
+            if _reads_no_word(batch.on("cpu") if isinstance(batch, FlatBatch) else batch):
+                logger.warning(
+                    "no edge of the first batch goes from a word to ROOT, which is read: the model sees no "
+                    "word (edges: %r)",
+                    self.edges,
+                )
+        return batch
 
     @property
     def counts_fillers(self) -> bool:
-        return False
+        # A frozen encoder would read the texts of fillers, which it does not remember, in each step.
+        return isinstance(getattr(self.model, "encoder", None), FrozenEncoder)
 
     def loss(self, batch: Batch) -> Tensor:
         if "node_y" not in batch:

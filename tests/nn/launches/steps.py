@@ -141,11 +141,12 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
     task.losses.add("train_loss", OnDevice(torch.zeros(())), 0)  # as in every step but the first
     task.losses.watch("train_loss")
     step = _Step(calls, task.counted_loss, optimizer, clip=config.clip)
+    again, flatten = None, task.flattener(DEVICE, training=True)
     with calls.during("moved"):
         if task.filler is None:
             step(batch.to(DEVICE))
         else:
-            run = Graphed(step, task, optimizer, filler=task.filler)
+            run = Graphed(step, task, optimizer, flatten=flatten)
             if run.static:
                 calls.phase = "first update"
                 _make_capturable(optimizer, DEVICE)
@@ -157,6 +158,11 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
             run.captures = False  # all that a capture would see is run instead
             run(flat)
             calls.static = run.static
+            again = run if run.static and calls.numbers[-1] else None
+    if again is not None:  # where a capture fails, batches run as they are
+        again.static, step.calls = False, (calls := Calls())
+        with calls.during("moved"):
+            again(batch)
     return calls
 
 
