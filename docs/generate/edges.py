@@ -23,6 +23,7 @@ NEEDS = {
     "SameConstituentEdges": 'constituents (`phrases="spans"`)',
     "SpanPathEdges": "marked spans (`mark_words`)",
     "RerootedTree": "a marked span (`mark_words`)",
+    "PositionTypes": "edges before it",
     "TreePathTypes": "edges before it",
     "MergeTypes": "typed edges before it",
     "RewiredEdges": "a constructor",

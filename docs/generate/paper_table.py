@@ -24,6 +24,7 @@ COMMANDS = {
     "sia": ("ubuntu", "bert-sia"),
     "dam": ("cola", "bert-dam"),
     "dt": ("sick-e", "dt"),
+    "relative": ("ud-tags", "transformer-relative"),
     "tree": ("semeval2010", "tree"),
     "lisa": ("dailydialog", "lisa"),
     "gate": ("dailydialog", "gate"),

@@ -254,6 +254,7 @@ _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
     "lstm": M.LSTMEncoder,
     "bilstm": functools.partial(M.LSTMEncoder, bidirectional=True),
     "bilstm-deep": _deep_lstm,
+    "bilstm-labels": _deep_lstm,
     "bigru": functools.partial(M.GRUEncoder, bidirectional=True),
     "tree-lstm": M.TreeLSTM,
     "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),
@@ -299,6 +300,7 @@ def build_encoder(
         return graph
     if config.encoder != "transformer":
         own = {name: getattr(config, name) for name in _OWN.get(config.encoder, ())}
+        own |= {"num_relations": num_relations} if config.encoder == "bilstm-labels" else {}
         return _BASELINES[config.encoder](num_words, **common, **own)
     encoder = M.DependencyTransformer(
         num_words,

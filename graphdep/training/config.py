@@ -144,7 +144,7 @@ def _elsewhere(model: str) -> str:
     return f" ({'; '.join(found)})" if found else ""
 
 
-_COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
+_COMPLETE = ("transformer", "transformer-utterance", "relative")  # edges that know no tree
 # Two that an evaluation takes from no checkpoint, and two that name nothing.
 _UNNAMED = ("raw_from", "num_workers", "cuda_graphs", "accelerator")
 

@@ -21,6 +21,7 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
         "lstm": False,
         "bilstm": False,
         "bilstm-deep": False,
+        "bilstm-labels": False,
         "bigru": False,
         "tree-lstm": False,
         "bitree-lstm": False,
@@ -557,6 +558,13 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
         "transformer",
         ff_channels=394,
     ),
+    "transformer-relative": _plain(
+        "no syntax: keys and values for the distance between two words, and no other positions",
+        "relative",
+        encoder="g2g",
+        position_embedding=False,
+        max_distance=8,
+    ),
     "dt": _row("Dependency-Transformer: pairs of words are typed by their path in the tree", "dt"),
     "dt-nopos": _row("DT without position embedding", "dt", position_embedding=False),
     "dt-nolevel": _row("DT without level embedding", "dt", level_embedding=False),
@@ -600,6 +608,9 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
     "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
     "bilstm-deep": _baseline(
         "two layers of it, with about as many weights as the Transformer", "bilstm-deep"
+    ),
+    "bilstm-labels": _baseline(
+        "as bilstm-deep, with the label of each word's arc beside the word and no arcs", "bilstm-labels"
     ),
     "bigru": _baseline("GRU over the words in both directions", "bigru"),
     "lstm": _baseline("LSTM over the words, which has not read what follows", "lstm"),

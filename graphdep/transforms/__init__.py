@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         register_edges,
         resolve,
     )
-    from graphdep.transforms.types import ArcTypes, EdgeOrigins, MergeTypes, TreePathTypes
+    from graphdep.transforms.types import ArcTypes, EdgeOrigins, MergeTypes, PositionTypes, TreePathTypes
 
 __all__ = [
     # edges
@@ -65,6 +65,7 @@ __all__ = [
     "MergeTypes",
     "OwnEdges",
     "PhraseWordEdges",
+    "PositionTypes",
     "RelationEdges",
     "RelationLinks",
     "RewiredEdges",

@@ -263,6 +263,14 @@ def dt(
     return _in_turn([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
 
 
+def relative(*, max_distance: int = 8, scope: str = "utterance", implicit: bool = False) -> BaseTransform:
+    """Complete graph over each utterance (or example), typed by how far apart words stand, without trees.
+
+    From `"Self-Attention with Relative Position Representations" <https://arxiv.org/abs/1803.02155>`_.
+    """
+    return _in_turn([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(max_distance)])
+
+
 def dt_related(
     *,
     max_distance: int = 2,
@@ -317,6 +325,7 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "gate": gate,
     "g2g": g2g,
     "lisa-complete": lisa_complete,
+    "relative": relative,
     "own-arcs": own_arcs,
 }
 

@@ -34,6 +34,7 @@ from graphdep.transforms import (
     OwnEdges,
     PhraseNodes,
     PhraseWordEdges,
+    PositionTypes,
     RandomBrackets,
     RandomTree,
     RelationEdges,
@@ -78,6 +79,7 @@ SETTINGS = [
     RelationEdges("none"),
     RelationLinks(),
     Unlabelled(),
+    *(PositionTypes(d) for d in (1, 2)),
     *(
         TreePathTypes(d, self_type=s, pieces=p)
         for d in (1, 2)
@@ -159,7 +161,7 @@ def prepared(setting, data):
         return with_marks(data)
     if isinstance(setting, MergeTypes):
         return TreePathTypes()(DependencyEdges("both")(data))
-    if isinstance(setting, TreePathTypes | ArcTypes):
+    if isinstance(setting, TreePathTypes | ArcTypes | PositionTypes):
         return SelfLoops()(data)
     return RelationNodes()(data) if isinstance(setting, (RelationEdges, RelationLinks)) else data
 
@@ -230,6 +232,7 @@ PRESET_OPTIONS = {
     },
     "dt-related": {"max_distance": 3, "directions": False, "pieces": "first"},
     "lisa": {"pieces": "first"},
+    "relative": {"max_distance": 2, "scope": "example", "implicit": True},
     "lisa-complete": {"scope": "utterance", "pieces": "first", "implicit": True},
     "gate": {"max_distance": 3, "pieces": "first"},
     "g2g": {"scope": "utterance", "self_type": True, "pieces": "first", "implicit": True},
@@ -335,6 +338,8 @@ def test_compose_and_pre_transform(example):
         (lambda: SpanPathEdges("tree"), "'pairs' must be one of all, arcs"),
         (lambda: SpanPathEdges(distance=-1), "'distance' must be a whole number of at least 0"),
         (lambda: RerootedTree(labels="dep"), "'labels' must be one of keep, inverse"),
+        (lambda: PositionTypes(0), r"'max_distance' must be between 1 and 8 \(got 0\)"),
+        (lambda: PositionTypes(9), r"'max_distance' must be between 1 and 8 \(got 9\)"),
         (lambda: TreePathTypes(9), r"'max_distance' must be between 0 and 8 \(got 9\)"),
         (lambda: TreePathTypes(-1), "'max_distance' must be a whole number of at least 0"),
         (lambda: TreePathTypes(pieces="none"), "'pieces'"),
@@ -384,6 +389,7 @@ def test_wrong_arguments(make, message):
         (RelationEdges(), r"put RelationNodes\(\) before Relation"),
         (RelationLinks(), r"put RelationNodes\(\) before Relation"),
         (TreePathTypes(), "put a transform that builds edges before TreePathTypes"),
+        (PositionTypes(), "put a transform that builds edges before PositionTypes"),
         (MergeTypes(), "put TreePathTypes"),
         (SpanPathEdges(), "the data has no 'mark'"),
         (RerootedTree(), "the data has no 'mark'"),

@@ -13,6 +13,8 @@ from graphdep.transforms import PRESETS, RelationLinks, RelationNodes, SelfLoops
 from tests.kit.strategies import examples
 from tests.kit.trees import SlowTree, attended
 
+CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete", "relative")
+
 
 @settings(max_examples=8)
 @given(examples())
@@ -21,7 +23,7 @@ def test_implicit_edges_are_the_same_pairs(data):
         written, implicit = resolve(name)(data), resolve(name, implicit=True)(data)
         assert "clique" not in written
         assert attended(implicit) == attended(written), name
-        has_clique = name in ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete")
+        has_clique = name in CLIQUES
         assert (("clique" in implicit), ("edge_index" in implicit)) == (has_clique, not has_clique), name
 
 

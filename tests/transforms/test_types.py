@@ -11,6 +11,7 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import RelationVocab, Sentence, to_data
+from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import DRAConv, GATEConv, GatedRelationConv
 from graphdep.testing import assert_same_data
@@ -21,6 +22,7 @@ from graphdep.transforms import (
     DependencyEdges,
     EdgeOrigins,
     MergeTypes,
+    PositionTypes,
     RewiredEdges,
     RootEdges,
     SelfLoops,
@@ -65,6 +67,23 @@ def test_against_networkx(data, edges, distance, self_type, pieces):
     slow = SlowTree(data)
     got = attended(TreePathTypes(distance, self_type=self_type, pieces=pieces)(before))
     assert got == {(s, t): slow_type(slow, s, t, distance, self_type, pieces) for s, t in attended(before)}
+
+
+@given(examples(), edges, st.integers(1, 8))
+def test_distances_in_the_text(data, edges, most):
+    before = edges(data)
+    word = data.node_type == NodeType.WORD
+
+    def slow(j, i):
+        if i == j:
+            return RelationVocab.SELF
+        if not (word[i] and word[j]) or data.utterance[i] != data.utterance[j]:
+            return RelationVocab.NONE
+        apart = min(abs(i - j), most)
+        return RelationVocab.path(apart, 0) if j < i else RelationVocab.path(0, apart)
+
+    got = attended(PositionTypes(most)(before))
+    assert got == {(s, t): slow(s, t) for s, t in attended(before)}
 
 
 def test_only_related_pairs_of_a_clique_are_written_out():
@@ -212,7 +231,7 @@ COMPOSED = [
     (TreeDistanceEdges(2) - SelfLoops()) | (CompleteEdges("utterance") & SelfLoops()),
     SpanPathEdges("arcs"),
 ]
-CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete")
+CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete", "relative")
 EVERY = [*COMPOSED, *map(resolve, PRESETS), *(resolve(name, implicit=True) for name in CLIQUES)]
 
 

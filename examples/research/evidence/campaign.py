@@ -55,7 +55,7 @@ class State:
 class Campaign:
     """Does the runs of designs, in the order of their value: tables of small order first, and of a table a
     seed of every row, so that what there is at any time is a fair table. Of the runs that choose a setting,
-    all of seed 0, the best is the row's run of that seed.
+    the best is the row's run of seed 0, unless they have a seed of their own.
 
     A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
     done. One that is killed goes on after its last epoch the next time; one that fails is kept with its error
@@ -142,7 +142,11 @@ class Campaign:
             for row in table.rows:
                 tuned = self._is_tuned(design, table, row)
                 keys = [RunKey(table.digest, row, "", seed) for seed in range(table.seeds)]
-                keys += [] if tuned else [RunKey(table.digest, row, text, 0) for text in design.tries]
+                keys += (
+                    []
+                    if tuned
+                    else [RunKey(table.digest, row, text, design.tune_seed) for text in design.tries]
+                )
                 for key in keys:
                     (self.folder(design, key) / FAILED).unlink(missing_ok=True)
 
@@ -259,7 +263,7 @@ class Campaign:
     def _keys(self, design: Design, table: Table, row: str) -> list[RunKey]:
         """All runs of a row that can be asked for now: those that choose a setting come first."""
         tuning = design.tuning(table)
-        tries = [RunKey(tuning.digest, row, text, 0) for text in design.tries]
+        tries = [RunKey(tuning.digest, row, text, design.tune_seed) for text in design.tries]
         known = self.ledgers[design.name].runs
         own = tries if tuning is table else []
         if any(key not in known and not self._has_failed(design, key) for key in tries):
@@ -280,7 +284,7 @@ class Campaign:
     def _best_try(self, design: Design, table: Table, row: str) -> RunKey | None:
         """Of the runs that choose a setting, the best on the validation split, of equal ones the first."""
         runs, metric = self.ledgers[design.name].runs, resolve_task(design.task).metrics[0]
-        tries = [RunKey(design.tuning(table).digest, row, text, 0) for text in design.tries]
+        tries = [RunKey(design.tuning(table).digest, row, text, design.tune_seed) for text in design.tries]
         chosen_by = f"val_{metric.name}"
         scored = {key: runs[key][chosen_by] for key in tries if chosen_by in runs.get(key, ())}
         best = max if metric.maximize else min
@@ -289,7 +293,7 @@ class Campaign:
     def _take_best_tries(self, design: Design) -> None:
         """The best try is the run of seed 0: it had the same settings."""
         ledger = self.ledgers[design.name]
-        for table in design.tables if design.tries else ():
+        for table in design.tables if design.tries and not design.tune_seed else ():
             for row in table.rows if design.tuning(table) is table else ():
                 first, asked = RunKey(table.digest, row, "", 0), self._keys(design, table, row)
                 best = self._best_try(design, table, row)

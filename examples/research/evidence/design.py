@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.claim import Claim
+from graphdep.io.limits import check_count
 from graphdep.training.config import TrainConfig
 from graphdep.training.settings import parse_settings
 from graphdep.training.task import resolve_task
@@ -52,8 +53,10 @@ class Design:
         task: Name of the task.
         metric: The score that claims are about, such as ``"test_f1"``.
         files: Settings that name files or folders, relative to the folder of raw data.
-        tune: Values of settings that are tried for each row with seed 0, each with each; the best on the
-            validation split are taken.
+        tune: Values of settings that are tried for each row, each with each; the best on the validation split
+            are taken.
+        tune_seed: The seed of the tries: with 0 the best of them is the row's run of that seed, with another
+            one they are runs of their own. (default: :obj:`0`)
         tuned_on: Name of the table whose tries choose for all tables; it must have their rows.
             (default: :obj:`None`, each table tries for itself)
         tables: The tables.
@@ -73,6 +76,7 @@ class Design:
     metric: str
     files: Mapping[str, str] = field(default_factory=dict)
     tune: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    tune_seed: int = 0
     tuned_on: str | None = None
     tables: tuple[Table, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -84,7 +88,8 @@ class Design:
         Raises:
             ValueError: If a key is missing or unknown, or a row, a setting or a claim is none.
         """
-        known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune", "tuned_on"}
+        known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files"}
+        known |= {"tune", "tune_seed", "tuned_on"}
         _check_keys("a design", values, known | {"tables", "claims"}, ("title", "task", "metric"))
         tune = {name: _tried(name, given) for name, given in values.get("tune", {}).items()}
         if not values.get("tables", [{}]):
@@ -101,6 +106,7 @@ class Design:
             metric=values["metric"],
             files=files,
             tune=tune,
+            tune_seed=check_count("tune_seed", values.get("tune_seed", 0)),
             tuned_on=tuned_on,
             tables=tables,
             claims=claims,
@@ -182,7 +188,9 @@ def _table(
     order = given["order"]
     if isinstance(order, bool) or not isinstance(order, (int, float)) or not math.isfinite(order):
         raise ValueError(f"'order' must be a number (got {order!r})")
-    said = json.dumps([values["task"], settings, dict(files), tune], sort_keys=True)
+    seed = values.get("tune_seed", 0)
+    told = [values["task"], settings, dict(files), tune, *([seed] if seed else [])]
+    said = json.dumps(told, sort_keys=True)
     return Table(
         name=own["name"],
         rows=rows,

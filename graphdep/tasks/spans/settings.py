@@ -172,9 +172,9 @@ class SpanConfig(WordConfig, kind="spans"):
     encoder: str = setting(
         "transformer",
         "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
-        "bigru over words; tree-lstm, bitree-lstm, tree-transformer or dt-rnn over the dependency tree; for "
-        "models whose names begin with bert a pretrained encoder: a folder, or a name on the Hugging Face "
-        "hub.",
+        "bigru over words; bilstm-labels over words and the labels of their arcs; tree-lstm, bitree-lstm, "
+        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert a "
+        "pretrained encoder: a folder, or a name on the Hugging Face hub.",
     )
     direction: bool | None = setting(None, "Of semeval2010: labels have the direction of the relation.")
     domain: str | None = setting(None, "Of aspects: domain of the reviews.")

@@ -180,6 +180,7 @@ class RecurrentEncoder(TextEncoder):
         in_channels: int | None = None,
         dropout: float = 0.0,
         vectors: Tensor | None = None,
+        num_relations: int = 0,
     ) -> None:
         super().__init__()
         check_least("hidden_channels", hidden_channels, 1)
@@ -188,6 +189,7 @@ class RecurrentEncoder(TextEncoder):
             in_channels = vectors.size(-1)
         in_channels = hidden_channels if in_channels is None else in_channels
         self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
+        self.labels = nn.Embedding(num_relations, in_channels) if num_relations else None
         options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
         self.add_module(self.cell, make_rnn(self.cell, in_channels, hidden_channels, **options))
 
@@ -201,6 +203,8 @@ class RecurrentEncoder(TextEncoder):
         embedded = self.embedding(data)
         if words_of(data).numel() == 0:
             return embedded.new_zeros(embedded.size(0), self.hidden_channels)
+        if self.labels is not None:
+            embedded = embedded + self.labels(data.deprel)
         words, utterance, packing = _words_of_utterances(data)
         network: nn.RNNBase = getattr(self, self.cell)
         states, last = run_over(network, embedded.index_select(0, words), packing)
@@ -226,6 +230,8 @@ class LSTMEncoder(RecurrentEncoder):
         in_channels: Size of the word vectors, where none are given. (default: :obj:`hidden_channels`)
         dropout: Dropout probability of the embeddings and between layers. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+        num_relations: Number of relation ids, to add to each word a vector of the label of its arc: the parse
+            without its arcs. (default: :obj:`0`, without labels)
 
     Shapes:
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
@@ -263,6 +269,8 @@ class GRUEncoder(RecurrentEncoder):
         in_channels: Size of the word vectors, where none are given. (default: :obj:`hidden_channels`)
         dropout: Dropout probability of the embeddings and between layers. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+        num_relations: Number of relation ids, to add to each word a vector of the label of its arc: the parse
+            without its arcs. (default: :obj:`0`, without labels)
 
     Shapes:
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
