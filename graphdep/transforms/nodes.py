@@ -191,7 +191,8 @@ class Nodes:
     """
 
     def __init__(self, data: Data) -> None:
-        check_table(data)
+        if not getattr(data, "_is_transformed", False):  # else its examples were checked with their edges
+            check_table(data)
         self.data = data
 
     def __getitem__(self, key: str) -> Tensor:
