@@ -43,6 +43,18 @@ def test_as_pytorch_packs_them(kind: type[nn.RNNBase], options: dict, lengths: l
     torch.testing.assert_close(*gradients)
 
 
+def test_labels_of_arcs_are_added_to_the_words() -> None:
+    torch.manual_seed(0)
+    encoder = LSTMEncoder(9, hidden_channels=4, bidirectional=True, num_relations=200)
+    sentence = Sentence(["She", "sings", "well"], [2, 0, 2], ["nsubj", "root", "advmod"])
+    data = to_data([sentence], vocab=Vocab(sentence.form))
+    x = encoder.embedding(data) + encoder.labels.weight[data.deprel]
+    states, _ = encoder.lstm(x[1:])
+    torch.testing.assert_close(encoder(data)[1:], states)
+    data.deprel = data.deprel.roll(1)
+    assert not torch.allclose(encoder(data)[1:], states)
+
+
 def test_a_sequence_of_nothing() -> None:
     with pytest.raises(ValueError, match=r"a length of 1 at least \(got \[2, 0\]\)"):
         Packing(torch.tensor([2, 0]))

@@ -84,6 +84,23 @@ def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
         again.config(design, table, RunKey(table.digest, "transformer", "", 1))
 
 
+def test_tries_may_have_a_seed_of_their_own(campaign):
+    """Then the best of them is none of the runs that the table shows."""
+    first = campaign({"tune": {"lr": [0.1, 0.2]}, "tune_seed": 7, "rows": ["dt"], "claims": [], "seeds": 2})
+    design = first.designs[0]
+    table = design.tables[0]
+    tries = [key for _, _, key in first.left()]
+    assert [(key.tune, key.seed) for key in tries] == [("lr=0.1", 7), ("lr=0.2", 7)]
+    for key, score in zip(tries, (0.5, 0.7)):
+        first.ledgers[design.name].add(key, {"val_accuracy": score, "test_accuracy": score, "epochs": 1})
+    first.take_stock()
+    left = [key for _, _, key in first.left()]
+    assert [(key.tune, key.seed) for key in left] == [("", 0), ("", 1)]
+    assert {first.config(design, table, key).lr for key in left} == {0.2}
+    own = {**SMALL, "tune": {"lr": [0.1, 0.2]}, "rows": ["dt"], "claims": [], "seeds": 2}
+    assert Design.of("d0", own).tables[0].digest != table.digest
+
+
 def test_a_table_may_take_what_another_is_tuned_to(campaign):
     tables = [{"name": "large", "order": 1}, {"name": "small", "order": 0, "settings": {"limit_train": 10}}]
     values = {"tune": {"lr": [0.1, 0.2]}, "tuned_on": "large", "tables": tables, "seeds": 1}
