@@ -425,9 +425,10 @@ def needs_structure(
 ) -> None:
     """Is a parser worth having for a task? Models that differ in what they are told of structure.
 
-    Words in random order, words without positions, a plain Transformer, a parser's trees, random trees: a
-    trial says how many examples fit into the time, then all are trained on them. Trees help if they beat the
-    plain model and the random trees by more than noise. Interrupted, the same command goes on.
+    Words in random order, words without positions, a plain Transformer, order alone, a parser's trees, random
+    trees with its labels: a trial says how many examples fit into the time, then all are trained on them.
+    Trees help if they beat the plain model, order alone and the random trees by more than noise. Interrupted,
+    the same command goes on.
 
     Examples:
         graphdep needs-structure --task labels --train roles.jsonl --test new.jsonl --minutes 20

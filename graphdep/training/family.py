@@ -68,7 +68,7 @@ class StructureRows:
     Example:
         >>> from graphdep.training.family import StructureRows
         >>> StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled").rows
-        ('transformer@shuffled', 'transformer', 'dt', 'dt@random-labels')
+        ('transformer@shuffled', 'transformer', 'dt@chain', 'dt', 'dt@random-labels')
     """
 
     plain: str
@@ -78,9 +78,14 @@ class StructureRows:
     unordered: str | None = None
 
     @property
+    def chain(self) -> str:
+        """The row with trees that know the order of words alone: each word hangs on the one before."""
+        return f"{self.trees.partition('@')[0]}@chain"
+
+    @property
     def rows(self) -> tuple[str, ...]:
         """All of them, from the least told on."""
-        rows = (self.shuffled, self.unordered, self.plain, self.trees, self.random)
+        rows = (self.shuffled, self.unordered, self.plain, self.chain, self.trees, self.random)
         return tuple(row for row in rows if row is not None)
 
 

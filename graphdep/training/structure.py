@@ -18,7 +18,7 @@ from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, file_digest, temporary_folder
 from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
-from graphdep.metrics.significance import check_bound
+from graphdep.metrics.significance import check_bound, visible_effect
 from graphdep.training.ablation import ablate
 from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
@@ -33,6 +33,8 @@ PLAN = "plan.json"
 # Examples of the trial, the fewest that a model is trained on where there are as many, the most epochs where
 # none are given, and the fewest examples of a split that anything is concluded from.
 _TRIAL, _FEWEST, _EPOCHS, _LEAST = 200, 100, 10, 10
+# Share of the test examples on which one of two models is right and the other wrong.
+_DISAGREE = 0.1
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,13 @@ def plan_runs(
         advice = family_of(task).missing_split(config, "test")
         raise ValueError(f"rows are compared on a test split, which {task!r} has none of here{advice}")
     start = time.monotonic()
-    console.print("parsing, and a trial of two rows", markup=False)
     splits = load_splits(config)
     there, tested = len(splits["train"]), len(splits["test"])
     for count, what in ((there, "are trained on"), (tested, "are compared on")):
         if count < _LEAST:
             raise ValueError(f"rows {what} {_LEAST} examples at least ({task!r} has {count})")
+    console.print(_power(seeds, tested, resolve_task(task).metrics[0]), markup=False)
+    console.print("a trial of two rows", markup=False)
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)
     epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
@@ -145,6 +148,17 @@ def plan_runs(
     return plan
 
 
+def _power(seeds: int, tested: int, metric: Metric) -> str:
+    """What can be seen at all, before anything is trained: as if scores were shares of the test examples,
+    of which one of two models has a tenth right that the other has wrong.
+    """
+    said = f"{seeds} seeds, {tested:,} test examples"
+    if metric.floor is None or not metric.maximize:
+        return said
+    effect = visible_effect(math.sqrt(_DISAGREE / tested), 2 * (seeds - 1))
+    return f"{said}: a gain below about {effect:.2g} can hardly be seen"
+
+
 def _val_every(epochs: int) -> int:
     """Epochs between validations, of which there are three where there can be, one after the last epoch."""
     fitting = (every for every in range(1, epochs // 3 + 1) if epochs % every == 0)
@@ -168,9 +182,9 @@ def _fits(
 
 
 def _all(costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], count: int) -> float:
-    """Seconds of all runs of so many epochs and validations: two rows read trees."""
+    """Seconds of all runs of so many epochs and validations: three rows read trees."""
     plain, trees = (cost.run(count, *lengths) for cost in costs)
-    return seeds * ((len(rows.rows) - 2) * plain + 2 * trees)
+    return seeds * ((len(rows.rows) - 3) * plain + 3 * trees)
 
 
 def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _Cost:
@@ -208,9 +222,9 @@ def needs_structure(
     parser is worth having for the task.
 
     The rows: words in random order, and words without positions, where the family of the task has such
-    models; a plain Transformer; the same with a parser's trees; the same with random trees whose words keep
-    the labels of their arcs. Trees help if they beat the plain row and the random trees, both by more than
-    noise: by 95% intervals over seeds and test examples.
+    models; a plain Transformer; the same with order alone, each word below the one before; with a parser's
+    trees; with random trees whose words keep the labels of their arcs. Trees help if they beat the plain row,
+    order alone and the random trees, each by more than noise: by 95% intervals over seeds and test examples.
 
     A trial with a few examples tells how many can be trained on in the time that is given; all rows have the
     same. Interrupted, the same call goes on.
@@ -233,9 +247,10 @@ def needs_structure(
         test split gets, whichever is better), ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``,
         ``examples``, ``files``. The verdict is
 
-        - ``"no"``, where the 95% interval of the gain over the plain row excludes one above the bound, all
-          examples were trained on, the plain row and that with trees are better than no skill by more than
-          the bound, and in no run with trees the last validation was the best by more than half the bound;
+        - ``"no"``, where the 95% interval of the gain over the plain row, or over order alone, excludes one
+          above the bound, all examples were trained on, the plain row and that with trees are better than no
+          skill by more than the bound, and in no run with trees the last validation was the best by more than
+          half the bound;
         - ``"yes"``, where trees help, no gain above the bound is excluded, and the plain row is better than
           no skill by more than the bound and would not reach the gain in as many epochs again, at the pace
           of its last ones;
@@ -270,7 +285,9 @@ def needs_structure(
             raise RuntimeError(f"{row['name']} seed {seed} failed: {error}")
     by_name = {row["name"]: row for row in summary["rows"]}
     metric = resolve_task(task).metrics[0]
-    over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
+    over_random, over_chain = (
+        _over(by_name[rows.trees], by_name[other], metric.name) for other in (rows.random, rows.chain)
+    )
     part, more = None, "minutes"
     if plan.limit_train is not None:
         part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
@@ -281,11 +298,12 @@ def needs_structure(
     over_plain = by_name[rows.trees]["against"]
     both = {"plain": by_name[rows.plain], "trees": by_name[rows.trees]}
     doubts = _doubts(metric, no_skill, bound, _gain(over_plain, metric)[0], **both)
-    found = _verdict(over_plain, over_random, bound, metric, doubts, whole=part is None)
-    told = {name: found.pop(name) for name in ("over", "over_random", "excluded")}
+    compared = {"plain": over_plain, "chain": over_chain, "random": over_random}
+    found = _verdict(compared, bound, metric, doubts, whole=part is None)
+    told = {name: found.pop(name) for name in ("over", "excluded")}
     found |= {
         "sentences": [
-            *_sentences(by_name, rows, over_random, trees),
+            *_sentences(by_name, rows, compared, trees),
             _worth(found, bound, doubts, part=part, more=more, **told),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
@@ -315,9 +333,9 @@ def _rows(task: str, model: str | None, trees: str) -> StructureRows:
     return dataclasses.replace(rows, trees=f"{rows.trees}@parser", random=f"{rows.random}-parsed")
 
 
-def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    """The comparison of the parser's trees with random ones."""
-    a, b = ([Path(path).parent for path in row["checkpoints"]] for row in (trees, random))
+def _over(trees: Mapping[str, Any], other: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The comparison of the parser's trees with another row."""
+    a, b = ([Path(path).parent for path in row["checkpoints"]] for row in (trees, other))
     return compare_runs(a, b, metric=metric)["metrics"][metric]
 
 
@@ -386,8 +404,7 @@ def _gain(found: Mapping[str, Any], metric: Metric) -> tuple[float, float]:
 
 
 def _verdict(
-    over_plain: Mapping[str, Any],
-    over_random: Mapping[str, Any],
+    compared: Mapping[str, Mapping[str, Any]],
     bound: float,
     metric: Metric,
     doubts: Mapping[str, str],
@@ -395,26 +412,29 @@ def _verdict(
     whole: bool,
 ) -> dict[str, Any]:
     """The verdict, and what it is made of; ``no`` is said only of all examples (``whole``)."""
-    gains = [_gain(found, metric) for found in (over_plain, over_random)]
-    excluded, verdict = gains[0][1] < bound, "undecided"
+    gains = {name: _gain(found, metric) for name, found in compared.items()}
+    over = [name for name, (low, _) in gains.items() if low > 0]
+    excluded = next((name for name in ("plain", "chain") if gains[name][1] < bound), None)
+    verdict = "undecided"
     if excluded:
         verdict = "no" if whole and "no" not in doubts else verdict
-    elif all(low > 0 for low, _ in gains):
+    elif len(over) == len(gains):
         verdict = "yes" if "yes" not in doubts else verdict
     return {
         "verdict": verdict,
-        "over": gains[0][0] > 0,
+        "over": over,
         "excluded": excluded,
-        "smallest_visible_effect": over_plain["smallest_visible"],
-        "over_random": gains[1][0] > 0,
+        "smallest_visible_effect": compared["plain"]["smallest_visible"],
     }
 
 
 def _sentences(
-    rows: Mapping[str, Mapping[str, Any]], names: StructureRows, over_random: Mapping[str, Any], trees: str
+    rows: Mapping[str, Mapping[str, Any]],
+    names: StructureRows,
+    compared: Mapping[str, Mapping[str, Any]],
+    trees: str,
 ) -> list[str]:
     """What was found, in two sentences."""
-    over_plain = rows[names.trees]["against"]
     order = [
         f"{about} changes it by {_shown(rows[name]['against'])}"
         for about, name in (
@@ -423,11 +443,20 @@ def _sentences(
         )
         if name is not None
     ]
+    shown = {name: _shown(found) for name, found in compared.items()}
     return [
-        f"{_WHOSE[trees]} trees change {over_plain['metric']} by {_shown(over_plain)} against the plain "
-        f"model, and by {_shown(over_random)} against random trees with the same labels.",
+        f"{_WHOSE[trees]} trees change {compared['plain']['metric']} by {shown['plain']} against the plain "
+        f"model, by {shown['chain']} against order alone (each word below the one before), and by "
+        f"{shown['random']} against random trees with the same labels.",
         f"Of the plain model, {' and '.join(order)}." if order else "",
     ]
+
+
+# What a gain over the plain model may be, where the row is not beaten.
+_MAY_BE = {
+    "chain": "order alone: the gain may be that of knowing which word comes before",
+    "random": "random trees with the same labels: the gain may be that of the labels",
+}
 
 
 def _worth(
@@ -435,31 +464,30 @@ def _worth(
     bound: float,
     doubts: Mapping[str, str],
     *,
-    over: bool,
-    over_random: bool,
-    excluded: bool,
+    over: list[str],
+    excluded: str | None,
     part: str | None,
     more: str,
 ) -> str:
     """The verdict in a sentence; ``part`` are the examples, if not all, and ``more`` the option for more."""
+    gain = f"a gain above {bound:g}" + (" over order alone" if excluded == "chain" else "")
     if found["verdict"] == "yes":
         return "A parser is worth having here" + (f", with {part}." if part else ".")
     if found["verdict"] == "no":
-        return f"A parser is not worth having here: a gain above {bound:g} is excluded."
+        return f"A parser is not worth having here: {gain} is excluded."
     undecided = "Whether a parser is worth having is undecided: "
-    if over and over_random and not excluded:
-        return undecided + doubts["yes"]
-    if over and not excluded:
-        return undecided + (
-            "its trees are better than none, but not, by more than noise, than random trees with the same "
-            "labels: the gain may be that of the labels."
+    if "plain" in over and not excluded:
+        open_ = next((row for row in _MAY_BE if row not in over), None)
+        if open_ is None:
+            return undecided + doubts["yes"]
+        return (
+            f"{undecided}its trees are better than none, but not, by more than noise, than {_MAY_BE[open_]}."
         )
     if "no" in doubts:
         return undecided + doubts["no"]
     if excluded:
         return undecided + (
-            f"with {part} a gain above {bound:g} is excluded, but with all of them it may be another (more "
-            f"--{more})."
+            f"with {part} {gain} is excluded, but with all of them it may be another (more --{more})."
         )
     return undecided + (
         f"a gain below {found['smallest_visible_effect']:.3g} could not have been seen with "

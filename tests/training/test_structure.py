@@ -1,4 +1,4 @@
-"""What is said of five rows by the scores that they have."""
+"""What is said of six rows by the scores that they have."""
 
 from __future__ import annotations
 
@@ -91,7 +91,10 @@ def ask(tmp_path, monkeypatch):
     return asked
 
 
-ROWS = ["transformer@shuffled", "transformer-nopos", "transformer", "dt@parser", "dt@random-labels-parsed"]
+ROWS = [
+    *("transformer@shuffled", "transformer-nopos", "transformer"),
+    *("dt@chain", "dt@parser", "dt@random-labels-parsed"),
+]
 HELPED = dict.fromkeys(ROWS, 0.7) | {"dt@parser": 0.95}
 
 
@@ -99,7 +102,7 @@ def test_structure_decides(tmp_path, ask):
     found = ask(HELPED)
     assert found["verdict"] == "yes", found["sentences"]
     assert [row["name"] for row in found["rows"]] == ROWS
-    assert found["rows"][3]["difference"] > 0.2
+    assert found["rows"][4]["difference"] > 0.2
     assert found["sentences"][-1] == "A parser is worth having here."
     assert Path(found["files"]["plot"]).stat().st_size > 1000
     assert json.loads(json.dumps(found)) == found
@@ -122,7 +125,8 @@ def test_structure_decides(tmp_path, ask):
         ({}, "no", "A parser is not worth having here: a gain above 0.05 is excluded."),
         ({"scores": 0.5}, "undecided", "the plain model is no better than no skill"),
         ({"before": 0.5}, "undecided", "2 of 2 runs with trees were still getting better"),
-        ({"scores": HELPED | {"dt@random-labels-parsed": 0.95}}, "undecided", "random"),
+        ({"scores": HELPED | {"dt@random-labels-parsed": 0.95}}, "undecided", "may be that of the labels"),
+        ({"scores": HELPED | {"dt@chain": 0.95}}, "no", "a gain above 0.05 over order alone is excluded"),
     ],
 )
 def test_verdict_of_runs(ask, given, verdict, said):
@@ -215,25 +219,36 @@ PART = "the 100 of 2,000 examples that fit into the time"
 
 
 @pytest.mark.parametrize(
-    ("plain", "random", "metric", "verdict", "of_a_part"),
+    ("plain", "chain", "random", "metric", "verdict", "of_a_part"),
     [
-        ((0.1, 0.2), (0.1, 0.2), ACCURACY, "yes", f"worth having here, with {PART}."),
-        ((0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", "than random trees with the same labels"),
-        ((-0.1, 0.01), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
+        ((0.1, 0.2), (0.1, 0.2), (0.1, 0.2), ACCURACY, "yes", f"worth having here, with {PART}."),
+        (
+            (0.1, 0.2),
+            (0.1, 0.2),
+            (-0.1, 0.2),
+            ACCURACY,
+            "undecided",
+            "than random trees with the same labels",
+        ),
+        ((0.1, 0.2), (-0.1, 0.2), (0.1, 0.2), ACCURACY, "undecided", "than order alone"),
+        ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", "than order alone"),
+        ((0.1, 0.2), (-0.1, 0.01), (0.1, 0.2), ACCURACY, "no", "above 0.02 over order alone is excluded"),
+        ((-0.1, 0.01), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
         # Real, and too small.
-        ((0.001, 0.01), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
-        ((0.001, 0.01), (0.001, 0.01), ACCURACY, "no", "(more --minutes)"),
-        ((-0.1, 0.03), (-0.1, 0.2), ACCURACY, "undecided", f"not have been seen with {PART}"),
-        ((-0.2, -0.1), (-0.2, -0.1), MSE, "yes", f"worth having here, with {PART}."),
-        ((0.1, 0.2), (0.1, 0.2), MSE, "no", "(more --minutes)"),
+        ((0.001, 0.01), (0.1, 0.2), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
+        ((0.001, 0.01), (0.001, 0.01), (0.001, 0.01), ACCURACY, "no", "(more --minutes)"),
+        ((-0.1, 0.03), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", f"not have been seen with {PART}"),
+        ((-0.2, -0.1), (-0.2, -0.1), (-0.2, -0.1), MSE, "yes", f"worth having here, with {PART}."),
+        ((0.1, 0.2), (0.1, 0.2), (0.1, 0.2), MSE, "no", "(more --minutes)"),
     ],
 )
-def test_verdicts(plain, random, metric, verdict, of_a_part):
-    plain, random = ({"interval": ends, "smallest_visible": 0.3} for ends in (plain, random))
+def test_verdicts(plain, chain, random, metric, verdict, of_a_part):
+    intervals = {"plain": plain, "chain": chain, "random": random}
+    compared = {name: {"interval": ends, "smallest_visible": 0.3} for name, ends in intervals.items()}
 
     def ask(doubts, whole):
-        found = module._verdict(plain, random, 0.02, metric, doubts, whole=whole)
-        told = {name: found[name] for name in ("over", "over_random", "excluded")}
+        found = module._verdict(compared, 0.02, metric, doubts, whole=whole)
+        told = {name: found[name] for name in ("over", "excluded")}
         assert found["smallest_visible_effect"] == 0.3
         part = None if whole else PART
         return found["verdict"], module._worth(found, 0.02, doubts, part=part, more="minutes", **told)
@@ -249,10 +264,17 @@ def test_verdicts(plain, random, metric, verdict, of_a_part):
         assert ask({"no" if verdict == "yes" else "yes": "x"}, True)[0] == verdict
 
 
+def test_what_can_be_seen_is_said_before_anything_is_trained():
+    said = [module._power(3, count, ACCURACY) for count in (100, 1_821)]
+    assert said[0] == "3 seeds, 100 test examples: a gain below about 0.12 can hardly be seen"
+    assert said[1] == "3 seeds, 1,821 test examples: a gain below about 0.028 can hardly be seen"
+    assert module._power(3, 100, MSE) == "3 seeds, 100 test examples"
+
+
 def test_as_many_examples_as_there_is_time_for():
     rows, costs = StructureRows("a", "b", "c", "d"), [_Cost(0.01, 2.0, 1.0), _Cost(0.02, 3.0, 1.5)]
-    # 2 rows without trees and 2 with them, 3 seeds, 5 epochs, 2 validations.
-    each, fixed = 3 * 5 * (2 * 0.01 + 2 * 0.02), 3 * (2 * (2 * 1.0 + 2.0) + 2 * (2 * 1.5 + 3.0))
+    # 2 rows without trees and 3 with them, 3 seeds, 5 epochs, 2 validations.
+    each, fixed = 3 * 5 * (2 * 0.01 + 3 * 0.02), 3 * (2 * (2 * 1.0 + 2.0) + 3 * (2 * 1.5 + 3.0))
     assert _all(costs, rows, 3, (5, 2), 7) == pytest.approx(fixed + 7 * each)
     assert _fits(costs, rows, 3, (5, 2), fixed + 7.5 * each) == 7
 
