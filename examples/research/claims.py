@@ -19,6 +19,7 @@ from pathlib import Path
 
 from evidence import Claim, Design, read_designs, read_open_claims
 from evidence.verdicts import BOTH, CLAIMS, read_claims, said
+from scipy import stats
 
 HERE = Path(__file__).parent
 FIRST_PAGES = [HERE.parents[1] / "README.md", HERE.parents[1] / "docs" / "results.md"]
@@ -33,18 +34,22 @@ parser.add_argument("--write", action="store_true", help="into the page")
 
 def table(designs: Path, results: Path) -> str:
     found = {row["claim"]: row for row in read_claims(results / CLAIMS)}
-    header = ("claim", "source", "rows", "seeds", "difference [95%]", "smallest visible", "verdict")
+    told = ("seeds", "difference [95%]", "smallest visible", "published", "verdict", "Holm")
+    header = ("claim", "source", "rows", *told)
     lines = [header, ["---"] * len(header)]
-    for design in read_designs(designs):
+    all_designs = read_designs(designs)
+    holding = holm(all_designs, found)
+    for design in all_designs:
         for claim in design.claims:
             row = _row_of(claim, design, found)
-            numbers = ["", ""]
+            numbers, published = ["", ""], claim.published
             if row.get("difference"):
                 middle, low, high, seen = (
                     float(row[name]) for name in ("difference", "low", "high", "smallest_visible")
                 )
                 star = "" if row["over"] == BOTH else " \\*"
                 numbers = [f"{middle:+.4f} [{low:+.4f}, {high:+.4f}]{star}", f"{seen:.4f}"]
+                published += inside(claim.published, low, high)
             bound = ("within" if claim.expected == "equal" else "by") + f" {claim.smallest:g}"
             rows = f"`{claim.a}` {claim.expected} than `{claim.b}` {bound}".replace("equal than", "equal to")
             where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
@@ -53,8 +58,41 @@ def table(designs: Path, results: Path) -> str:
             verdict += _more_seeds(claim, design) if row.get("difference") else ""
             if verdict == "not run":
                 verdict += f" (needs {claim.needs})" if claim.needs else " (in the queue)"
-            lines.append([claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, verdict])
+            held = "" if claim.name not in holding else "holds" if holding[claim.name] else "falls"
+            cells = [claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, published, verdict, held]
+            lines.append(cells)
     return markdown(lines)
+
+
+def inside(published: str, low: float, high: float) -> str:
+    """Whether the sizes that a source names are inside of our interval."""
+    sizes = [float(size) for size in re.findall(r"[+-]\.\d+", published)]
+    held = sum(low <= size <= high for size in sizes)
+    if not sizes or "over" in published:
+        return ""
+    if 0 < held < len(sizes):
+        return f": {held} of {len(sizes)} inside"
+    return ": inside" if held else ": outside"
+
+
+def holm(designs: Iterable[Design], found: Mapping[str, dict[str, str]]) -> dict[str, bool]:
+    """Of the gains that are reproduced, whether each holds at 5% over all directional claims together, by
+    Holm's correction: the k-th smallest of m p values times m - k + 1, and no smaller than those before.
+    """
+    p, reproduced = {}, set()
+    for design in designs:
+        for claim in design.claims:
+            row = _row_of(claim, design, found)
+            if claim.expected == "equal" or not row.get("difference"):
+                continue
+            apart, error, df = (float(row[name]) for name in ("difference", "standard_error", "df"))
+            p[claim.name] = 2 * float(stats.t.sf(abs(apart) / error, df)) if error else 1.0
+            reproduced |= {claim.name} if row["verdict"] == "reproduced" else set()
+    held, largest = {}, 0.0
+    for place, name in enumerate(sorted(p, key=lambda name: p[name])):
+        largest = max(largest, (len(p) - place) * p[name])
+        held[name] = largest < 0.05
+    return {name: held[name] for name in held if name in reproduced}
 
 
 def _row_of(claim: Claim, design: Design, found: Mapping[str, dict[str, str]]) -> dict[str, str]:

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
-from evidence import read_designs
-from evidence.verdicts import HEADER
+from evidence import Claim, read_designs
+from evidence.verdicts import HEADER, said
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 EXAMPLES = Path(__file__).parents[1]
 SCRIPT = runpy.run_path(str(EXAMPLES / "claims.py"))
@@ -24,6 +28,7 @@ a = "dt"
 b = "transformer"
 expected = "better"
 smallest = 0.1
+published = "+.3, +.9"
 [[claims]]
 name = "two"
 text = "They do not"
@@ -34,6 +39,7 @@ expected = "equal"
 smallest = 0.1
 needs = "a GPU"
 """
+OF = {"text": "", "source": "", "a": "a", "b": "b", "expected": "better"}
 OPEN = """
 source = "A paper"
 [[claims]]
@@ -68,10 +74,12 @@ def test_what_is_decided_and_what_is_not(example, tmp_path):
     lines = page.read_text().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("before", "after", 13)
     rows = "`dt` {} `transformer`{} (d, test_accuracy)"
-    decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] \\* | 0.4000 | reproduced |"
+    decided = (
+        "2 of 2 | +0.5000 [+0.2500, +0.7500] \\* | 0.4000 | +.3, +.9: 1 of 2 inside | reproduced | falls |"
+    )
     assert lines[4] == f"| Trees help | ours | {rows.format('better than', ' by 0.1')} | {decided}"
-    undecided = f"| They do not | theirs | {rows.format('equal to', ' within 0.1')} | 0 of 2 |  |  | "
-    assert lines[5] == f"{undecided}not run (needs a GPU) |"
+    undecided = f"| They do not | theirs | {rows.format('equal to', ' within 0.1')} | 0 of 2 |  |  |  | "
+    assert lines[5] == f"{undecided}not run (needs a GPU) |  |"
     assert lines[-3] == "| People like it | A paper, Table 2 | +.12 | no annotators |"
     text = (tmp_path / "d.toml").read_text()
     others = {
@@ -92,6 +100,28 @@ def test_what_is_decided_and_what_is_not(example, tmp_path):
     assert "| reproduced, on the 2 planned seeds of 3 |" in page.read_text()
     page.write_text("no block")
     assert "has no block" in example("claims.py", *places, returncode=2).stderr
+
+
+def test_published_sizes_and_our_interval():
+    inside = SCRIPT["inside"]
+    assert inside("+.018", 0.01, 0.02) == inside("-.04, -.03", -0.05, 0.0) == ": inside"
+    assert inside("+.018", 0.02, 0.03) == ": outside"
+    assert inside("+.018, +.025", 0.02, 0.03) == ": 1 of 2 inside"
+    assert inside("about 0", -1, 1) == inside("+.04 over USE with its weights", 0, 1) == ""
+
+
+@given(st.lists(st.floats(1e-6, 50), min_size=1, max_size=12), st.integers(1, 40))
+def test_holms_correction(t_values, df):
+    claims = [Claim(**OF, name=f"c{n}", smallest=0.1, table="") for n in range(len(t_values))]
+    own = SimpleNamespace(name="", digest="x", seeds=3)
+    design = SimpleNamespace(name="d", claims=claims, tables=[own])
+    numbers = {"standard_error": "1", "df": str(df), "verdict": "reproduced", "digest": "x"}
+    found = {c.name: {**numbers, **said(c), "difference": str(t)} for c, t in zip(claims, t_values)}
+    held = SCRIPT["holm"]([design], found)
+    p = {c.name: 2 * stats.t.sf(t, df) for c, t in zip(claims, t_values)}
+    for name in p:  # it holds if each p value up to its own is below its share of 5%
+        below = sorted(value for value in p.values() if value <= p[name])
+        assert held[name] == all((len(p) - k) * value < 0.05 for k, value in enumerate(below))
 
 
 def test_conclusions_are_of_the_verdicts_of_today():
