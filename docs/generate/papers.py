@@ -83,7 +83,9 @@ def page_of(column: str, name: str) -> str:
 
 @cache
 def claims() -> list[list[str]]:
-    """Lines of the table of claims: claim, source, rows, seeds, difference, smallest visible, verdict."""
+    """Lines of the table of claims: claim, source, rows, seeds, difference, smallest visible, published,
+    verdict, Holm.
+    """
     text = of_runs.table(RESEARCH / "claims", RESEARCH / "results" / "evidence")
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines()[2:]]
 
@@ -102,7 +104,7 @@ def published_and_ours() -> list[tuple[str, ...]]:
     for title, row in rows().items():
         if row["preset"]:
             link = f"[{slug(title)}](/docs/papers/{slug(title)}.md)"
-            for claim, source, said, _, difference, _, verdict in (_filled(c) for c in claims()):
+            for claim, source, said, _, difference, _, _, verdict, _ in map(_filled, claims()):
                 if title in source:
                     found.append(
                         (link, claim, said, source.replace(title, "").strip(", "), difference, verdict)
@@ -114,7 +116,7 @@ def published_and_ours() -> list[tuple[str, ...]]:
 
 
 def _filled(line: list[str]) -> list[str]:
-    return [*line, *[""] * (7 - len(line))]
+    return [*line, *[""] * (9 - len(line))]
 
 
 def part(title: str) -> str:
@@ -143,8 +145,8 @@ def _verdicts(title: str) -> list[str]:
     said = ["## What is claimed, and what we found\n"]
     lines = [line for line in map(_filled, claims()) if _of_paper(line, title)]
     if lines:
-        header = ("claim", "source", "rows", "seeds", "difference [95%]", "verdict")
-        said.append(table(header, [(*line[:5], line[6]) for line in lines]))
+        header = ("claim", "source", "rows", "seeds", "difference [95%]", "published", "verdict")
+        said.append(table(header, [(*line[:5], *line[6:8]) for line in lines]))
         said.append(
             "How to read it, and what was asked beforehand: [claims](/examples/research/claims/README.md).\n"
         )

@@ -210,6 +210,7 @@ def test_governors_decide(run, tmp_path):
         "transformer@shuffled",
         "transformer-nopos",
         "transformer",
+        "dt@chain",
         "dt@parser",
         "dt@random-labels-parsed",
     ]

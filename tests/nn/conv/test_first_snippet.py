@@ -44,6 +44,7 @@ CONVS: dict[str, Callable[[], nn.Module]] = {
     "dt-related": lambda: GatedRelationConv(8, 4, heads=2, num_relations=RELATIONS),
     "own-arcs": lambda: GatedRelationConv(8, 4, heads=2, num_relations=RELATIONS),
     "g2g": lambda: GatedRelationConv(8, 4, heads=2, num_relations=RELATIONS),
+    "relative": lambda: GatedRelationConv(8, 4, heads=2, num_relations=RELATIONS),
     "lisa": lambda: AttentionConv(8, 4, heads=1),
     "lisa-complete": lambda: LISAConv(8, 4, heads=2),
     "gate": lambda: GATEConv(8, 4, heads=2),
