@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
+import mmap
 import pickle
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, replace
@@ -242,7 +243,7 @@ class Flattener:
         self.tiles = device.type == "cuda"
         self._ragged = {"y"} if filler is None or filler.tokens is None else {"y", filler.tokens}
         self._skeletons: dict[Any, tuple[str, bytes]] = {}
-        self._stopped = torch.zeros(1, dtype=torch.bool, device="cpu").share_memory_()
+        self._stopped = torch.frombuffer(mmap.mmap(-1, 1), dtype=torch.bool)
 
     @property
     def stopped(self) -> bool:
