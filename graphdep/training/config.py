@@ -390,7 +390,7 @@ class TrainConfig(Settings):
         self.check_read(("labels",), own, self.labels or self.reads_labels)
         own = f"models that read trees: encoder={self.encoder!r} with edges={self.edges!r} would be the same"
         self.check_read(("trees",), own, self.trees not in CONTROL_TREES or self.reads_trees)
-        ordered = self.edges is not None and self.position_embedding
+        ordered = self.edges is not None and (self.position_embedding or self.edges == "relative")
         self.check_read(("word_order",), "models that know the order by positions", ordered)
 
     def check_read(self, names: Iterable[str], reader: str, read: bool) -> None:

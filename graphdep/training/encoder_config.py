@@ -563,7 +563,6 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
         "relative",
         encoder="g2g",
         position_embedding=False,
-        max_distance=8,
     ),
     "dt": _row("Dependency-Transformer: pairs of words are typed by their path in the tree", "dt"),
     "dt-nopos": _row("DT without position embedding", "dt", position_embedding=False),

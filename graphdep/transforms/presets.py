@@ -263,12 +263,12 @@ def dt(
     return _in_turn([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
 
 
-def relative(*, max_distance: int = 8, scope: str = "utterance", implicit: bool = False) -> BaseTransform:
+def relative(*, clip: int = 8, scope: str = "utterance", implicit: bool = False) -> BaseTransform:
     """Complete graph over each utterance (or example), typed by how far apart words stand, without trees.
 
     From `"Self-Attention with Relative Position Representations" <https://arxiv.org/abs/1803.02155>`_.
     """
-    return _in_turn([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(max_distance)])
+    return _in_turn([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(clip)])
 
 
 def dt_related(

@@ -169,26 +169,26 @@ class PositionTypes(EdgeTransform):
 
     .. math::
         r_{ij} = \begin{cases}
-            (\min(i - j, k), 0) & j < i \\
-            (0, \min(j - i, k)) & j > i \\
+            (\min(p_i - p_j, k), 0) & p_j < p_i \\
+            (0, \min(p_j - p_i, k)) & p_j > p_i \\
             \text{SELF} & j = i
         \end{cases}
 
-    where :math:`i` attends to :math:`j`, both are words of one utterance, and :math:`k` is
-    :obj:`max_distance`. All other pairs have NONE, but for each node with itself. Types are the path codes
-    of :class:`~graphdep.RelationVocab`, those of a tree in which each word hangs on the one before. The paper
-    takes :math:`k = 16` and sees no difference between 2 and 64. Pieces of words are counted like words.
+    where :math:`i` attends to :math:`j`, both are words of one utterance, :math:`p` are their positions, and
+    :math:`k` is :obj:`clip`. All other pairs have NONE, but for each node with itself. Types are the path
+    codes of :class:`~graphdep.RelationVocab`, those of a tree in which each word hangs on the one before. The
+    paper takes :math:`k = 16` and sees no difference between 2 and 64. Pieces are counted like words.
 
     Edges keep their pairs; of implicit data those with a type are written out beside the cliques.
 
     Args:
-        max_distance: Largest distance that is told from larger ones, from 1 to 8. (default: :obj:`8`)
+        clip: Largest distance that is told from larger ones, from 1 to 8. (default: :obj:`8`)
 
     Shapes:
         - ``edge_type``: :math:`(|\mathcal{E}|)`, long
 
     Raises:
-        ValueError: If :obj:`max_distance` is not from 1 to 8, or the data has no edges.
+        ValueError: If :obj:`clip` is not from 1 to 8, or the data has no edges or positions.
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
@@ -202,9 +202,9 @@ class PositionTypes(EdgeTransform):
     carries = frozenset({TYPES, DISTANCES})
     drops = frozenset({MARKS})
 
-    def __init__(self, max_distance: int = 8) -> None:
-        self.max_distance = check_count("max_distance", max_distance)
-        check_between("max_distance", max_distance, 1, RelationVocab.max_path)
+    def __init__(self, clip: int = 8) -> None:
+        self.clip = check_count("clip", clip)
+        check_between("clip", clip, 1, RelationVocab.max_path)
 
     def write(self, nodes: Nodes) -> Data:
         clique = nodes.data.get("clique", None)
@@ -221,7 +221,8 @@ class PositionTypes(EdgeTransform):
 
     def _type_of(self, nodes: Nodes, edge_index: Tensor) -> Tensor:
         source, target = edge_index
-        behind = (target - source).clamp(-self.max_distance, self.max_distance)
+        position = nodes["position"]
+        behind = (position[target] - position[source]).clamp(-self.clip, self.clip)
         kind = _CODES.to(source.device)[behind.clamp(min=0), (-behind).clamp(min=0)]
         words = nodes.is_type(("WORD",))[edge_index].all(dim=0)
         kind = kind.where(words & (nodes.block[source] == nodes.block[target]), RelationVocab.NONE)

@@ -111,7 +111,7 @@ WRONG = [
     ("sst", "bert", {"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
     ("sst", "bert-g2g", {"gate": "tanh"}, "'gate' is for relation_attention with relation_terms='score'"),
     ("sst", "bert-dt-lr", {"gate_state": "key"}, "'gate_state' is for a gate of relation scores"),
-    ("sst", "bert-g2g", {"max_distance": 4}, "'max_distance' is for edges dt, dt-related, gate, relative"),
+    ("sst", "bert-g2g", {"max_distance": 4}, "'max_distance' is for edges dt, dt-related, gate"),
     ("sst", "bert", {"labels": False}, "'labels' is for models that read"),
     ("sst", "bert", {"position_embedding": False}, "'position_embedding' is for an encoder that is trained"),
     ("sst", "bert", {"start": "torch"}, "'start' is for an encoder that is trained from scratch"),

@@ -26,6 +26,7 @@ from graphdep.transforms import (
     RewiredEdges,
     RootEdges,
     SelfLoops,
+    ShuffledPositions,
     SpanPathEdges,
     TreeDistanceEdges,
     TreePathTypes,
@@ -71,7 +72,6 @@ def test_against_networkx(data, edges, distance, self_type, pieces):
 
 @given(examples(), edges, st.integers(1, 8))
 def test_distances_in_the_text(data, edges, most):
-    before = edges(data)
     word = data.node_type == NodeType.WORD
 
     def slow(j, i):
@@ -79,11 +79,22 @@ def test_distances_in_the_text(data, edges, most):
             return RelationVocab.SELF
         if not (word[i] and word[j]) or data.utterance[i] != data.utterance[j]:
             return RelationVocab.NONE
-        apart = min(abs(i - j), most)
-        return RelationVocab.path(apart, 0) if j < i else RelationVocab.path(0, apart)
+        apart = int(data.position[i] - data.position[j])
+        near = min(abs(apart), most)
+        return RelationVocab.path(near, 0) if apart > 0 else RelationVocab.path(0, near)
 
+    before = edges(data)
     got = attended(PositionTypes(most)(before))
     assert got == {(s, t): slow(s, t) for s, t in attended(before)}
+
+
+def test_distances_follow_positions_that_are_shuffled():
+    data = CompleteEdges()(to_data([Sentence.chain(["x"] * 5)], root=False))
+    shuffled = ShuffledPositions(0)(data)
+    assert shuffled.position.tolist() != data.position.tolist()
+    apart = (shuffled.position[data.edge_index[1]] - shuffled.position[data.edge_index[0]]).tolist()
+    codes = [RelationVocab.path(max(d, 0), max(-d, 0)) if d else RelationVocab.SELF for d in apart]
+    assert PositionTypes()(shuffled).edge_type.tolist() == codes
 
 
 def test_only_related_pairs_of_a_clique_are_written_out():

@@ -76,6 +76,11 @@ class DistanceEncoder(ABC):
 class MPNet(DistanceEncoder):
     """MPNet: a bias for each head and bucket of distances, the same in all layers."""
 
+    def fault(self, model: Any) -> str | None:
+        # The model itself tells as many apart, whatever its configuration says.
+        number = model.encoder.relative_attention_bias.num_embeddings
+        return f"it has {number} of 32 buckets of distances" if number < 32 else None
+
     def places(self, model: Any) -> tuple[int, int]:
         table = model.embeddings.position_embeddings
         return table.padding_idx + 1, table.num_embeddings - table.padding_idx - 1

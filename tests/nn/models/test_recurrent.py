@@ -48,6 +48,8 @@ def test_labels_of_arcs_are_added_to_the_words() -> None:
     encoder = LSTMEncoder(9, hidden_channels=4, bidirectional=True, num_relations=200)
     sentence = Sentence(["She", "sings", "well"], [2, 0, 2], ["nsubj", "root", "advmod"])
     data = to_data([sentence], vocab=Vocab(sentence.form))
+    widths = [part.weight.std() for part in (encoder.labels, encoder.embedding.word)]
+    torch.testing.assert_close(*widths, rtol=0.5, atol=0)
     x = encoder.embedding(data) + encoder.labels.weight[data.deprel]
     states, _ = encoder.lstm(x[1:])
     torch.testing.assert_close(encoder(data)[1:], states)
