@@ -254,6 +254,7 @@ def test_layers_freeze_with_what_they_read(made, form):
     [
         ("deberta-v2", {"conv_kernel_size": 3}, "joins neighbours"),
         ("roformer", {"is_decoder": True}, "is a decoder"),
+        ("mpnet", {"relative_attention_num_buckets": 24}, "24 of 32 buckets"),
     ],
 )
 def test_forms_that_edges_cannot_express(make_model, make_tokenizer, family, options, why):
