@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 from design_tables import asked_of_design, planned_scores, planned_seeds
 from table_text import spread, written
@@ -39,17 +40,21 @@ class _Column:
         if len({(asked.design.task, asked.design.metric) for asked in self.asked}) > 1:
             raise ValueError(f"designs of several tasks or metrics in one column: {names!r}")
         papers = family_of(design.task).published.get(design.task, ())
-        self.papers = [paper for paper in papers if design.metric in paper.scores and not paper.settings]
+        self.papers = [paper for paper in papers if design.metric in paper.scores]
         if not self.papers:
             raise ValueError(f"no paper reports {design.metric} of task {design.task!r}")
         self.metric = design.metric
         self.title = f"{design.task} {design.metric.partition('_')[2]}"
         self.form = f".{options.get('digits', '4')}f"
 
+    def having(self, row: str) -> tuple[Any, Any] | None:
+        """The first design and table that have the row."""
+        tables = ((asked, table) for asked in self.asked for table in asked.design.tables)
+        return next((pair for pair in tables if row in pair[1].rows), None)
+
     def ours(self, row: str) -> str:
         """Of the first table that has the row."""
-        tables = ((asked, table) for asked in self.asked for table in asked.design.tables)
-        having = next((pair for pair in tables if row in pair[1].rows), None)
+        having = self.having(row)
         if having is None:
             return "not planned"
         asked, table = having
@@ -59,5 +64,11 @@ class _Column:
         return spread(values, self.form) + some if values else "not run"
 
     def of_paper(self, row: str, others: dict[str, str]) -> str:
-        found = (paper.figures(others.get(row, row)).get(self.metric) for paper in self.papers)
+        """What a paper reports under the settings of the row's table that say which data there are."""
+        having = self.having(row)
+        given = having[1].settings if having else {}
+        names = {"limit_train", "limit_eval"}.union(*(paper.settings for paper in self.papers))
+        asked = {name: value for name, value in given.items() if name in names and value}
+        papers = (paper for paper in self.papers if paper.settings == asked)
+        found = (paper.figures(others.get(row, row)).get(self.metric) for paper in papers)
         return next((f"{figure:{self.form}}" for figure in found if figure is not None), "")
