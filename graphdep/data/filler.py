@@ -105,7 +105,7 @@ class Filler:
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
     def _fillers(self, *sizes: tuple[int, int]) -> Batch:
-        """A batch of filler examples of these sizes, with edges."""
+        """A batch of filler examples, with edges, each of so many (words, target tokens)."""
         if sizes in self._made:
             return self._made[sizes]
         if len(sizes) > 1:

@@ -630,9 +630,9 @@ class LearningTask(L.LightningModule, ABC):
         return scores
 
     def _rows(self, batch: Batch | FlatBatch) -> Tensor:
-        return (
-            torch.tensor(batch.rows, dtype=torch.long) if isinstance(batch, FlatBatch) else self.rows(batch)
-        )
+        if isinstance(batch, FlatBatch):
+            return torch.tensor(batch.rows, dtype=torch.long)
+        return self.rows(batch)
 
     def predict_step(self, batch: Batch | FlatBatch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
         """The outputs of a batch, on the CPU."""

@@ -281,15 +281,16 @@ class Splits:
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         batches["generator"] = torch.Generator().manual_seed(config.seed)
         known = edges is not None and len(dataset) > 0 and is_repeatable(edges)
-        flatten = flatten if known else None  # other edges may draw numbers, which are those of this process
-        batches |= (options := loader_options(config, len(dataset), flatten))
+        # Other edges may draw numbers, which are those of this process.
+        flatten = flatten if known and (CAN_FORK or not config.num_workers) else None
+        batches |= loader_options(config, len(dataset), flatten)
         collate: Any = partial(Batch.from_data_list, follow_batch=dataset.follow_batch)
         given: Any = dataset
         if StoredBatches.serves(dataset):
             given, collate = _Numbered(dataset), StoredBatches(dataset, dataset.follow_batch)
             if known:
                 collate = collate.transformed(edges) or collate
-        if flatten is not None and (CAN_FORK or not options["num_workers"]):
+        if flatten is not None:
             collate = _Flat(collate, edges, flatten)
         return DataLoader(given, collate_fn=collate, **batches)
 
@@ -356,7 +357,7 @@ def loader_options(config: TrainConfig, num_examples: int, flatten: Flattener | 
     options: dict[str, Any] = {"num_workers": workers, "persistent_workers": workers > 0}
     if flatten is not None:
         options["pin_memory"] = flatten.device.type == "cuda"
-        if workers and CAN_FORK:
+        if workers:
             options["multiprocessing_context"] = "fork"  # else the model would be sent to each
     return options
 

@@ -452,7 +452,7 @@ def _sentences(
     ]
 
 
-# What a gain over the plain model may be, where the row is not beaten.
+# What the gain over the plain model may be where the trees do not beat these rows.
 _MAY_BE = {
     "chain": "order alone: the gain may be that of knowing which word comes before",
     "random": "random trees with the same labels: the gain may be that of the labels",
@@ -477,12 +477,10 @@ def _worth(
         return f"A parser is not worth having here: {gain} is excluded."
     undecided = "Whether a parser is worth having is undecided: "
     if "plain" in over and not excluded:
-        open_ = next((row for row in _MAY_BE if row not in over), None)
-        if open_ is None:
+        unbeaten = [may_be for row, may_be in _MAY_BE.items() if row not in over]
+        if not unbeaten:
             return undecided + doubts["yes"]
-        return (
-            f"{undecided}its trees are better than none, but not, by more than noise, than {_MAY_BE[open_]}."
-        )
+        return undecided + f"its trees are better than none, but not, by more than noise, than {unbeaten[0]}."
     if "no" in doubts:
         return undecided + doubts["no"]
     if excluded:

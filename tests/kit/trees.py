@@ -18,6 +18,9 @@ from graphdep.vocab import PhraseVocab, RelationVocab
 
 _DEPRELS = ("nsubj", "obj", "det", "amod", "obl", "nsubj:pass", "case", "punct")
 
+# Presets whose implicit edges are cliques.
+WITH_CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete", "relative")
+
 
 def random_sentence(rng: random.Random, words: int, *, multiroot: bool = False) -> Sentence:
     """A sentence of ``words`` words over a tree of random shape: flat, deep or in between."""

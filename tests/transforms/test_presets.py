@@ -11,9 +11,7 @@ from torch_geometric.utils import to_dense_adj
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.transforms import PRESETS, RelationLinks, RelationNodes, SelfLoops, resolve
 from tests.kit.strategies import examples
-from tests.kit.trees import SlowTree, attended
-
-CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete", "relative")
+from tests.kit.trees import WITH_CLIQUES, SlowTree, attended
 
 
 @settings(max_examples=8)
@@ -23,7 +21,7 @@ def test_implicit_edges_are_the_same_pairs(data):
         written, implicit = resolve(name)(data), resolve(name, implicit=True)(data)
         assert "clique" not in written
         assert attended(implicit) == attended(written), name
-        has_clique = name in CLIQUES
+        has_clique = name in WITH_CLIQUES
         assert (("clique" in implicit), ("edge_index" in implicit)) == (has_clique, not has_clique), name
 
 

@@ -34,7 +34,7 @@ from graphdep.transforms import (
 )
 from graphdep.transforms.fingerprint import with_marks
 from tests.kit.strategies import examples
-from tests.kit.trees import SlowTree, attended
+from tests.kit.trees import WITH_CLIQUES, SlowTree, attended
 
 distances = st.integers(0, 4)
 pieces = st.sampled_from(["all", "first"])
@@ -242,8 +242,7 @@ COMPOSED = [
     (TreeDistanceEdges(2) - SelfLoops()) | (CompleteEdges("utterance") & SelfLoops()),
     SpanPathEdges("arcs"),
 ]
-CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete", "relative")
-EVERY = [*COMPOSED, *map(resolve, PRESETS), *(resolve(name, implicit=True) for name in CLIQUES)]
+EVERY = [*COMPOSED, *map(resolve, PRESETS), *(resolve(name, implicit=True) for name in WITH_CLIQUES)]
 
 
 def made_of(sentences: list[Sentence]) -> torch.Tensor:

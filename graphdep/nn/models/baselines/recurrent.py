@@ -190,7 +190,7 @@ class RecurrentEncoder(TextEncoder):
         in_channels = hidden_channels if in_channels is None else in_channels
         self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
         self.labels = nn.Embedding(num_relations, in_channels) if num_relations else None
-        if self.labels is not None:  # as wide as the words, which they would drown else
+        if self.labels is not None:  # wider vectors than those of the words would drown them
             nn.init.normal_(self.labels.weight, std=float(self.embedding.word.weight.detach().std()))
         options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
         self.add_module(self.cell, make_rnn(self.cell, in_channels, hidden_channels, **options))
