@@ -77,6 +77,7 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random-labels": lambda seed: T.RandomTree(seed, labels="keep"),
     "chain": lambda seed: T.ChainTree(),
     "reversed": lambda seed: T.ReversedTree(),
+    "rerooted": lambda seed: T.RerootedTree(),
     **{name: functools.partial(T.NoisyTree, share) for name, share in NOISY_TREES.items()},
 }
 _TREES |= {name: _TREES[kept] for name, kept in PARSED.items()}

@@ -40,6 +40,7 @@ CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     "random-labels": ("on random trees whose words keep their labels", {"trees": "random-labels"}),
     "chain": ("on chains without labels, each word under the one before", {"trees": "chain"}),
     "reversed": ("with the parse laid over the words back to front", {"trees": "reversed"}),
+    "rerooted": ("with the tree hung from the marked word or first span (R-GAT)", {"trees": "rerooted"}),
     **{
         name: (f"on trees of which {share:.0%} of the arcs are wrong", {"trees": name})
         for name, share in NOISY_TREES.items()
@@ -145,6 +146,7 @@ def _elsewhere(model: str) -> str:
 
 
 _COMPLETE = ("transformer", "transformer-utterance", "relative")  # edges that know no tree
+_ROOTLESS = ("tree", "gate")  # edges that are the same whatever the root of the tree
 # Two that an evaluation takes from no checkpoint, and two that name nothing.
 _UNNAMED = ("raw_from", "num_workers", "cuda_graphs", "accelerator")
 
@@ -189,9 +191,10 @@ class TrainConfig(Settings):
     trees: str = setting(
         "parser",
         "Trees: the parser's, the corpus' own (gold), or a control in place of the parse: random; "
-        "random-labels, whose words keep the label of their arc; chain; reversed; noisy-20, a fifth of the "
-        "arcs wrong (5, 10, 20, 30, 40, 60, 80 or 100 percent). Where a corpus has its own trees these begin "
-        "with them; random-labels-parsed and noisy-5-parsed (10, 20) with the parser's.",
+        "random-labels, whose words keep the label of their arc; chain; reversed; rerooted, hung from the "
+        "marked word or first span; noisy-20, a fifth of the arcs wrong (5, 10, 20, 30, 40, 60, 80 or 100 "
+        "percent). Where a corpus has its own trees these begin with them; random-labels-parsed and "
+        "noisy-5-parsed (10, 20) with the parser's.",
         choices=("parser", "gold", *CONTROL_TREES),
         defines=True,
         free=True,
@@ -390,6 +393,12 @@ class TrainConfig(Settings):
         self.check_read(("labels",), own, self.labels or self.reads_labels)
         own = f"models that read trees: encoder={self.encoder!r} with edges={self.edges!r} would be the same"
         self.check_read(("trees",), own, self.trees not in CONTROL_TREES or self.reads_trees)
+        if self.trees == "rerooted" and not self.marked:
+            raise ValueError(
+                f"'trees' cannot be 'rerooted': no word is marked in the examples of {self.task!r}"
+            )
+        own = f"models that know the root: edges={self.edges!r} would be the same"
+        self.check_read(("trees",), own, self.trees != "rerooted" or self.edges not in _ROOTLESS)
         ordered = self.edges is not None and (self.position_embedding or self.edges == "relative")
         self.check_read(("word_order",), "models that know the order by positions", ordered)
 
@@ -438,6 +447,11 @@ class TrainConfig(Settings):
     def phrases_read(self) -> bool | str:
         """What of constituents goes into the data: nothing, they, or ``"tagged"``, words' tags as well."""
         return self.reads_constituents
+
+    @property
+    def marked(self) -> bool:
+        """Whether examples have a marked word or span."""
+        return False
 
     @property
     def reads_labels(self) -> bool:

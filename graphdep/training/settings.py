@@ -56,7 +56,7 @@ NOISY_TREES = {f"noisy-{percent}": percent / 100 for percent in (5, 10, 20, 30, 
 """Names of trees of which so many percent of the arcs are wrong, and the share."""
 PARSED = {f"{name}-parsed": name for name in ("random-labels", "noisy-5", "noisy-10", "noisy-20")}
 """Controls that begin with the parser's trees where the corpus has its own, and what they do to them."""
-CONTROL_TREES = ("random", "random-labels", "chain", "reversed", *NOISY_TREES, *PARSED)
+CONTROL_TREES = ("random", "random-labels", "chain", "reversed", "rerooted", *NOISY_TREES, *PARSED)
 """Names of all of them."""
 
 

@@ -467,6 +467,7 @@ def test_a_control_without_labels():
         ("smn", r"no model 'smn' \(a model of --task ubuntu\); choose one of"),
         ("rntn@gold", "a treebank's own constituents are node_labels=true"),
         ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has none of its own"),
+        ("dt@rerooted", "'trees' cannot be 'rerooted': no word is marked in the examples of 'sick-e'"),
     ],
 )
 def test_wrong_controls_are_named(name, message):
@@ -479,8 +480,9 @@ def test_a_control_says_so():
     assert preset.control("random").summary == "control: a model, on random trees without labels"
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}
     assert preset.control("unlabelled").settings["arcs"] == "enhanced++"
-    plain = {"parser", "gold", "random", "random-labels", "chain", "reversed", "unlabelled", "shuffled"}
-    assert {name for name in CONTROLS if not name.startswith("noisy-")} == {*plain, "random-labels-parsed"}
+    plain = {"parser", "gold", "random", "random-labels", "chain", "reversed", "rerooted"}
+    other = {"random-labels-parsed", "unlabelled", "shuffled"}
+    assert {name for name in CONTROLS if not name.startswith("noisy-")} == plain | other
     noisy = preset.control("noisy-20")
     assert (noisy.trees, noisy.summary) == (
         "noisy-20",

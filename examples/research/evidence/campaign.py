@@ -238,14 +238,14 @@ class Campaign:
             FileNotFoundError: If a file that it needs is not there; names it.
         """
         tuned = self._chosen(design, table, key) if chosen else {}
-        more = {**self._files(design), **self.settings, **tuned}
+        more = {**self._files(design, table), **self.settings, **tuned}
         if self.root is not None:
             more["root"] = str(Path(self.root, design.task))
         return design.config(table, key.row, key.seed, **more)
 
-    def _files(self, design: Design) -> dict[str, str]:
+    def _files(self, design: Design, table: Table) -> dict[str, str]:
         files = {}
-        for name, value in design.files.items():
+        for name, value in table.files.items():
             if self.raw_from is None and name in _RAW:
                 continue
             base = Path(self.root or ".", FILES) if self.raw_from is None else Path(self.raw_from)

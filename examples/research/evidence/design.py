@@ -19,7 +19,7 @@ from graphdep.training.config import TrainConfig
 from graphdep.training.settings import parse_settings
 from graphdep.training.task import resolve_task
 
-_OF_TABLE = ("name", "rows", "seeds", "order", "settings")
+_OF_TABLE = ("name", "rows", "seeds", "order", "settings", "files")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,7 @@ class Table:
         seeds: Runs a row; seeds count from 0.
         order: Tables of a smaller number are run first.
         settings: Settings of all runs.
+        files: Settings that name files or folders, relative to the folder of raw data.
         digest: What tells runs of these settings from others.
     """
 
@@ -40,6 +41,7 @@ class Table:
     seeds: int
     order: float
     settings: Mapping[str, Any]
+    files: Mapping[str, str]
     digest: str
 
 
@@ -52,7 +54,6 @@ class Design:
         title: What is asked, in a line.
         task: Name of the task.
         metric: The score that claims are about, such as ``"test_f1"``.
-        files: Settings that name files or folders, relative to the folder of raw data.
         tune: Values of settings that are tried for each row, each with each; the best on the validation split
             are taken.
         tune_seed: The seed of the tries: with 0 the best of them is the row's run of that seed, with another
@@ -74,7 +75,6 @@ class Design:
     title: str
     task: str
     metric: str
-    files: Mapping[str, str] = field(default_factory=dict)
     tune: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     tune_seed: int = 0
     tuned_on: str | None = None
@@ -94,8 +94,8 @@ class Design:
         tune = {name: _tried(name, given) for name, given in values.get("tune", {}).items()}
         if not values.get("tables", [{}]):
             raise ValueError("'tables' must have one (got none)")
-        files, tuned_on = values.get("files", {}), values.get("tuned_on")
-        tables = tuple(_table(values, one, files, tune) for one in values.get("tables", [{"name": ""}]))
+        tuned_on = values.get("tuned_on")
+        tables = tuple(_table(values, one, tune) for one in values.get("tables", [{"name": ""}]))
         if tuned_on is not None:
             tables = _tuned_on(tables, tuned_on, tune)
         claims = tuple(_claim(values, tables[0], one) for one in values.get("claims", []))
@@ -104,7 +104,6 @@ class Design:
             title=values["title"],
             task=values["task"],
             metric=values["metric"],
-            files=files,
             tune=tune,
             tune_seed=check_count("tune_seed", values.get("tune_seed", 0)),
             tuned_on=tuned_on,
@@ -139,7 +138,7 @@ class Design:
         for table in self.tables:
             for row in table.rows:
                 for more in [*self.tries.values()] or [{}]:
-                    self.config(table, row, 0, **more, **self.files)
+                    self.config(table, row, 0, **more, **table.files)
         scores = [f"test_{metric.name}" for metric in resolve_task(self.task).metrics]
         for what, metric in (("", self.metric), *((f"claim {c.name}: ", c.metric) for c in self.claims)):
             if metric not in scores:
@@ -168,14 +167,13 @@ def _claim(values: Mapping[str, Any], first: Table, own: Mapping[str, Any]) -> C
     return Claim(**{"table": first.name, "metric": values["metric"], **own})
 
 
-def _table(
-    values: Mapping[str, Any], own: Mapping[str, Any], files: Mapping[str, str], tune: Mapping[str, Any]
-) -> Table:
+def _table(values: Mapping[str, Any], own: Mapping[str, Any], tune: Mapping[str, Any]) -> Table:
     _check_keys("a table", own, _OF_TABLE, ("name",))
     if "task" in {**values.get("settings", {}), **own.get("settings", {})}:
         raise ValueError("'settings' cannot have a 'task': it is that of the design")
     given = {"order": 100, "seeds": 5, **values, **own}
     settings = {**values.get("settings", {}), **own.get("settings", {})}
+    files = {**values.get("files", {}), **own.get("files", {})}
     texts = [f"{name}={value}" for name, value in settings.items() if isinstance(value, str)]
     settings |= parse_settings(texts, values["task"])  # TOML has no value for none
     if isinstance(given.get("rows"), str):
@@ -189,7 +187,7 @@ def _table(
     if isinstance(order, bool) or not isinstance(order, (int, float)) or not math.isfinite(order):
         raise ValueError(f"'order' must be a number (got {order!r})")
     seed = values.get("tune_seed", 0)
-    told = [values["task"], settings, dict(files), tune, *([seed] if seed else [])]
+    told = [values["task"], settings, files, tune, *([seed] if seed else [])]
     said = json.dumps(told, sort_keys=True)
     return Table(
         name=own["name"],
@@ -197,6 +195,7 @@ def _table(
         seeds=seeds,
         order=order,
         settings=settings,
+        files=files,
         digest=hashlib.sha256(said.encode()).hexdigest()[:8],
     )
 

@@ -12,12 +12,14 @@ from evidence.prepared_files import LIST, write_list
 from graphdep.io import atomic_path
 from graphdep.training.family import load_splits
 
+_COPIED = ("encoder", "train", "val", "test")
+
 
 def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
     """Parses and processes the corpora of a campaign's designs below its ``root``, a folder a task, and
-    copies the other files that they name to ``root/files``: of word vectors the words of these corpora, of a
-    pretrained encoder all. Last comes a list of the files, by which a campaign without ``raw_from`` knows
-    that the folder is whole.
+    copies the other files that they name to ``root/files``: of word vectors the words of these corpora, a
+    pretrained encoder and a user's own files whole. Last comes a list of the files, by which a campaign
+    without ``raw_from`` knows that the folder is whole.
 
     Args:
         campaign: A campaign with ``raw_from`` and ``root``.
@@ -44,14 +46,21 @@ def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
                     seen.add(data)
                     say(" ".join(filter(None, [design.name, table.name, row])))
                     splits = load_splits(config)
-                    if "vectors" in design.files:
-                        words.setdefault(design.files["vectors"], set()).update(splits.vocab.words)
-        if "encoder" in design.files:
-            place = Path(design.files["encoder"])
-            shutil.copytree(Path(campaign.raw_from, place), root / FILES / place, dirs_exist_ok=True)
+                    if "vectors" in table.files:
+                        words.setdefault(table.files["vectors"], set()).update(splits.vocab.words)
+            for place in (table.files[name] for name in _COPIED if name in table.files):
+                _copy(Path(campaign.raw_from, place), root / FILES / place)
     for name, known in words.items():
         _copy_vectors(Path(campaign.raw_from, name), root / FILES / name, known)
     return write_list(root)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
 
 
 def _copy_vectors(source: Path, target: Path, words: set[str]) -> None:

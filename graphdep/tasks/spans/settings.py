@@ -227,6 +227,10 @@ class SpanConfig(WordConfig, kind="spans"):
         return self.span_task.num_spans
 
     @property
+    def marked(self) -> bool:
+        return True
+
+    @property
     def outside_label(self) -> str | None:
         """The label that stands for no finding."""
         return self.span_task.outside

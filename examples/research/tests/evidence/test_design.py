@@ -21,13 +21,17 @@ def test_tables_inherit_from_the_design():
             **SMALL,
             "seeds": 3,
             "settings": {"lr": 0.5, "patience": "none"},
+            "files": {"raw_from": "corpus"},
             "tables": [
                 {"name": "a"},
                 {"name": "b", "rows": ["dt"], "seeds": 1, "order": 1, "settings": {"lr": 0.1}},
+                {"name": "c", "files": {"raw_from": "other"}},
             ],
         },
     )
-    a, b = design.tables
+    a, b, c = design.tables
+    assert [table.files["raw_from"] for table in design.tables] == ["corpus", "corpus", "other"]
+    assert c.digest != a.digest
     assert (a.rows, a.seeds, a.order, a.settings) == (
         ("transformer", "dt"),
         3,
@@ -131,7 +135,8 @@ def test_ours_can_be_read():
     assert {design.name for design in designs} >= {"e1-tense", "e2-roles"}
     for design in designs:
         assert design.title.endswith("?"), design.name
-        assert all(not Path(path).is_absolute() for path in design.files.values())
+        paths = [path for table in design.tables for path in table.files.values()]
+        assert not any(Path(path).is_absolute() for path in paths)
 
 
 def test_no_design_of_ours_looks_for_more_than_was_published():

@@ -46,6 +46,34 @@ def test_a_prepared_folder_is_all_that_is_needed(tmp_path):
     assert (state.done, state.failed, dict(state.errors)) == (2, 0, {})
 
 
+def test_files_of_a_users_own_come_along(tmp_path):
+    raw, root = tmp_path / "corpora", tmp_path / "prepared"
+    (raw / "roles").mkdir(parents=True)
+    row = (
+        '{"words": ["Dogs", "bark"], "labels": ["ARG0", "O"], "head": [2, 0], "deprel": ["nsubj", "root"]}\n'
+    )
+    for name in ("train", "val", "test"):
+        (raw / "roles" / f"{name}.jsonl").write_text(row * 4)
+    files = {name: f"roles/{name}.jsonl" for name in ("train", "val")}
+    tables = [{"name": "a", "files": {"test": "roles/test.jsonl"}}]
+    values = {
+        **DESIGN,
+        "task": "labels",
+        "metric": "test_f1",
+        "rows": ["dt"],
+        "files": files,
+        "tables": tables,
+    }
+    options = {"say": lambda text: None, "settings": {"accelerator": "cpu"}}
+    design = Design.of("d", values)
+    prepare(Campaign([design], "no", "no", raw_from=raw, root=root, **options))
+    shutil.rmtree(raw)
+    campaign = Campaign([design], tmp_path / "runs", tmp_path / "results", root=root, **options)
+    campaign.run(minutes=5)
+    (state,) = campaign.states()
+    assert (state.done, state.failed, dict(state.errors)) == (1, 0, {})
+
+
 def test_errors(tmp_path):
     design = Design.of("d", DESIGN)
     with pytest.raises(ValueError, match="from 'raw_from' to 'root': give it both"):
