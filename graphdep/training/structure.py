@@ -153,7 +153,7 @@ def _power(seeds: int, tested: int, metric: Metric) -> str:
     of which one of two models has a tenth right that the other has wrong.
     """
     said = f"{seeds} seeds, {tested:,} test examples"
-    if metric.floor is None or not metric.maximize:
+    if not metric.maximize:  # an error or a perplexity is no share
         return said
     effect = visible_effect(math.sqrt(_DISAGREE / tested), 2 * (seeds - 1))
     return f"{said}: a gain below about {effect:.2g} can hardly be seen"

@@ -38,6 +38,7 @@ MODULES: dict[str, Callable[[], nn.Module]] = {
     "pairs": lambda: M.SentencePairModel(transformer(), M.RelatednessHead(8, 3)),
     "words": lambda: M.TokenModel(transformer(), 3),
     "spans": lambda: M.SpanModel(transformer(), M.SpanReadout(), 3),
+    "scaffold": lambda: M.SyntacticScaffold(8, num_relations=5),
     "crf": lambda: M.LinearChainCRF(num_labels=3),
     "selection": lambda: M.SelectionModel(transformer(), mlp_layers=2),
     "speakers": lambda: M.SpeakerSelectionModel(transformer()),

@@ -154,6 +154,17 @@ def test_loss_and_best_labels_of_a_chain_over_all_sequences(made):
     assert task.predict(batch, logits).tolist() == sequences[int(scores.argmax())]
 
 
+def test_a_scaffold_adds_its_loss_and_changes_no_output(made):
+    plain, splits = made("propbank-ewt", "bilstm")
+    task, _ = made("propbank-ewt", "bilstm", scaffold=2.0)
+    task.model.load_state_dict(plain.model.state_dict())
+    batch = batch_of(task, splits["train"], splits["train"][:3])
+    states, nodes = task.model.states(batch)
+    added = 2 * task.scaffold(batch, states, nodes)
+    torch.testing.assert_close(task.loss(batch), plain.loss(batch) + added)
+    assert all(map(torch.equal, task.outputs(batch), plain.outputs(batch)))
+
+
 @pytest.mark.parametrize("options", [{"crf": True}, {"decode": "viterbi"}], ids=str)
 def test_no_label_breaks_the_rules(made, options):
     task, splits = made("propbank-ewt", form="spans", **options)

@@ -41,6 +41,7 @@ from graphdep.nn.models.heads import (
     SentencePairModel,
     SpanModel,
     SpanReadout,
+    SyntacticScaffold,
     TokenModel,
 )
 from graphdep.nn.models.selection import (
@@ -94,6 +95,7 @@ __all__ = [
     "HREDEncoder",
     "LSTMEncoder",
     "LinearChainCRF",
+    "SyntacticScaffold",
     "MaskedWordHead",
     "MatchingModel",
     "Memory",

@@ -309,13 +309,87 @@ class TokenModel(nn.Module):
             _marked_states(data, states, nodes)
 
     def forward(self, data: Data) -> tuple[Tensor, Tensor]:
-        states, nodes = word_states(data, self.encoder(data), self.pieces)
+        states, nodes = self.states(data)
+        return self.classify(data, states, nodes), nodes
+
+    def states(self, data: Data) -> tuple[Tensor, Tensor]:
+        """The states of the words, ``[W, C]``, and the nodes that they belong to."""
+        return word_states(data, self.encoder(data), self.pieces)
+
+    def classify(self, data: Data, states: Tensor, nodes: Tensor) -> Tensor:
+        """The logits of what :meth:`states` gives."""
         if self.marked:
             states = torch.cat([states, _marked_states(data, states, nodes)], dim=-1)
-        return self.head(states), nodes
+        return self.head(states)
 
     def extra_repr(self) -> str:
         return f"pieces={self.pieces!r}, marked={self.marked}"
+
+
+class SyntacticScaffold(nn.Module):
+    r"""A loss for how well the states of words tell the parse, beside the loss of a task, as in `"Syntactic
+    Scaffolds for Semantic Structures" <https://aclanthology.org/D18-1412/>`_: a model that learns with it
+    has seen trees in training and needs none in testing.
+
+    The parse is told as labels of words, as in `"Viable Dependency Parsing as Sequence Labeling"
+    <https://aclanthology.org/N19-1077/>`_: the relation :math:`r_w` of a word to its governor, and how many
+    words :math:`o_w` behind it the governor stands, 0 for a root.
+
+    .. math::
+        \mathcal{L} = -\frac{1}{W} \sum_w \log p(r_w \mid \mathbf{h}_w) + \log p(\max(-D, \min(D, o_w)) \mid
+        \mathbf{h}_w), \quad
+        p(\cdot \mid \mathbf{h}) = \mathrm{softmax}(\mathbf{W} \mathbf{h} + \mathbf{b})
+
+    with dropout on :math:`\mathbf{h}`. The first paper learns labels of constituents, which this is not.
+
+    Args:
+        channels: Size of a state.
+        num_relations: Number of relations.
+        max_offset: The largest offset :math:`D` that is told apart. (default: :obj:`10`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+
+    Shapes:
+        - data: a batch or one example with :math:`W` words, with ``governor_index`` and ``deprel``, see
+          :func:`~graphdep.data.node_table`; states: :math:`(W, C)`; nodes: :math:`(W)`
+        - output: the loss, a scalar
+
+    Raises:
+        ValueError: If a size is below 1, or :obj:`dropout` is no probability.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.nn.models import SyntacticScaffold
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])])
+        >>> scaffold = SyntacticScaffold(8, num_relations=len(RelationVocab()))
+        >>> scaffold(data, torch.randn(2, 8), torch.tensor([1, 2])).shape
+        torch.Size([])
+    """
+
+    def __init__(
+        self, channels: int, num_relations: int, *, max_offset: int = 10, dropout: float = 0.1
+    ) -> None:
+        super().__init__()
+        self.max_offset = check_count("max_offset", max_offset, 1)
+        self.relation = ClassificationHead(channels, num_relations, dropout, std=0.02)
+        self.offset = ClassificationHead(channels, 2 * max_offset + 1, dropout, std=0.02)
+
+    def reset_parameters(self) -> None:
+        self.relation.reset_parameters()
+        self.offset.reset_parameters()
+
+    def forward(self, data: Data, states: Tensor, nodes: Tensor) -> Tensor:
+        place, governor = data.word, data.governor_index[nodes]
+        apart = (place[governor] - place[nodes]).clamp(-self.max_offset, self.max_offset)
+        offset = torch.where(place[governor] < 0, 0, apart) + self.max_offset  # the root's governor is ROOT
+        losses = [
+            nn.functional.cross_entropy(self.relation(states).float(), data.deprel[nodes], reduction="sum"),
+            nn.functional.cross_entropy(self.offset(states).float(), offset, reduction="sum"),
+        ]
+        return (losses[0] + losses[1]) / max(1, nodes.numel())
+
+    def extra_repr(self) -> str:
+        return f"max_offset={self.max_offset}"
 
 
 def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, Tensor]:

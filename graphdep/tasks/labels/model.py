@@ -17,7 +17,7 @@ from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.own import CONLLU, NO_COLUMNS, ROLES, WORDS, kind_of
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, micro_f1
-from graphdep.nn.models.heads import LinearChainCRF, TokenModel, word_nodes
+from graphdep.nn.models.heads import LinearChainCRF, SyntacticScaffold, TokenModel, word_nodes
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.labels.family import LOOKUP
 from graphdep.tasks.labels.settings import LabelConfig, LabelScoring, ScoredWords, bio_tables
@@ -73,6 +73,14 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
     _check_begun([str(label) for label in labels])
     follows, first = (torch.from_numpy(table) for table in bio_tables(labels))
     return LinearChainCRF(follows, first, learned=config.crf)
+
+
+def build_scaffold(config: LabelConfig, parts: Parts, model: TokenModel) -> SyntacticScaffold | None:
+    """The loss for the parse; :obj:`None` where its weight is 0."""
+    if not config.scaffold:
+        return None
+    channels: int = model.encoder.hidden_channels  # type: ignore[assignment]
+    return SyntacticScaffold(channels, parts.num_relations, dropout=config.dropout)
 
 
 def _check_begun(labels: Sequence[str]) -> None:
@@ -315,7 +323,8 @@ class LabelTask(WordTask):
 
     The loss is the mean cross entropy of the words of a batch whose labels are known; with a chain that is
     learned, minus the log-likelihood of the labels of whole examples, over as many words. There words
-    without a label, and with one that training does not have, count as no finding.
+    without a label, and with one that training does not have, count as no finding. With a scaffold its loss
+    is added.
 
     Args:
         model: Gives logits and the nodes that they belong to, a row a word.
@@ -325,6 +334,8 @@ class LabelTask(WordTask):
             ``"exact"``, over groups of examples, or one of those over words.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
         chain: Finds the best sequence of labels, for words one by one in place of it. (default: :obj:`None`)
+        scaffold: Its loss is added in training, with its weight. (default: :obj:`None`)
+        scaffold_weight: The weight. (default: :obj:`1.0`)
         **options: As in :class:`LearningTask`.
 
     Shapes:
@@ -350,10 +361,13 @@ class LabelTask(WordTask):
         optimizer: MakeOptimizer | None = None,
         *,
         chain: LinearChainCRF | None = None,
+        scaffold: SyntacticScaffold | None = None,
+        scaffold_weight: float = 1.0,
         **options: Any,
     ) -> None:
         super().__init__(model, edges, optimizer, **options)
         self.scoring, self.metrics, self.chain = scoring, metrics, chain
+        self.scaffold, self.scaffold_weight = scaffold, scaffold_weight
 
     @classmethod
     def build(cls, config: LabelConfig, parts: Parts) -> Self:
@@ -368,6 +382,8 @@ class LabelTask(WordTask):
             config.spec.metrics,
             make_optimizer(config) if alike else grouped_optimizer(config, model),
             chain=build_chain(config, parts.labels),
+            scaffold=build_scaffold(config, parts, model),
+            scaffold_weight=config.scaffold,
             **training_options(config),
         )
 
@@ -401,10 +417,16 @@ class LabelTask(WordTask):
 
     @property
     def counts_fillers(self) -> bool:
-        return self.chain is not None and self.chain.learned
+        return self.scaffold is not None or (self.chain is not None and self.chain.learned)
 
     def loss(self, batch: Batch) -> Tensor:
-        logits = self(batch).float()
+        states, nodes = self.model.states(batch)
+        loss = self._label_loss(batch, self.model.classify(batch, states, nodes).float())
+        if self.scaffold is None:
+            return loss
+        return loss + self.scaffold_weight * self.scaffold(batch, states, nodes)
+
+    def _label_loss(self, batch: Batch, logits: Tensor) -> Tensor:
         known = (batch.y >= 0).sum().clamp(min=1)
         if self.chain is None or not self.chain.learned:
             return word_losses(logits, batch.y).sum() / known

@@ -348,12 +348,19 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """The scores of a table, the main one first."""
 
 
+PARSED_LABEL_MODELS: dict[str, ModelPreset] = {
+    **WORD_MODELS,
+    "bilstm-scaffold": ModelPreset(
+        "as bilstm-deep; learns to tell the tree in training and needs none in testing",
+        edges=None,
+        overrides={"encoder": "bilstm-deep", "scaffold": 1.0},
+    ),
+}
+"""Those for corpora that have no trees of their own."""
 LABEL_MODELS: dict[str, ModelPreset] = {
-    name: dataclasses.replace(preset, trees="gold") for name, preset in WORD_MODELS.items()
+    name: dataclasses.replace(preset, trees="gold") for name, preset in PARSED_LABEL_MODELS.items()
 }
 """Those on the corpus' own trees, so that they share their data; ``model@parser`` has the parser's."""
-PARSED_LABEL_MODELS: dict[str, ModelPreset] = dict(WORD_MODELS)
-"""Those for corpora that have no trees of their own."""
 
 
 class LabelConfig(WordConfig, kind="labels"):
@@ -413,6 +420,13 @@ class LabelConfig(WordConfig, kind="labels"):
         "for nothing else where a corpus has its own.",
     )
     crf: bool = setting(False, "Learn a score of one label after another, for whole sentences.", defines=True)
+    scaffold: float = setting(
+        0.0,
+        "Weight of a loss for each word's relation and governor, which a model learns to tell from its state "
+        "in training and needs no tree for in testing; 0 for none.",
+        least=0,
+        defines=True,
+    )
     decode: str = setting(
         "argmax",
         "Best label of each word, or (viterbi) best sequence, which of spans is a sequence that BIO allows; "
@@ -456,6 +470,10 @@ class LabelConfig(WordConfig, kind="labels"):
                 "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
             )
         Column(self.key or UPOS, self.absent)
+
+    @property
+    def reads_trees(self) -> bool:
+        return super().reads_trees or self.scaffold > 0
 
     @property
     def word_task(self) -> WordLabels:
