@@ -25,7 +25,7 @@ split, or rows of several designs (``a+b``: two of one task) beside what their p
     <!-- published: e6-sick-r e6-sick-e rows=dt,use "others=use:USE, its weights" -->
 
 Two more make the table of `make bench` of its CSV, <!-- bench: bench.csv -->, and one of what edges read
-(probes.py), <!-- probes: probes.csv -->.
+(probes.py), <!-- probes: probes.csv -->; and one that of docs/results.md, <!-- headline: headline.toml -->.
 
 `differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
@@ -41,6 +41,7 @@ from typing import Any
 
 from design_tables import curve, evidence, gains, parts
 from evidence.verdicts import BOTH, CLAIMS, read_claims
+from headline import headline
 from published_table import published
 from table_text import chosen, difference_text, read, spread, written
 
@@ -49,7 +50,7 @@ FIRST_PAGES = [
     HERE.parents[1] / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")
 ]
 MARKER = re.compile(
-    r"^<!-- (table|evidence|curve|gains|parts|published|bench|probes): (.*?)\s*-->\n", re.M | re.S
+    r"^<!-- (table|evidence|curve|gains|parts|published|bench|probes|headline): (.*?)\s*-->\n", re.M | re.S
 )
 LEFT = ("paper", "**not trained**")
 FIXED = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
@@ -275,6 +276,7 @@ MADE = {
     "published": published,
     "bench": bench,
     "probes": probes,
+    "headline": headline,
 }
 
 
