@@ -2,7 +2,7 @@
 
     python examples/research/scaffold_roles.py path/to/propbank-ewt path/to/UD_English-EWT path/to/output
 
-``train.jsonl`` has the first predicates of the training split, as the task ``propbank-ewt`` has them with
+``train.jsonl`` has the predicates of the training split that the task ``propbank-ewt`` has with
 ``limit_train``, and behind them every sentence of the treebank's training split with its gold tree and
 without labels: what a parser is trained on. ``val.jsonl`` and ``test.jsonl`` have all predicates.
 """
@@ -10,11 +10,11 @@ without labels: what a parser is trained on. ``val.jsonl`` and ``test.jsonl`` ha
 import argparse
 import json
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from graphdep import Sentence
+from graphdep.datasets.base.rows import spread_rows
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.propbank import read_ewt, span_head
 from graphdep.datasets.labels.roles import PREDICATE, own_words
@@ -36,14 +36,16 @@ def main() -> None:
     args.output.mkdir(parents=True, exist_ok=True)
     for name, split in SPLITS.items():
         (treebank,) = args.treebank.glob(f"en_ewt-ud-{split}*.conllu")
-        rows = predicates(treebank, skeletons)
+        rows = [*predicates(treebank, skeletons)]
+        if name == "train":
+            rows = spread_rows(rows, args.predicates)
         trees = () if name != "train" else map(unlabelled, read_conllu(treebank))
         counts = [0, 0]
         with (
             atomic_path(args.output / f"{name}.jsonl") as temporary,
             open(temporary, "w", encoding="utf-8") as file,
         ):
-            for place, some in enumerate((islice(rows, args.predicates if name == "train" else None), trees)):
+            for place, some in enumerate((rows, trees)):
                 for row in some:
                     counts[place] += 1
                     file.write(json.dumps(row) + "\n")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from graphdep.datasets import PropBankEWT
+from graphdep.datasets.base.rows import spread_rows
 from tests.kit.tiny_corpora import write_tiny_propbank
 
 
@@ -17,7 +18,7 @@ def test_labels_are_those_of_the_corpus_and_all_sentences_follow(example, script
         rows = [json.loads(line) for line in lines]
         labelled = [row for row in rows if "mark" in row]
         own = PropBankEWT(root, split=split).read(Path(root, "raw"), split)
-        own = own[:5] if split == "train" else own
+        own = spread_rows(own, 5) if split == "train" else own
         assert rows[: len(own)] == labelled
         assert [(row["words"], row["labels"], row["mark"], row["head"]) for row in labelled] == [
             (list(one.words), list(one.labels), one.mark, list(one.tree.head)) for one in own
