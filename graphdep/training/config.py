@@ -238,7 +238,7 @@ class TrainConfig(Settings):
     limit_train: int | None = setting(
         None,
         "Train on so many examples and parse no others: the first; of GLUE, roles and response selection "
-        "spread over the split; validation and test stay whole (limit_eval is for them, where a task has it).",
+        "spread over the split; validation and test stay whole (limit_eval is for those, if a task has it).",
         panel=DATA,
     )
     min_freq: int = setting(..., "Words seen less often are unknown.")
