@@ -43,6 +43,7 @@ SLUGS = {
     "Tag-Aware Hypernetwork": "taghypertreelstm",
     "Universal Sentence Encoder": "use",
     "Conditional Random Fields": "crf",
+    "Syntactic Scaffolds": "syntactic-scaffold",
     "Fine-grained Post-training": "bert-fp",
     "Utterance Manipulation": "ums",
     "Contextual Language Models": "ss-da",

@@ -89,6 +89,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "backbone_weight": (0, _FLOAT),
         "warmup_steps": (1, _EXAMPLES),
         "weight_decay": (0, _FLOAT),
+        "scaffold": (0, _FLOAT),
         "clip": (0, _FLOAT),
         "num_workers": (0, 4 * (os.cpu_count() or 1)),
         "devices": (1, 1_000),

@@ -424,7 +424,6 @@ class LabelConfig(WordConfig, kind="labels"):
         0.0,
         "Weight of a loss for each word's relation and governor, which a model learns to tell from its state "
         "in training and needs no tree for in testing; 0 for none.",
-        least=0,
         defines=True,
     )
     decode: str = setting(
