@@ -144,7 +144,7 @@ def test_a_link_in_a_run_that_goes_on_and_among_parses_is_not_followed(here, tmp
     (tmp_path / "mine").write_text(MINE)
     stored = [*(tmp_path / "root" / "processed").glob("*.pt")]
     assert stored
-    for path in [*stored, *(tmp_path / "out" / name for name in ("result.json", "run.yaml", "curves.png"))]:
+    for path in [*stored, *(tmp_path / "out" / name for name in ("result.json", "run.yaml", "metrics.csv"))]:
         path.unlink()
         path.symlink_to(tmp_path / "mine")
     here(*own, tmp_path / "out", "--resume", "--epochs", "2")
