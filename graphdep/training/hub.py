@@ -244,11 +244,11 @@ def without_folders(config: TrainConfig) -> TrainConfig:
         name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name, None)
     }
     own = {name: _last_part(name, value) for name, value in given.items() if isinstance(value, str)}
-    return config.replace(**own, parser=_PARSER_FILE.sub(r"\1", config.parser))
+    return config.replace(**own, parser=_PARSER_FILE.sub(r"\1\2", config.parser))
 
 
 # NAME:FOLDER/FILE, and no address.
-_PARSER_FILE = re.compile(r"(?<=:)(?!.*://)[^,]*[/\\]([^/\\,]*)")
+_PARSER_FILE = re.compile(r"^([\w-]+:)(?!.*//).*[/\\]([^/\\]*)$")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
