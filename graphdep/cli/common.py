@@ -25,7 +25,7 @@ from typer.core import TyperGroup
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import (
-    check_plain_file,
+    check_replaced,
     decoded_lines,
     guard,
     has_half_character,
@@ -252,16 +252,17 @@ def check_kept(output: Path, files: Mapping[str, str | os.PathLike[str] | None])
             raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
 
 
-def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
+def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: bool) -> None:
     """Finds out before the work whether the file can be written, and that it is none of those that are read.
 
     Raises:
-        ValueError: If it is one of them, no plain file, or below something that is no folder to write in.
+        ValueError: If it is one of them, is there already and :obj:`overwrite` is not set, is no plain
+            file, or below something that is no folder to write in.
     """
     check_kept(output, {"--checkpoint": checkpoint, "--input": source})
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
-    check_plain_file(output)
+    check_replaced(output.parent, [output.name], overwrite=overwrite)
     folder = next(parent for parent in output.parents if parent.exists())
     if output.is_absolute() and folder == Path(folder.anchor) and output.parent != folder:
         raise ValueError(
@@ -521,7 +522,7 @@ def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
         return
     from graphdep.io.files import atomic_path
 
-    with atomic_path(output) as temporary:
+    with atomic_path(output, typed=True) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from graphdep.cli import options as o
 from graphdep.cli.common import print_json
 from graphdep.io.console import plain_console
+from graphdep.io.files import check_replaced
 from graphdep.io.limits import check_limit
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ AGREEMENT_SETTINGS: dict[str, Any] = {
     "max_epochs": 5,
 }
 MODELS = ("transformer", "dt@random", "dt")
+PICTURES = ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", "explorer.html")
 DIALOGUE = "transformer-dra"
 # Small enough for two cores and three minutes, large enough to learn who takes part; who did it to whom takes
 # 10 to 20 epochs.
@@ -69,6 +72,7 @@ def demo(
     max_epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs a run, at most.")] = SETTINGS[
         "max_epochs"
     ],
+    overwrite: o.Overwrite = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")
     ] = False,
@@ -82,6 +86,8 @@ def demo(
     The second time, finished runs are not repeated.
     """
     check_limit("seeds", seeds)
+    mine = PICTURES if any(output.glob("agreement/agreement_*")) else ()
+    check_replaced(output, PICTURES, mine, overwrite=overwrite)
     import torch
 
     torch.set_num_threads(
@@ -103,8 +109,8 @@ def demo(
     say(f"Training {DIALOGUE} on the dialogues there, and talking to it")
     talk(root, output, max_epochs, console)
     say("The tables")
-    agreement["files"] = show(agreement, output / "agreement", console)
-    pairs["files"] = show(pairs, output, console)
+    agreement["files"] = show(agreement, output / "agreement", console, overwrite)
+    pairs["files"] = show(pairs, output, console, overwrite)
     console.print(f"Pictures: {', '.join(map(str, pictures))}", soft_wrap=True)
     page = explore_model(agreement, output)
     if page is not None:
@@ -218,11 +224,11 @@ def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[s
     return summary | {"paper": None, "title": "datasets/mini, in the format of SICK-E", "seen": seen}
 
 
-def show(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
+def show(summary: dict[str, Any], folder: Path, console: Console, overwrite: bool) -> dict[str, str]:
     """Writes the files of a table, and prints it with what its rows are and what can be seen in it."""
     from graphdep.training.table import rich_table, write_report
 
-    paths = write_report(summary, folder)
+    paths = write_report(summary, folder, overwrite=overwrite)
     console.print(rich_table(summary))
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
     failed = [(row["name"], *item) for row in summary["rows"] for item in row["failed"].items()]

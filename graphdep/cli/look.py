@@ -99,6 +99,7 @@ def parse(
             help="Parse on the workers of a Dask cluster, e.g. tcp://HOST:8786 (graphdep[cluster]).",
         ),
     ] = None,
+    overwrite: o.Overwrite = False,
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
@@ -138,7 +139,7 @@ def parse(
     from graphdep.sentence.conllu import format_conllu
 
     if output is not None:
-        _check_output(output, text, parser, cache)
+        _check_output(output, text, parser, cache, overwrite)
         if output.suffix in _BRACKETS and not constituents:
             raise ValueError(f"'output' has brackets, which are --constituents (got {str(output)!r})")
     texts = stream_texts(text)
@@ -223,12 +224,12 @@ def _enhanced(sentences: Iterable[Sentence], level: str, engine: str) -> Iterato
         yield from enhance(some, level, engine)
 
 
-def _check_output(output: Path, text: str, parser: str, cache: Path | None) -> None:
+def _check_output(output: Path, text: str, parser: str, cache: Path | None, overwrite: bool) -> None:
     if text == "-" and output.exists() and sys.stdin is not None and _is_stdin(output):
         raise ValueError(f"'output' is the file that stdin is read from (got {str(output)!r})")
     files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": cache}
     check_kept(output, files)
-    check_output(output, Path(text), None)
+    check_output(output, Path(text), None, overwrite)
 
 
 def _is_stdin(path: Path) -> bool:
@@ -274,6 +275,7 @@ def draw(
     ] = "bundled",
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
+    overwrite: o.Overwrite = False,
 ) -> None:
     """Draw the dependency trees of a text, and the edges that a model has on them.
 
@@ -292,13 +294,14 @@ def draw(
         graphdep draw trees.conllu --output page.html
     """
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
-    check_output(output, Path(text), None)
+    check_output(output, Path(text), None, overwrite)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     other = against if against in (None, "random") else import_edges(against)
     if against is not None and not names:
         raise ValueError("'against' compares the edges of --edges, which is not given")
     texts = stream_texts(text)
     say_loading()
+    from graphdep.io.files import check_replaced
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.transforms.presets import PHRASE_PRESETS
     from graphdep.visualization.explorer import draw as drawn
@@ -317,8 +320,10 @@ def draw(
         sentences = _bracketed(own.sentences, make) if bracketed else own.sentences
         plain_console(stderr=True).print(own.note, soft_wrap=True)
     parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
-    for number, part in enumerate(parts, start=1):
-        name = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{number}")
+    names_of_files = [output.with_stem(f"{output.stem}-{number + 1}") for number in range(len(parts))]
+    names_of_files = names_of_files if len(parts) > 1 else [output]
+    check_replaced(output.parent, [file.name for file in names_of_files], overwrite=overwrite)
+    for name, part in zip(names_of_files, parts):
         drawn(part, names, against=other, root=True).save(name)
         words = sum(len(sentence) for sentence in part)
         plain_console(stderr=True).print(f"{words} words -> {name}", soft_wrap=True)
@@ -354,6 +359,7 @@ def attention(
         ),
     ] = False,
     parser: o.ModelParser = None,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Draw what the words of a text attend to in a trained model.
@@ -366,7 +372,7 @@ def attention(
     Examples:
         graphdep attention --checkpoint runs/.../best.ckpt "The dog chased the cat." --output attention.png
     """
-    check_output(output, checkpoint, None)
+    check_output(output, checkpoint, None, overwrite)
     check_suffix(output, ".png", ".pdf", ".svg")
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
@@ -378,7 +384,7 @@ def attention(
     shown = shown if special else shown.without_special()
     figure = shown.plot(None if layer is None else layer - 1, gate=gate, title=" | ".join(texts))
     output.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(output) as temporary:
+    with atomic_path(output, typed=True) as temporary:
         figure.savefig(temporary, dpi=110, format=output.suffix[1:])
     if json:
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
@@ -439,6 +445,7 @@ def explore(
     parser: o.ModelParser = None,
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
+    overwrite: o.Overwrite = False,
 ) -> None:
     """See what a trained model does with a text: a page for the browser that needs no network.
 
@@ -461,7 +468,7 @@ def explore(
         raise ValueError("two can be compared: give --checkpoint twice, or once with --against")
     check_choice("against", against or "random", ["random"])
     places = [find_checkpoint(place) for place in checkpoint]
-    check_output(output, places[0], None)
+    check_output(output, places[0], None, overwrite)
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()

@@ -376,6 +376,9 @@ Strategy = Annotated[
     ),
 ]
 Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Where results go. [default: below runs/]")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that are there and were not written for the same.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")]
 
 

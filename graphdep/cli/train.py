@@ -182,6 +182,7 @@ def ablate(
     strategy: o.Strategy = "auto",
     settings: o.Settings = None,
     output: o.Output = None,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Compare models, or edges in one model: train each with several seeds and make the table.
@@ -238,7 +239,9 @@ def ablate(
     for edge in rows:
         import_edges(edge)
     folder = output or Path("runs", f"ablation_{task}")
+    from graphdep.training.table import check_report
 
+    check_report(folder, task, file.rows or rows or names, shared, overwrite=overwrite)
     from graphdep.training.ablation import ablate as run
     from graphdep.training.trainer import Processes
 
@@ -261,7 +264,7 @@ def ablate(
     )
     if not Processes(devices, nodes, strategy).first:
         return
-    paths = report(summary, folder, plain_console(stderr=json))
+    paths = report(summary, folder, plain_console(stderr=json), overwrite)
     if json:
         print_json(summary | {"files": paths})
     if any(row["failed"] for row in summary["rows"]):
@@ -272,11 +275,11 @@ def _names(texts: list[str] | None) -> list[str]:
     return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
 
 
-def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
+def report(summary: dict[str, Any], folder: Path, console: Console, overwrite: bool) -> dict[str, str]:
     """Writes the files, prints the table and says where they are."""
     from graphdep.training.table import notes, rich_table, write_report
 
-    paths = write_report(summary, folder)
+    paths = write_report(summary, folder, overwrite=overwrite)
     console.print(rich_table(summary))
     for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
         console.print(line, soft_wrap=True)

@@ -104,6 +104,7 @@ def predict(
             "for files that are read again.",
         ),
     ] = False,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Predict the labels or numbers of texts or pairs of texts, or what else a task's examples have.
@@ -131,7 +132,7 @@ def predict(
     texts, source = texts_or_file(texts, source)
     checkpoint = find_checkpoint(checkpoint)
     trees = _trees(source)
-    _check_files(source, output, checkpoint, text_columns, trees is not None)
+    _check_files(source, output, checkpoint, text_columns, trees is not None, overwrite)
     whole = trees is None and source is not None and Path(source).suffix.lower() in _WITH_ROWS
     lines = None if whole or trees else texts if source is None else read_text_lines(source)
     if guard_formulas and Path(output or (source if whole else None) or ".csv").suffix.lower() in _OBJECTS:
@@ -221,7 +222,12 @@ def _first_value(path: Path) -> dict[str, Any]:
 
 
 def _check_files(
-    source: str | None, output: Path | None, checkpoint: Path, text_columns: str | None, trees: bool
+    source: str | None,
+    output: Path | None,
+    checkpoint: Path,
+    text_columns: str | None,
+    trees: bool,
+    overwrite: bool,
 ) -> None:
     """Finds out before the work what of the files is wrong, as far as their names and first rows tell it."""
     kind = None if source is None else Path(source).suffix.lower()
@@ -231,7 +237,7 @@ def _check_files(
         why = "" if kind in _OTHERS or not table else ", as the input does"
         kinds = (".conllu", *_TABLES, *({kind} - {None})) if trees else _TABLES
         check_suffix(output, *([same] if table else kinds), why=why)
-        check_output(output, checkpoint, source)
+        check_output(output, checkpoint, source, overwrite)
     if not table:
         check_no_columns(source, text_columns)
     if source is None or source == "-":
@@ -257,7 +263,7 @@ def _write(output: Path | None, text: str) -> None:
         return
     from graphdep.io.files import atomic_path
 
-    with atomic_path(output) as temporary:
+    with atomic_path(output, typed=True) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
@@ -294,6 +300,7 @@ def embed(
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Turn texts into vectors with a trained model.
@@ -313,7 +320,7 @@ def embed(
     write = writer(output)
     texts, source = texts_or_file(texts, source)
     if output is not None:
-        check_output(output, checkpoint, source)
+        check_output(output, checkpoint, source, overwrite)
     places: list[str] = []
     if source is not None:
         texts, places = _read(source, text_columns)
@@ -338,7 +345,7 @@ def embed(
         from graphdep.io.files import atomic_path
 
         # A file, not its name: to a name like X.NPY NumPy would append .npy.
-        with atomic_path(output) as temporary, open(temporary, "wb") as file:
+        with atomic_path(output, typed=True) as temporary, open(temporary, "wb") as file:
             write(file, vectors)
     elif not json:
         write(sys.stdout, vectors)
@@ -455,6 +462,7 @@ def generate(
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Respond to dialogues with a trained model: those of a file, or yours in a chat.
@@ -473,7 +481,7 @@ def generate(
     """
     _check_options(source, output, num_return, json)
     if output is not None:
-        check_output(output, checkpoint, source)
+        check_output(output, checkpoint, source, overwrite)
     checkpoint = find_checkpoint(checkpoint)
     from graphdep.parsing.parser import WordLimit
 
@@ -609,6 +617,7 @@ def rank(
     batch_size: Annotated[
         int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
     ] = 64,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Rank the candidates for the next response in a dialogue, with a trained model.
@@ -625,7 +634,7 @@ def rank(
     """
     check_json(json, output, "rankings")
     if output is not None:
-        check_output(output, checkpoint, source)
+        check_output(output, checkpoint, source, overwrite)
     checkpoint = find_checkpoint(checkpoint)
     from graphdep.parsing.parser import WordLimit
 
@@ -777,9 +786,7 @@ def export(
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Gets the files; those of an earlier export are replaced.")
     ],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace other files of the same names, too.")
-    ] = False,
+    overwrite: o.Overwrite = False,
     push: Annotated[
         str | None,
         typer.Option(metavar="OWNER/NAME", help="Also upload it to the Hugging Face hub, under that name."),
@@ -810,8 +817,8 @@ def export(
         from huggingface_hub import HfApi
 
         api = HfApi()
+        print(f"uploads to {push}: {', '.join(files)}", file=sys.stderr)
         name = api.create_repo(push, private=private, exist_ok=True).repo_id
-        print(f"uploads to {name}: {', '.join(files)}", file=sys.stderr)
         # The folder may have files that are nobody else's.
         address = str(api.upload_folder(repo_id=name, folder_path=output, allow_patterns=files))
     if json:

@@ -21,6 +21,7 @@ from graphdep.io.files import (
     LineError,
     atomic_path,
     check_line,
+    check_replaced,
     decoded_lines,
     guard,
     json_value,
@@ -120,7 +121,7 @@ def write_sheets(
 
     Raises:
         ValueError: If a line is damaged, files do not have the same contexts, ``n`` is more than there are,
-            an argument is too small or too large, or a file is there already: it may be filled in.
+            an argument is too small or too large, or a file is there already, which may be filled in.
         OSError: If a file cannot be read or written.
     """
     check_limit("raters", raters)
@@ -141,9 +142,7 @@ def write_sheets(
         csv.writer(file).writerows([COLUMNS, *([*shown[i]["cells"], "", rater, digest] for i in order)])
         texts[f"raters/rater{rater}.csv"] = file.getvalue()
     paths = [Path(output, name) for name in texts]
-    for path in paths:
-        if path.exists():
-            raise ValueError(f"'output' has {path} already, maybe filled in: delete it or use another folder")
+    check_replaced(output, texts, overwrite=None)
     for path, text in zip(paths, texts.values()):
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")

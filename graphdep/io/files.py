@@ -18,7 +18,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -133,19 +133,24 @@ def _remove(path: str) -> None:
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str], *, typed: bool = False) -> Iterator[Path]:
     """Yields a temporary path that replaces ``path`` on success and is removed on failure.
 
     A reader therefore sees the old file or the new one, whole, even if the process is killed half-way. What
-    a killed one has left is removed when the file is written again. A symbolic link stays, and the file that
-    it points to is written.
+    a killed one has left is removed when the file is written again.
+
+    Args:
+        path: The file.
+        typed: Whether a user named the file: a symbolic link then stays, and the file that it points to is
+            written. Else the link is replaced, which whoever made the folder may have pointed anywhere.
+            (default: :obj:`False`)
 
     Raises:
         ValueError: If there is something that is no plain file: a folder, a pipe, a device.
         OSError: If nothing can be written beside it.
     """
     check_plain_file(path)
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path) if typed else os.path.abspath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix of the path that was asked for, since writers look at it.
     suffix = Path(path).suffix
@@ -170,11 +175,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def file_mode(target: Path) -> int:
-    """Permissions of the target if it exists, else the umask's default."""
+    """Permissions of the target if it exists and is no link, else the umask's default."""
     try:
-        return stat.S_IMODE(target.stat().st_mode)
+        mode = target.lstat().st_mode
     except FileNotFoundError:
-        return 0o666 & ~_umask()
+        mode = stat.S_IFLNK
+    return 0o666 & ~_umask() if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
 def _new_file(path: Path) -> int:
@@ -190,6 +196,37 @@ def check_plain_file(path: str | os.PathLike[str]) -> None:
     """Raises :class:`ValueError` if there is something at ``path`` that is no plain file."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{os.fspath(path)!r} is no plain file, which could be replaced whole")
+
+
+def check_replaced(
+    folder: str | os.PathLike[str],
+    names: Iterable[str],
+    own: Container[str] = (),
+    *,
+    overwrite: bool | None = False,
+) -> None:
+    """Finds out before the work that no file is lost: the one rule for all that is written.
+
+    Args:
+        folder: Where it is to be written.
+        names: The names of the files.
+        own: Those that were written for the same thing, and may be replaced. (default: none)
+        overwrite: Replace the others, too; :obj:`None` where that cannot be asked for. (default:
+            :obj:`False`)
+
+    Raises:
+        ValueError: If a file of these names is there that is neither own nor empty, or no plain file.
+    """
+    for name in names:
+        path = Path(folder, name)
+        check_plain_file(path)
+        if overwrite or name in own or not os.path.lexists(path):
+            continue
+        if path.is_symlink() or path.stat().st_size:
+            way = "" if overwrite is None else ", or --overwrite (in Python overwrite=True)"
+            raise ValueError(
+                f"{path} is there, was not written for this, and would be replaced: choose another place{way}"
+            )
 
 
 def _umask() -> int:

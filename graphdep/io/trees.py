@@ -184,7 +184,10 @@ def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) ->
     Raises:
         ValueError: If a value cannot be written because it holds a tab or a line break.
     """
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+    with (
+        atomic_path(path, typed=True) as temporary,
+        open(temporary, "w", encoding="utf-8", newline="\n") as file,
+    ):
         for sentence in sentences:
             file.write(format_conllu(sentence) + "\n")
 
@@ -257,7 +260,10 @@ def write_ptb(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> No
         ValueError: If a sentence has no constituents, or a word that cannot be written; the message has its
             number.
     """
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+    with (
+        atomic_path(path, typed=True) as temporary,
+        open(temporary, "w", encoding="utf-8", newline="\n") as file,
+    ):
         for number, sentence in enumerate(sentences, start=1):
             try:
                 file.write(format_ptb(sentence) + "\n")

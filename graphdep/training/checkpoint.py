@@ -341,7 +341,7 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
 
 def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
     """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
-    _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path)
+    _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path, typed=True)
 
 
 def trained_setting(state: RunState, name: str) -> str:
@@ -354,9 +354,9 @@ def trained_setting(state: RunState, name: str) -> str:
     return value
 
 
-def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
+def _save(content: dict[str, Any], path: str | os.PathLike[str], *, typed: bool = False) -> None:
     """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+    with atomic_path(path, typed=typed) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(content, file)
         except RuntimeError as error:  # torch's own, of a position: why is in what it came from

@@ -786,6 +786,8 @@ def setting_texts(config: type[TrainConfig], task: str, model: str) -> list[Sett
 
 
 RUN_FILE = "run.yaml"
+RUN_HEAD = "# The settings of a run by graphdep"
+"""How the file begins, by which it is known from one that somebody else wrote."""
 RESULT = "result.json"
 """The scores, written last: a run whose folder has this file has ended."""
 
@@ -816,8 +818,7 @@ def run_text(config: TrainConfig, name: str = RUN_FILE) -> str:
     chosen = {name: value for name, value in settings.items() if usual[name] != value}
     others = {name: value for name, value in settings.items() if name not in chosen}
     parts = [
-        f"# The settings of a run by graphdep {__version__}; it is repeated by: graphdep train --config "
-        f"{name}",
+        f"{RUN_HEAD} {__version__}; it is repeated by: graphdep train --config {name}",
         "# Relative paths count from the folder in which that is called.",
         _dumped({"task": config.task, "model": config.model, **chosen}),
         "# As the model and the task have them:",

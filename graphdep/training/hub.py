@@ -6,13 +6,14 @@ import hashlib
 import importlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from huggingface_hub import ModelHubMixin
 
-from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_plain_file
+from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_replaced
 from graphdep.training.checkpoint import CARD, MODEL_FORMAT, PARTS, RunState, exported_files, read_task
 from graphdep.training.config import RUN_FILE, TrainConfig, resolve_model, run_text
 from graphdep.training.family import TaskFamily
@@ -232,23 +233,29 @@ def write_model_folder(
 def _check_replaceable(target: Path, overwrite: bool) -> None:
     if (target / BEST).exists():
         raise ValueError(f"{target} is the folder of a run, whose {BEST} is its model: choose another folder")
-    own = exported_files(target)
-    for name in _NAMES:
-        check_plain_file(target / name)
-        if os.path.lexists(target / name) and name not in own and not overwrite:
-            raise ValueError(
-                f"{target / name} is not as an export wrote it, and would be replaced: choose another "
-                "folder, or --overwrite, in Python overwrite=True"
-            )
+    check_replaced(target, _NAMES, exported_files(target), overwrite=overwrite)
 
 
 def without_folders(config: TrainConfig) -> TrainConfig:
     """The settings with the names of files and folders alone: whoever gets them has others."""
-    paths = {name: getattr(config, name) for name in config.with_mark("place")}
-    paths["encoder"] = getattr(config, "encoder", None)
-    own = {name: Path(value).name for name, value in paths.items() if isinstance(value, str)}
-    folders = {name: value for name, value in own.items() if os.path.isabs(str(paths[name]))}
-    return config.replace(**folders) if folders else config
+    usual = TrainConfig.of_task(config.task)
+    names = [*config.with_mark("place"), *(["encoder"] if hasattr(config, "encoder") else [])]
+    given = {
+        name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name, None)
+    }
+    own = {name: _last_part(name, value) for name, value in given.items() if isinstance(value, str)}
+    return config.replace(**own, parser=_PARSER_FILE.sub(r"\1\2", config.parser))
+
+
+# NAME:FOLDER/FILE, and no address.
+_PARSER_FILE = re.compile(r"^([\w-]+:)(?!.*//).*[/\\]([^/\\]*)$")
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+
+
+def _last_part(name: str, value: str) -> str:
+    if name == "encoder" and _HUB_NAME.fullmatch(value) and not os.path.exists(value):
+        return value
+    return Path(value).name
 
 
 def _json(value: Any) -> bytes:

@@ -25,7 +25,7 @@ from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
 from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
-from graphdep.training.config import RESULT, RUN_FILE, TrainConfig, write_run
+from graphdep.training.config import RESULT, RUN_FILE, RUN_HEAD, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
 from graphdep.training.family import SplitScores, build_task, load_splits
 from graphdep.training.filling import wanted_filler
@@ -417,7 +417,9 @@ def _sweep(folder: Path, files: tuple[str, ...]) -> None:
 def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: int) -> None:
     """Moves what an earlier run left to a folder of its own: a new one that fails must not cost it."""
     names = [name for name in (*_FILES, *files, "best.ckpt") if (folder / name).exists()]
-    if {*names} <= {RUN_FILE, STEPS, METRICS} and _epochs(folder) <= val_every:
+    if not names:
+        return
+    if {*names} <= {RUN_FILE, STEPS, METRICS} and _is_run(folder) and _epochs(folder) <= val_every:
         for name in names:  # of a run that was killed before its first checkpoint: folders would only grow
             (folder / name).unlink()
         return
@@ -443,8 +445,19 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
             "same one would not be made again",
             *(folder, previous.name, size),
         )
+    elif not _is_run(folder):
+        logger.warning("%s: set aside in %s: %s", folder, previous.name, ", ".join(names))
     for name in names:
         os.replace(folder / name, previous / name)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether the settings there were written by a run."""
+    path = folder / RUN_FILE
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(RUN_HEAD)) == RUN_HEAD.encode()
 
 
 def _epochs(folder: Path) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io.console import plain_console
-from graphdep.io.files import atomic_path, file_digest, temporary_folder
+from graphdep.io.files import atomic_path, check_replaced, file_digest, temporary_folder
 from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, visible_effect
@@ -268,6 +268,8 @@ def needs_structure(
     rows = _rows(task, model, trees)
     given = dict(settings or {})
     folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / PLAN).exists():
+        check_replaced(folder, [PICTURE], overwrite=None)
     plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound)
     chosen = {**given, **plan.settings}
     summary = ablate(

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,12 @@ import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
 
-from graphdep.io.files import atomic_path
+from graphdep.io.files import atomic_path, check_replaced
 from graphdep.io.limits import check_choice
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
 from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
+from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
 from graphdep.training.floors import below_floor, untrained
 from graphdep.training.task import family_of, legend, resolve_task
@@ -34,10 +35,55 @@ _COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds
 ENCODER_ROW, PAPER = "(encoder, not trained)", "paper: "
 
 
-def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind."""
-    paths = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "plot": "plot.png"}
-    paths = {kind: str(folder / name) for kind, name in paths.items()}
+_REPORT = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "plot": "plot.png"}
+
+
+def check_report(
+    folder: Path,
+    task: str,
+    rows: Iterable[str],
+    settings: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Raises :class:`ValueError` if the files of another table would be replaced: of another task, with other
+    settings, or with a row that these are not. Seeds, rows and epochs may become more.
+    """
+    own = _REPORT.values() if _same_table(folder / _REPORT["summary"], task, {*rows}, settings) else ()
+    check_replaced(folder, _REPORT.values(), {*own}, overwrite=overwrite)
+
+
+def _same_table(path: Path, task: str, rows: set[str], settings: Mapping[str, Any]) -> bool:
+    free = {*TrainConfig.of_task(task).with_mark("late", "free", "place"), "max_epochs"}
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        then, now = (
+            {
+                name: value
+                for name, value in json.loads(json.dumps(of, default=str)).items()
+                if name not in free
+            }
+            for of in (before["settings"], dict(settings))
+        )
+        return before["task"] == task and then == now and {row["name"] for row in before["rows"]} <= rows
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not there, or none of ours
+        return False
+
+
+def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = False) -> dict[str, str]:
+    """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind.
+
+    Args:
+        summary: What :func:`~graphdep.training.ablate` returns.
+        folder: The folder.
+        overwrite: Replace files that are not of the same table, too. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If a file would be replaced that is not of the same table.
+    """
+    names = [row["name"] for row in summary["rows"]]
+    check_report(folder, summary["task"], names, summary["settings"], overwrite=overwrite)
+    paths = {kind: str(folder / name) for kind, name in _REPORT.items()}
     _write(paths["summary"], json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     _write(paths["table"], markdown(summary))
     _write(paths["csv"], csv_rows(summary))

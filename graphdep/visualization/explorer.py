@@ -380,7 +380,7 @@ class Explorer:
         if path.suffix not in ENDINGS:
             raise ValueError(f"'path' must end in {', '.join(ENDINGS)} (got {os.fspath(path)!r})")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as temporary:
+        with atomic_path(path, typed=True) as temporary:
             if path.suffix in (".html", ".svg"):
                 text = self.html() if path.suffix == ".html" else self.svg()
                 Path(temporary).write_text(text, encoding="utf-8", newline="")

@@ -48,7 +48,7 @@ def check_once(name: str, entries: Sequence[str]) -> None:
 
 def save_vocab_file(state: dict, path: str | os.PathLike[str]) -> None:
     """Writes a vocabulary, whole or not at all."""
-    with atomic_path(path) as temporary:
+    with atomic_path(path, typed=True) as temporary:
         temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
 
 

@@ -57,7 +57,7 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
 def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
     summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
-    demo.show(summary, tmp_path / "agreement", Console())
+    demo.show(summary, tmp_path / "agreement", Console(), False)
     assert "- FAILED transformer seed 0: " in capsys.readouterr().out
 
 

@@ -94,7 +94,9 @@ def test_columns_of_a_table(run, model, expected, tmp_path):
     rows = "".join(f'{number},"{text}"\n' for number, text in enumerate(TEXTS))
     (tmp_path / "texts.csv").write_text("id,body\n" + rows)
     for given in (["--input", "texts.csv"], ["texts.csv"]):
-        done = run("embed", *model, *given, "--text-columns", "body", "--output", "vectors.npy")
+        done = run(
+            "embed", *model, *given, "--text-columns", "body", "--output", "vectors.npy", "--overwrite"
+        )
         assert done.exit_code == 0, done.stderr
         np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), expected)
     done = run("embed", *model, "--input", "texts.csv")

@@ -105,7 +105,7 @@ def test_the_seed_draws_contexts_and_order(tmp_path):
 def test_filled_sheets_are_never_overwritten(systems, tmp_path):
     write_sheets(systems, tmp_path / "out", n=2, raters=1)
     (tmp_path / "out" / "key.json").unlink()
-    with pytest.raises(ValueError, match=r"'output' has .*raters/rate\.html already, maybe filled in"):
+    with pytest.raises(ValueError, match=r"raters/rate\.html is there, .*: choose another place$"):
         write_sheets(systems, tmp_path / "out", n=2, raters=1)
     assert not (tmp_path / "out" / "key.json").exists()
 

@@ -25,6 +25,7 @@ from graphdep.io import atomic_path
 from graphdep.io.files import (
     check_archive,
     disk_errors,
+    file_mode,
     find_checkpoint,
     guard,
     has_half_character,
@@ -76,12 +77,26 @@ def test_the_umask_is_never_set(tmp_path, monkeypatch):
         temporary.write_text("x")
 
 
-def test_a_link_stays_and_its_file_is_written(tmp_path):
+def test_a_link_that_nobody_typed_is_replaced(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    os.chmod(tmp_path / "precious", 0o600)
+    for target in ("precious", "gone"):
+        (tmp_path / "a.txt").unlink(missing_ok=True)
+        (tmp_path / "a.txt").symlink_to(target)
+        with atomic_path(tmp_path / "a.txt") as temporary:
+            temporary.write_text("new")
+        assert not (tmp_path / "a.txt").is_symlink()
+        assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == file_mode(tmp_path / "none")
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "precious"]
+
+
+def test_a_link_that_was_typed_stays_and_its_file_is_written(tmp_path):
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "file").write_text("old")
     for name, target in (("link.txt", "far/file"), ("dangling.txt", "far/new")):
         (tmp_path / name).symlink_to(target)
-        with atomic_path(tmp_path / name) as temporary:
+        with atomic_path(tmp_path / name, typed=True) as temporary:
             assert temporary.parent == tmp_path / "far"
             assert temporary.suffix == ".txt"
             temporary.write_text("new")

@@ -21,7 +21,7 @@ from graphdep.tasks import TASKS, resolve_task
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
 from graphdep.training import hub as hub_model
 from graphdep.training.checkpoint import read_model_folder
-from graphdep.training.hub import LICENCES, licence_of, write_model_folder
+from graphdep.training.hub import LICENCES, licence_of, without_folders, write_model_folder
 from tests.kit import tiny_corpora
 from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_semeval2010
 from tests.kit.tiny_encoder import write_tiny_encoder
@@ -245,7 +245,9 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     (folder / name).write_text("mine")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     first = name if name == "config.json" and before == "nothing" else ".*"  # without it none is an export's
-    with pytest.raises(ValueError, match=rf"project/{first} is not as an export wrote it, .*overwrite=True"):
+    with pytest.raises(
+        ValueError, match=rf"project/{first} is there, was not written for this, .*overwrite=True"
+    ):
         model.save_pretrained(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
     model.save_pretrained(folder, overwrite=True)
@@ -326,3 +328,12 @@ def test_nothing_is_fetched_where_there_is_a_folder(saved, monkeypatch):
     monkeypatch.chdir(saved.parent)
     assert hub_model.fetched("model") == "model"
     assert read_model_folder("model")["graphdep"]["config"]["task"] == "sst"
+
+
+@pytest.mark.parametrize("folder", ["../acme/", "/home/ann/acme/", "acme/"])
+def test_no_folder_of_the_settings_is_written(folder):
+    config = TrainConfig.of("dt", task="csv", train=f"{folder}secret.csv", text_columns="a", label_column="b")
+    config = without_folders(config.replace(parser=f"conllu:{folder}trees.conllu"))
+    assert (config.train, config.parser) == ("secret.csv", "conllu:trees.conllu")
+    address = config.replace(parser="corenlp:http://localhost:9000")
+    assert without_folders(address).parser == address.parser

@@ -26,7 +26,7 @@ from graphdep.metrics.scores import WORD_F1
 from graphdep.tasks import SentenceTask, TrainingError
 from graphdep.training import TrainConfig, checkpoint, load_splits, read_checkpoint, run, train
 from graphdep.training.checkpoint import RunCheckpoint
-from graphdep.training.config import RUN_FILE, read_run
+from graphdep.training.config import RUN_FILE, RUN_HEAD, read_run
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
 from graphdep.training.run import alone_in
 from graphdep.training.trainer import METRICS, STEPS, MetricsFile, read_metrics, write_metrics
@@ -544,7 +544,7 @@ def test_a_kill_before_the_first_checkpoint_leaves_nothing(whole, tmp_path, shor
     (tmp_path / "metrics.csv").write_text("epoch,step,lr,train_loss\n1,3,0.1,0.5\n")  # before the checkpoint
     half = (".last.ckpt.abcdefgh.ckpt", ".best.ckpt.12345678.ckpt", ".result.json.a_b_c_d_.json")
     for name in ("run.yaml", *half):
-        (tmp_path / name).write_bytes(b"half")
+        (tmp_path / name).write_bytes(RUN_HEAD.encode() if name == "run.yaml" else b"half")
     train(short, tmp_path, resume=resume)
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in whole.iterdir()} - {STEPS}
 

@@ -1,0 +1,179 @@
+"""What is there stays: a law for all commands that write."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from graphdep.cli import app
+from graphdep.io.files import check_replaced
+
+MINE = "my own, the only copy\n"
+CSV = "text,label\n" + "".join(
+    f"A {'fine' if i % 2 else 'dull'} film {i} .,{'gb'[i % 2]}\n" for i in range(40)
+)
+SETTINGS = ["--text-columns", "text", "--label-column", "label", "--parser", "chain", "--root", "root"]
+SETTINGS = ["--task", "csv", "--train", "r.csv", *SETTINGS, "--set", "hidden_channels=8", "--epochs", "1"]
+SETTINGS += ["--set", "accelerator=cpu"]
+TRAIN = ["train", *SETTINGS, "--model", "word-average", "--output"]
+ABLATE = ["ablate", *SETTINGS, "--models", "word-average", "--seeds", "1", "--output"]
+MODEL = ["--checkpoint", "run"]
+CONTEXTS = '{"context": ["Hi !"], "response": "Hello .", "candidates": ["a", "b"]}\n'
+# Of each command: what it is called with, the last part being the output; and the files there that it writes.
+FILES = {
+    "parse": ["parse", "A fine film.", "--parser", "chain", "--output", "out.conllu"],
+    "draw": ["draw", "A fine film.", "--parser", "chain", "--output", "out.svg"],
+    "attention": ["attention", *MODEL, "A fine film.", "--output", "out.png"],
+    "explore": ["explore", *MODEL, "--text", "A fine film.", "--output", "out.html"],
+    "predict": ["predict", *MODEL, "--input", "r.csv", "--output", "out.csv"],
+    "embed": ["embed", *MODEL, "A fine film.", "--output", "out.npy"],
+    "generate": ["generate", *MODEL, "--input", "c.jsonl", "--output", "out.jsonl"],
+    "rank": ["rank", *MODEL, "--input", "c.jsonl", "--output", "out.jsonl"],
+}
+FOLDERS = {
+    "ablate": (ABLATE, ["table.csv", "table.md", "summary.json", "plot.png"]),
+    "needs-structure": (
+        ["needs-structure", *SETTINGS[:-4], "--output"],
+        ["plan.json", "needs-structure.png"],
+    ),
+    "sheet": (
+        ["human-eval", "sheet", "--system", "a=c.jsonl", "--system", "b=c.jsonl", "--n", "1", "--output"],
+        ["key.json", "raters/rater1.csv", "raters/rate.html"],
+    ),
+    "submit": (["submit", "--checkpoint", "cola=run", "--output"], ["CoLA.tsv", "notes.txt"]),
+    "export": (
+        ["export", *MODEL, "--output"],
+        ["README.md", "config.json", "vocab.json", "run.yaml", "model.safetensors"],
+    ),
+    "demo": (["demo", "--output"], ["tree.png", "explorer.html"]),
+}
+# It moves what is there to a folder of its own.
+ASIDE = {"train": (TRAIN, ["run.yaml", "curves.png", "predictions.csv", "result.json", "metrics.csv"])}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with texts and a trained model."""
+    from typer.testing import CliRunner
+
+    folder, before = tmp_path_factory.mktemp("writers"), os.getcwd()
+    (folder / "r.csv").write_text(CSV)
+    (folder / "c.jsonl").write_text(CONTEXTS)
+    os.chdir(folder)
+    try:
+        done = CliRunner().invoke(app, [*TRAIN, "run"])
+    finally:
+        os.chdir(before)
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture
+def here(run, place, monkeypatch):
+    monkeypatch.chdir(place)
+    return run
+
+
+def test_the_table_has_every_command_that_writes():
+    commands = dict(get_command(app).commands)
+    commands |= commands.pop("human-eval").commands
+    writers = {
+        name for name, command in commands.items() if any("--output" in p.opts for p in command.params)
+    }
+    assert writers == {*FILES, *FOLDERS, *ASIDE}
+
+
+@pytest.mark.parametrize("command", FILES)
+def test_a_file_that_is_there_stays(here, command):
+    path = Path(FILES[command][-1])
+    path.write_text(MINE)
+    done = here(*FILES[command])
+    path, text = path, path.read_text()
+    path.unlink()
+    assert done.exit_code == 2, done.output
+    assert f"{path} is there, was not written for this" in done.stderr
+    assert "--overwrite" in done.stderr
+    assert text == MINE
+
+
+FILES_OF_FOLDERS = [(command, name) for command, (_, names) in FOLDERS.items() for name in names]
+
+
+@pytest.mark.parametrize(("command", "name"), FILES_OF_FOLDERS)
+def test_a_file_of_a_folder_stays(here, tmp_path, command, name):
+    path = tmp_path / "out" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(MINE)
+    done = here(*FOLDERS[command][0], tmp_path / "out")
+    assert done.exit_code == 2, done.output
+    assert str(tmp_path / "out") in done.stderr
+    assert [file for file in (tmp_path / "out").rglob("*") if file.is_file()] == [path]
+    assert path.read_text() == MINE
+
+
+@pytest.mark.parametrize("name", ASIDE["train"][1])
+def test_a_file_of_a_run_is_set_aside(here, tmp_path, name):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text(MINE)
+    assert here(*ASIDE["train"][0], tmp_path / "out").exit_code == 0
+    assert (tmp_path / "out" / "previous" / name).read_text() == MINE
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [*((ABLATE, name) for name in FOLDERS["ablate"][1]), *((TRAIN, name) for name in ASIDE["train"][1])]
+    + [(["export", *MODEL, "--output"], name) for name in FOLDERS["export"][1]],
+)
+def test_a_link_is_not_followed(here, tmp_path, command, name):
+    (tmp_path / "mine").write_text(MINE)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(tmp_path / "mine")
+    for options in ([], ["--resume"] if command is TRAIN else ["--overwrite"]):
+        here(*command, tmp_path / "out", *options)
+        assert (tmp_path / "mine").read_text() == MINE
+    assert not (tmp_path / "out" / name).is_symlink()
+
+
+def test_a_link_in_a_run_that_goes_on_and_among_parses_is_not_followed(here, tmp_path):
+    own = [str(tmp_path / "root") if part == "root" else part for part in TRAIN]
+    assert here(*own, tmp_path / "out").exit_code == 0
+    (tmp_path / "mine").write_text(MINE)
+    stored = [*(tmp_path / "root" / "processed").glob("*.pt")]
+    assert stored
+    for path in [*stored, *(tmp_path / "out" / name for name in ("result.json", "run.yaml", "metrics.csv"))]:
+        path.unlink()
+        path.symlink_to(tmp_path / "mine")
+    here(*own, tmp_path / "out", "--resume", "--epochs", "2")
+    assert (tmp_path / "mine").read_text() == MINE
+
+
+def test_the_same_table_is_written_again_and_another_one_is_not(here, tmp_path):
+    assert here(*ABLATE, tmp_path).exit_code == 0
+    assert here(*ABLATE, tmp_path, "--models", "lstm").exit_code == 0  # a row more
+    for other in (["--models", "lstm"], ["--models", "word-average,lstm", "--set", "hidden_channels=4"]):
+        command = [part for part in ABLATE if part not in ("--models", "word-average")]
+        if "--set" in other:
+            at = command.index("hidden_channels=8")
+            del command[at - 1 : at + 1]
+        before = (tmp_path / "table.md").read_bytes()
+        done = here(*command, tmp_path, *other)
+        assert done.exit_code == 2, done.output
+        assert "--overwrite" in done.stderr
+        assert (tmp_path / "table.md").read_bytes() == before
+        assert here(*command, tmp_path, *other, "--overwrite").exit_code == 0
+        assert (tmp_path / "table.md").read_bytes() != before
+        assert here(*ABLATE, tmp_path, "--models", "lstm", "--overwrite").exit_code == 0
+    assert {row["name"] for row in json.loads((tmp_path / "summary.json").read_text())["rows"]} > {"lstm"}
+
+
+def test_what_is_empty_or_own_may_be_replaced(tmp_path):
+    (tmp_path / "empty").touch()
+    (tmp_path / "own").write_text(MINE)
+    check_replaced(tmp_path, ["empty", "none", "own"], {"own"})
+    check_replaced(tmp_path, ["own"], overwrite=True)
+    with pytest.raises(ValueError, match=r"own is there, .*: choose another place$"):
+        check_replaced(tmp_path, ["own"], overwrite=None)
