@@ -18,10 +18,11 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from reprlib import Repr
 from typing import Any
 
 try:
@@ -242,6 +243,30 @@ def check_archive(path: str | os.PathLike[str]) -> None:
     raise ValueError(f"{name}: {why}")
 
 
+# Of a list or a mapping no more is looked at than a message can show.
+_BRIEF = Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 4, 100, 100, 100
+_BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = _BRIEF.maxfrozenset = 40
+
+
+def brief(value: object, size: int = 80) -> str:
+    """A value as every message shows it: as Python writes it, of a long one the beginning.
+
+    Args:
+        value: The value.
+        size: Characters of a text, or of what another value is written as. (default: :obj:`80`)
+
+    Example:
+        >>> from graphdep.io.files import brief
+        >>> brief(0.5), brief("dt"), brief("very " * 100, 12)
+        ('0.5', "'dt'", "'very very...'")
+    """
+    if isinstance(value, str):
+        return repr(value if len(value) <= size else f"{value[: size - 3]}...")
+    text = _BRIEF.repr(value) if isinstance(value, Sized) else repr(value)
+    return text if len(text) <= size else f"{text[: size - 3]}..."
+
+
 class LineError(ValueError):
     """What is wrong in a line of a file.
 
@@ -253,15 +278,14 @@ class LineError(ValueError):
     """
 
     def __init__(self, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
-        shown = value if len(value) <= 80 else value[:77] + "..."
-        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
+        super().__init__(f"{path}:{line}: {message}" + (f" (got {brief(value)})" if value else ""))
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
 def place_error(place: str, message: str, value: object = None) -> ValueError:
     """An error that names the place and the value: ``place: message (got value)``."""
-    text = value if isinstance(value, str) else repr(value)
-    got = "" if value is None else f" (got {text if len(text) <= 80 else text[:77] + '...'!r})"
+    text = value if isinstance(value, str) else brief(value)
+    got = "" if value is None else f" (got {brief(text)})"
     return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
 
 
@@ -425,4 +449,4 @@ def json_value(line: str, place: str) -> Any:
             place = f"{place}:{error.lineno}"
     else:
         return value
-    raise ValueError(f"{place}: {why} (got {line[:80]!r})")
+    raise place_error(place, why, line)

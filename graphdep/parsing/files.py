@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from graphdep.io.limits import check_choice
@@ -31,11 +33,14 @@ class SentenceLookup:
         self._texts = [normal(sentence.text) for sentence in sentences]
         self._of_words: dict[Words, Sentence] = {}
         self._of_text: dict[str, int] = {}
-        self._starts: dict[str, list[int]] = {}
+        # Where two sentences follow one another, by both without spaces: one may follow without a space.
+        self._pairs: dict[str, list[int]] = {}
         for number, (sentence, text) in enumerate(zip(sentences, self._texts)):
             self._of_words.setdefault(tuple(sentence.form), sentence)
             self._of_text.setdefault(text, number)
-            self._starts.setdefault(text.partition(" ")[0], []).append(number)
+        for number, (text, following) in enumerate(pairwise(self._texts)):
+            self._pairs.setdefault((text + following).replace(" ", ""), []).append(number)
+        self._sizes = sorted({*map(len, self._pairs)})
 
     def __call__(self, item: Item) -> list[Sentence]:
         """The sentences of a text, or the one of some words."""
@@ -51,8 +56,9 @@ class SentenceLookup:
             return []
         if text in self._of_text:
             return [self._sentences[self._of_text[text]]]
-        # All of them at last: a sentence may follow without a space, so that the first words differ.
-        for start in [*self._starts.get(text.partition(" ")[0], []), *range(len(self._texts))]:
+        packed = text.replace(" ", "")
+        sizes = self._sizes[: bisect_right(self._sizes, len(packed))]
+        for start in sorted(number for size in sizes for number in self._pairs.get(packed[:size], ())):
             stop = self._run_end(text, start)
             if stop is not None:
                 return [*self._sentences[start:stop]]

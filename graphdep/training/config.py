@@ -869,7 +869,14 @@ def read_mapping(path: Path) -> dict[str, Any]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """YAML's plain values, each key once."""
+        """YAML's plain values, each key once and nothing by its alias, which could stand for a large value."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                line = event.start_mark.line + 1
+                raise ValueError(f"line {line} has the alias '*{event.anchor}': write the value out")
+            return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
             seen = set()
