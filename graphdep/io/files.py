@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from reprlib import Repr
-from typing import Any
+from typing import Any, BinaryIO
 
 try:
     import fcntl
@@ -185,6 +185,59 @@ def _new_file(path: Path) -> int:
         if hold(handle, path):
             return handle
         os.close(handle)  # another process has taken it for a leftover before it was held
+
+
+_WAIT = 2.0  # seconds until it is said
+
+
+@contextmanager
+def open_to_read(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Opens a file to read bytes; of a pipe that nothing writes to, a log line says that it is waited for.
+
+    Raises:
+        ValueError: If it is a device other than a terminal, which may have no end.
+        OSError: If it cannot be opened.
+    """
+    name = os.fspath(path)
+    said = threading.Timer(_WAIT, logger.warning, ("waiting for something to write to the pipe %s", name))
+    said.daemon = True
+    if os.path.exists(path) and not os.path.isfile(path):
+        said.start()
+    try:
+        with open(path, "rb") as file:
+            said.cancel()
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
+                raise ValueError(f"{name}: a device, where a file or a pipe must be")
+            yield file
+    finally:
+        said.cancel()
+
+
+def check_read_again(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError` if there is something that is no plain file, such as a pipe, which is empty
+    when it is read again.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{os.fspath(path)}: no plain file, where one must be that is read more than once")
+
+
+def check_folder(name: str, path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError`, with the argument's name, if no folder can be there: a file is."""
+    there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise ValueError(f"{name!r} must be a folder: {str(there)!r} is a file (got {os.fspath(path)!r})")
+
+
+def home_path(path: str | os.PathLike[str]) -> Path:
+    """The path, with the folder of a user in place of ``~`` or ``~user``.
+
+    Raises:
+        ValueError: If there is no such user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ValueError(f"no user has the home folder of {os.fspath(path)!r}") from None
 
 
 def check_plain_file(path: str | os.PathLike[str]) -> None:

@@ -311,6 +311,11 @@ def shown(value: object) -> str:
     return f"{type(value).__name__} {' '.join(brief(value, 60).split())}"
 
 
+def check_page_words(name: str, words: int, most: int) -> None:
+    """Raises :class:`ValueError`, with its name, if a page of so many words would be too large to be seen."""
+    _must_be(words <= most, name, f"at most {most} words, which a page or a picture shows together", words)
+
+
 def check_encoder_name(name: str) -> None:
     """Finds out what can be no encoder, without a look at the Hugging Face hub."""
     if os.path.exists(name):

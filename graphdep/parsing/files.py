@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from graphdep.io.files import check_read_again
 from graphdep.io.limits import check_choice
 from graphdep.io.trees import read_ptb, read_trees
 from graphdep.parsing.bundled import BundledParser
@@ -165,6 +166,7 @@ class ConlluParser(LookupParser):
         progress: bool | None = None,
     ) -> None:
         self.path = Path(path)
+        check_read_again(self.path)
         sentences = read_trees(
             path, multiroot=multiroot, max_words=max_words, scheme=scheme, bad_trees=bad_trees, parser=parser
         )
@@ -227,6 +229,7 @@ class PtbParser(Parser):
             check_choice("dependencies", dependencies, _DEPENDENCIES)
         check_choice("functions", functions, (True, False))
         self.path, self.functions = Path(path), functions
+        check_read_again(self.path)
         found = read_ptb(self.path, functions=functions)
         self._digest = files_digest([self.path])
         self._look_up = SentenceLookup(found, self.path, _without_spaces)

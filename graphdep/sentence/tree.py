@@ -176,7 +176,9 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
             elif above and end > above[-1][2]:
                 wrong = "constituent {!r} ({}, {}) crosses {!r} ({}, {})".format(*constituent, *above[-1])
             elif len(above) == MAX_DEPTH:
-                wrong = f"constituent {label!r} ({start}, {end}) is inside of more than {MAX_DEPTH - 1} others"
+                wrong = (
+                    f"constituent {label!r} ({start}, {end}) is inside of more than {MAX_DEPTH - 1} others"
+                )
             above.append(constituent)
             last = start
         if wrong:

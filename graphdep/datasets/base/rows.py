@@ -87,7 +87,9 @@ def _check_unpacked(path: Path, rows: int, size: int) -> None:
     """Raises :class:`ValueError` if a small file would fill the memory."""
     advice = "split the file, or write it as .jsonl"
     if rows > MAX_ROWS:
-        raise place_error(str(path), f"{rows} rows, and at most {MAX_ROWS} of a Parquet file are read: {advice}")
+        raise place_error(
+            str(path), f"{rows} rows, and at most {MAX_ROWS} of a Parquet file are read: {advice}"
+        )
     if size > MAX_EXPANDED:
         raise place_error(str(path), f"more than {MAX_EXPANDED >> 20} MiB when it is unpacked: {advice}")
 
