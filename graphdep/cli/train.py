@@ -445,11 +445,13 @@ def needs_structure(
     shared = o.gather(task, options, settings)
     shared.pop("task", None)
     check_shared(shared, "seed", "model", "edges")
+    folder = output or Path("runs", f"needs-structure_{task}")
+    check_folder("output", folder)
     from graphdep.training.structure import needs_structure as run
 
     found = run(
         task,
-        output or Path("runs", f"needs-structure_{task}"),
+        folder,
         model=model,
         trees=trees,
         settings=shared,

@@ -20,7 +20,9 @@ MAX_WORDS = 10_000
 """Words of a text unless others are asked for: without syntax every word sees every other."""
 
 MAX_PAGE_WORDS = 1_000
-"""Words of a page or a picture of attention or edges, of which any two may have a line."""
+"""Words of a page with edges or attention, where any two may have a line."""
+MAX_MAP_WORDS = 150
+"""Words of a heat map, where any two have a cell that can be read."""
 MAX_DEPTH = 1_000
 """Constituents that a word may be in: trees of people have some tens."""
 MAX_ROWS = 5_000_000
@@ -311,9 +313,9 @@ def shown(value: object) -> str:
     return f"{type(value).__name__} {' '.join(brief(value, 60).split())}"
 
 
-def check_page_words(name: str, words: int, most: int) -> None:
-    """Raises :class:`ValueError`, with its name, if a page of so many words would be too large to be seen."""
-    _must_be(words <= most, name, f"at most {most} words, which a page or a picture shows together", words)
+def check_page_words(words: int, most: int) -> None:
+    """Raises :class:`ValueError` if a page or a picture would have too many words."""
+    _must_be(words <= most, "words", f"at most {most} to be shown together", words)
 
 
 def check_encoder_name(name: str) -> None:

@@ -135,7 +135,7 @@ def example_of(
         if not isinstance(text, tuple | Sentence | SpanExample):  # that are read already
             check_text(f"texts[{number}]", text, "text")
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
-    check_page_words("texts", sum(map(len, trees)), MAX_PAGE_WORDS)
+    check_page_words(sum(map(len, trees)), MAX_PAGE_WORDS)
     own = (text.tree if isinstance(text, SpanExample) else text for text in texts)
     parsed = not all(map(is_own, own))
     check_scheme("the model", state, labels_of(state, trees), parsed=parsed)

@@ -482,7 +482,7 @@ def draw(
     else:
         sentences: list[Sentence] = as_sentences(parsed)
         texts = [sentence.form for sentence in sentences]
-        check_page_words("parsed", sum(map(len, texts)), MAX_PAGE_WORDS if named else MAX_WORDS)
+        check_page_words(sum(map(len, texts)), MAX_PAGE_WORDS if named else MAX_WORDS)
         relations = RelationVocab.learn(_labels(sentences), min_count=1) if relations is None else relations
         bracketed = all(sentence.constituents is not None for sentence in sentences)
         phrases = "spans" if bracketed else False
