@@ -8,6 +8,7 @@ import csv
 import errno
 import io
 import json
+import logging
 import os
 import re
 import signal
@@ -31,6 +32,7 @@ from graphdep.io.files import (
     has_half_character,
     json_value,
     long_fields,
+    open_to_read,
 )
 from graphdep.io.formats import recognise, recognised
 from graphdep.io.limits import MAX_WORDS, check_texts, plural
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from graphdep.parsing.parser import Parser, WordLimit
     from graphdep.sentence.sentence import Sentence
 
+
+logger = logging.getLogger("graphdep")
 
 # What schedulers of jobs and `timeout` send, and a terminal that closes. Windows has the first alone.
 _ASKED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -72,6 +76,7 @@ def ended_as_by_ctrl_c() -> Iterator[list[int]]:
             signal.signal(number, signal.SIG_DFL)
 
 
+_LONGEST = 4_000  # characters of a message, in which a list of names may be
 # Beside the ValueErrors of this package.
 _OF_USERS = ("ParserUnavailableError", "TrainingError")
 
@@ -110,6 +115,7 @@ class ErrorGroup(TyperGroup):
 def describe(error: BaseException) -> str:
     """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
     text = " ".join(str(error).split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     ours = isinstance(error, ValueError) and type(error).__module__.startswith("graphdep.")
     if ours or type(error) is ValueError or type(error).__name__ in _OF_USERS:
         return text
@@ -119,6 +125,8 @@ def describe(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}: free some there; what is finished is kept"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
+    if isinstance(error, MemoryError):
+        return f"out of memory{': ' * bool(text)}{text[:500]}"
     return f"{type(error).__name__}: {text[:500]} (GRAPHDEP_DEBUG=1 shows where)"
 
 
@@ -199,9 +207,21 @@ def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str
 
 
 def check_no_name(text: str) -> None:
-    """Raises :class:`FileNotFoundError` if a text that names no file looks like the name of one."""
-    if " " not in text and Path(text).suffix.lower() in _SUFFIXES:
+    """Raises :class:`FileNotFoundError` if a text that names no file looks like the name of one; of another
+    word a log line says that it is taken for a text.
+    """
+    if len(text.split()) != 1:
+        return
+    if Path(text).suffix.lower() in _SUFFIXES or _is_path(text):
         raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
+    logger.warning("there is no file %r, and it is read as a text of one word", text[:80])
+
+
+def _is_path(text: str) -> bool:
+    """Whether a word without a file is nearly sure to be a path; ``and/or`` is none."""
+    return text.startswith(("/", "./", "../", "~/")) or (
+        "/" in text and _is(Path.is_dir, os.path.dirname(text))
+    )
 
 
 def _is_file(text: str) -> bool:
@@ -231,7 +251,7 @@ def read_lines(source: str) -> list[str]:
         ValueError: If it has no line or is not UTF-8.
         OSError: If it cannot be read.
     """
-    with contextlib.nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as file:
+    with contextlib.nullcontext(sys.stdin.buffer) if source == "-" else open_to_read(source) as file:
         lines = [line for _, line in decoded_lines(file, source)]
     if not lines:
         raise ValueError(f"{source}: no line, and so no text")
@@ -472,7 +492,7 @@ def _is(kind: Callable[[Path], bool], text: str) -> bool:
 def _lines(path: Path) -> Iterator[str]:
     """The lines, also those that end with a carriage return."""
     unfinished: list[str] = []
-    with open(path, "rb") as file:
+    with open_to_read(path) as file:
         for piece in _decoded(file, path):
             *lines, rest = piece.split("\n")
             if lines:

@@ -469,6 +469,8 @@ def explore(
     check_choice("against", against or "random", ["random"])
     places = [find_checkpoint(place) for place in checkpoint]
     check_output(output, places[0], None, overwrite)
+    if input not in (None, "-"):
+        os.stat(str(input))
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()

@@ -216,6 +216,10 @@ def import_edges(name: str) -> str:
     return name
 
 
+def _broken(module: str, error: Exception) -> ValueError:
+    return ValueError(f"module {module!r} cannot be imported: {type(error).__name__}: {error}")
+
+
 def _object(module: str, path: str) -> object:
     here = os.getcwd()
     if here not in sys.path:
@@ -224,9 +228,11 @@ def _object(module: str, path: str) -> object:
         found = import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # something that the module needs
+            raise _broken(module, error) from error  # something that the module needs
         hint = " (a module is named without .py)" if module.endswith(".py") else ""
         raise ValueError(f"no module {module!r} in {here} or among the installed ones{hint}") from None
+    except Exception as error:
+        raise _broken(module, error) from error
     try:
         return reduce(getattr, path.split("."), found)
     except AttributeError:

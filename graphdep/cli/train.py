@@ -16,7 +16,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import plain_console
-from graphdep.io.files import find_checkpoint
+from graphdep.io.files import check_folder, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def train(
     }
     config = o.config_of(None, o.over_file(config_file, shared))
     config.check_sources()
+    if output is not None:
+        check_folder("output", output)
 
     from graphdep.training.family import load_splits
     from graphdep.training.run import run_folder
@@ -91,7 +93,7 @@ def train(
     from graphdep.training.trainer import Processes
 
     processes = Processes(devices, nodes, strategy)
-    processes.check_precision(config.precision)  # before hours of parsing
+    processes.check_config(config)  # before hours of parsing
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
     if resume and processes.first and not (folder / "last.ckpt").exists():
@@ -239,6 +241,7 @@ def ablate(
     for edge in rows:
         import_edges(edge)
     folder = output or Path("runs", f"ablation_{task}")
+    check_folder("output", folder)
     from graphdep.training.table import check_report
 
     check_report(folder, task, file.rows or rows or names, shared, overwrite=overwrite)
@@ -445,11 +448,13 @@ def needs_structure(
     shared = o.gather(task, options, settings)
     shared.pop("task", None)
     check_shared(shared, "seed", "model", "edges")
+    folder = output or Path("runs", f"needs-structure_{task}")
+    check_folder("output", folder)
     from graphdep.training.structure import needs_structure as run
 
     found = run(
         task,
-        output or Path("runs", f"needs-structure_{task}"),
+        folder,
         model=model,
         trees=trees,
         settings=shared,

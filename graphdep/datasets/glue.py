@@ -28,6 +28,7 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.datasets.base.rows import Draw, spread_rows
 from graphdep.datasets.sentences import DEV_IDS, read_dev_ids, read_mrpc
+from graphdep.io.files import home_path
 from graphdep.io.limits import check_choice
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
@@ -140,7 +141,7 @@ def corpus_folder(folder: str | os.PathLike[str], name: str) -> Path:
     """Where the files of a corpus are: its own folder also where that of all of GLUE is given, and the folder
     ``raw`` of CoLA's own download.
     """
-    path = Path(folder).expanduser()
+    path = home_path(folder)
     own = path / CORPORA[name].folder
     path = own if own.is_dir() else path
     raw = path / "raw"

@@ -18,11 +18,12 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from reprlib import Repr
+from typing import Any, BinaryIO
 
 try:
     import fcntl
@@ -192,6 +193,59 @@ def _new_file(path: Path) -> int:
         os.close(handle)  # another process has taken it for a leftover before it was held
 
 
+_WAIT = 2.0  # seconds until it is said
+
+
+@contextmanager
+def open_to_read(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Opens a file to read bytes; of a pipe that nothing writes to, a log line says that it is waited for.
+
+    Raises:
+        ValueError: If it is a device other than a terminal, which may have no end.
+        OSError: If it cannot be opened.
+    """
+    name = os.fspath(path)
+    said = threading.Timer(_WAIT, logger.warning, ("waiting for something to write to the pipe %s", name))
+    said.daemon = True
+    if os.path.exists(path) and not os.path.isfile(path):
+        said.start()
+    try:
+        with open(path, "rb") as file:
+            said.cancel()
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
+                raise ValueError(f"{name}: a device, where a file or a pipe must be")
+            yield file
+    finally:
+        said.cancel()
+
+
+def check_read_again(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError` if there is something that is no plain file, such as a pipe, which is empty
+    when it is read again.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{os.fspath(path)}: no plain file, where one must be that is read more than once")
+
+
+def check_folder(name: str, path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError`, with the argument's name, if no folder can be there: a file is."""
+    there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise ValueError(f"{name!r} must be a folder: {str(there)!r} is a file (got {os.fspath(path)!r})")
+
+
+def home_path(path: str | os.PathLike[str]) -> Path:
+    """The path, with the folder of a user in place of ``~`` or ``~user``.
+
+    Raises:
+        ValueError: If there is no such user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ValueError(f"no user has the home folder of {os.fspath(path)!r}") from None
+
+
 def check_plain_file(path: str | os.PathLike[str]) -> None:
     """Raises :class:`ValueError` if there is something at ``path`` that is no plain file."""
     if os.path.exists(path) and not os.path.isfile(path):
@@ -279,6 +333,30 @@ def check_archive(path: str | os.PathLike[str]) -> None:
     raise ValueError(f"{name}: {why}")
 
 
+# Of a list or a mapping no more is looked at than a message can show.
+_BRIEF = Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 4, 100, 100, 100
+_BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = _BRIEF.maxfrozenset = 40
+
+
+def brief(value: object, size: int = 80) -> str:
+    """A value as every message shows it: as Python writes it, of a long one the beginning.
+
+    Args:
+        value: The value.
+        size: Characters of a text, or of what another value is written as. (default: :obj:`80`)
+
+    Example:
+        >>> from graphdep.io.files import brief
+        >>> brief(0.5), brief("dt"), brief("very " * 100, 12)
+        ('0.5', "'dt'", "'very very...'")
+    """
+    if isinstance(value, str):
+        return repr(value if len(value) <= size else f"{value[: size - 3]}...")
+    text = _BRIEF.repr(value) if isinstance(value, Sized) else repr(value)
+    return text if len(text) <= size else f"{text[: size - 3]}..."
+
+
 class LineError(ValueError):
     """What is wrong in a line of a file.
 
@@ -290,15 +368,14 @@ class LineError(ValueError):
     """
 
     def __init__(self, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
-        shown = value if len(value) <= 80 else value[:77] + "..."
-        super().__init__(f"{path}:{line}: {message}" + (f" (got {shown!r})" if value else ""))
+        super().__init__(f"{path}:{line}: {message}" + (f" (got {brief(value)})" if value else ""))
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
 def place_error(place: str, message: str, value: object = None) -> ValueError:
     """An error that names the place and the value: ``place: message (got value)``."""
-    text = value if isinstance(value, str) else repr(value)
-    got = "" if value is None else f" (got {text if len(text) <= 80 else text[:77] + '...'!r})"
+    text = value if isinstance(value, str) else brief(value)
+    got = "" if value is None else f" (got {brief(text)})"
     return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
 
 
@@ -462,4 +539,4 @@ def json_value(line: str, place: str) -> Any:
             place = f"{place}:{error.lineno}"
     else:
         return value
-    raise ValueError(f"{place}: {why} (got {line[:80]!r})")
+    raise place_error(place, why, line)

@@ -12,12 +12,23 @@ from numbers import Integral
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from graphdep.io.files import has_half_character
+from graphdep.io.files import brief, has_half_character
 
 T = TypeVar("T")
 
 MAX_WORDS = 10_000
 """Words of a text unless others are asked for: without syntax every word sees every other."""
+
+MAX_PAGE_WORDS = 1_000
+"""Words of a page with edges or attention, where any two may have a line."""
+MAX_MAP_WORDS = 150
+"""Words of a heat map, where any two have a cell that can be read."""
+MAX_DEPTH = 1_000
+"""Constituents that a word may be in: trees of people have some tens."""
+MAX_ROWS = 5_000_000
+"""Rows of a file whose rows may take no room in it."""
+MAX_EXPANDED = 2**29
+"""Bytes that a file may become when it is unpacked."""
 
 _LAYERS = (1, 1_000)
 _CHANNELS = (1, 16_384)
@@ -116,7 +127,7 @@ LARGEST_COUNT = 2**22
 
 def _must_be(holds: bool, name: str, what: str, value: Any) -> None:
     if not holds:
-        raise ValueError(f"{name!r} must be {what} (got {value!r})")
+        raise ValueError(f"{name!r} must be {what} (got {brief(value)})")
 
 
 def check_limit(name: str, value: Any, least: float | None = None) -> None:
@@ -300,8 +311,12 @@ def near_key(values: Iterable[str], read: Sequence[str], others: Sequence[str] =
 
 def shown(value: object) -> str:
     """A value for a message, cut short."""
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+    return f"{type(value).__name__} {' '.join(brief(value, 60).split())}"
+
+
+def check_page_words(words: int, most: int) -> None:
+    """Raises :class:`ValueError` if a page or a picture would have too many words."""
+    _must_be(words <= most, "words", f"at most {most} to be shown together", words)
 
 
 def check_encoder_name(name: str) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphdep.io.files import LineError, atomic_path, decoded_lines, placed, without_control
+from graphdep.io.files import LineError, atomic_path, decoded_lines, open_to_read, placed, without_control
 from graphdep.io.formats import read_format, recognised
 from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
 from graphdep.sentence.intake import Intake
@@ -69,7 +69,7 @@ def tree_lines(
     path: str | os.PathLike[str], error: type[LineError] = ConlluError
 ) -> Iterator[tuple[int, str]]:
     """The numbered lines of a file of trees, whose lines may end with LF, CRLF or CR."""
-    with open(path, "rb") as file:
+    with open_to_read(path) as file:
         lines = decoded_lines(file, str(path), error)
         yield from enumerate((part for _, line in lines for part in line.split("\r")), start=1)
 

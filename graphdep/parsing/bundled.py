@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphdep.io.files import home_path
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words
 from graphdep.parsing.stanza import StanzaEngine, check_checksums, files_digest
 
@@ -124,7 +125,7 @@ class BundledParser(Parser):
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
-        self.directory = Path(directory).expanduser() if directory is not None else BUNDLED
+        self.directory = home_path(directory) if directory is not None else BUNDLED
         self.use_gpu = use_gpu
         self._files = _model_files(self.directory)
         self.language = self._files["depparse"].name.split("_")[0]

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from graphdep.io.files import home_path
 from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser
 from graphdep.sentence.sentence import Sentence
 
@@ -43,7 +44,7 @@ class ParseCache:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+        self.path = home_path(path)
         if self.path.is_dir():
             raise ValueError(f"'cache' must be a file (got the folder {str(self.path)!r})")
         self._warned, self._patience = False, _BUSY_SECONDS

@@ -129,6 +129,10 @@ def _client(address: str) -> Iterator[Client]:
             host, port = get_address_host_port(address)
             socket.create_connection((host, port), _CONNECT_SECONDS).close()
             client = _answering(address)
+        except MemoryError as error:  # what it says is read as the size of a message
+            raise ParserUnavailableError(
+                f"no Dask scheduler at {address!r}: another program answers"
+            ) from error
         except (OSError, ValueError, TypeError) as error:  # of TLS without certificates the last
             raise ParserUnavailableError(f"no Dask scheduler at {address!r}: {error}") from error
         try:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+from graphdep.io.files import check_read_again
 from graphdep.io.limits import check_choice
 from graphdep.io.trees import read_ptb, read_trees
 from graphdep.parsing.bundled import BundledParser
@@ -31,11 +34,14 @@ class SentenceLookup:
         self._texts = [normal(sentence.text) for sentence in sentences]
         self._of_words: dict[Words, Sentence] = {}
         self._of_text: dict[str, int] = {}
-        self._starts: dict[str, list[int]] = {}
+        # Where two sentences follow one another, by both without spaces: one may follow without a space.
+        self._pairs: dict[str, list[int]] = {}
         for number, (sentence, text) in enumerate(zip(sentences, self._texts)):
             self._of_words.setdefault(tuple(sentence.form), sentence)
             self._of_text.setdefault(text, number)
-            self._starts.setdefault(text.partition(" ")[0], []).append(number)
+        for number, (text, following) in enumerate(pairwise(self._texts)):
+            self._pairs.setdefault((text + following).replace(" ", ""), []).append(number)
+        self._sizes = sorted({*map(len, self._pairs)})
 
     def __call__(self, item: Item) -> list[Sentence]:
         """The sentences of a text, or the one of some words."""
@@ -51,8 +57,9 @@ class SentenceLookup:
             return []
         if text in self._of_text:
             return [self._sentences[self._of_text[text]]]
-        # All of them at last: a sentence may follow without a space, so that the first words differ.
-        for start in [*self._starts.get(text.partition(" ")[0], []), *range(len(self._texts))]:
+        packed = text.replace(" ", "")
+        sizes = self._sizes[: bisect_right(self._sizes, len(packed))]
+        for start in sorted(number for size in sizes for number in self._pairs.get(packed[:size], ())):
             stop = self._run_end(text, start)
             if stop is not None:
                 return [*self._sentences[start:stop]]
@@ -159,6 +166,7 @@ class ConlluParser(LookupParser):
         progress: bool | None = None,
     ) -> None:
         self.path = Path(path)
+        check_read_again(self.path)
         sentences = read_trees(
             path, multiroot=multiroot, max_words=max_words, scheme=scheme, bad_trees=bad_trees, parser=parser
         )
@@ -221,6 +229,7 @@ class PtbParser(Parser):
             check_choice("dependencies", dependencies, _DEPENDENCIES)
         check_choice("functions", functions, (True, False))
         self.path, self.functions = Path(path), functions
+        check_read_again(self.path)
         found = read_ptb(self.path, functions=functions)
         self._digest = files_digest([self.path])
         self._look_up = SentenceLookup(found, self.path, _without_spaces)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphdep.io.files import LineError
+from graphdep.io.limits import MAX_DEPTH
 from graphdep.sentence.tree import LABEL, Constituent, known_constituents, parts
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class _Tree:
             named = above.label is not None or len(self.open) == 1
             self.check(named, "a bracket without a label", line)
             above.taken += 1
+        self.check(len(self.open) < MAX_DEPTH, f"more than {MAX_DEPTH} brackets inside one another", line)
         self.open.append(_Open(line, len(self.found), len(self.form)))
         self.found.append(None)
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from graphdep.io.files import brief
+from graphdep.io.limits import MAX_DEPTH
+
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
@@ -158,7 +161,7 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
         words: Number of words of the sentence.
     """
     if not isinstance(constituents, list | tuple):
-        raise ValueError(f"'constituents' must be a list of (label, start, end) (got {constituents!r:.80})")
+        raise ValueError(f"'constituents' must be a list of (label, start, end) (got {brief(constituents)})")
     above: list[Constituent] = []
     last = 0
     for number, constituent in enumerate(constituents):
@@ -172,6 +175,10 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
                 wrong = f"constituent {label!r} ({start}, {end}) is not in preorder: it stands after {before}"
             elif above and end > above[-1][2]:
                 wrong = "constituent {!r} ({}, {}) crosses {!r} ({}, {})".format(*constituent, *above[-1])
+            elif len(above) == MAX_DEPTH:
+                wrong = (
+                    f"constituent {label!r} ({start}, {end}) is inside of more than {MAX_DEPTH - 1} others"
+                )
             above.append(constituent)
             last = start
         if wrong:
@@ -180,10 +187,10 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
 
 def _bad_constituent(number: int, constituent: Constituent, words: int) -> str | None:
     if not isinstance(constituent, tuple) or len(constituent) != 3:
-        return f"constituent {number} must be a tuple (label, start, end) (got {constituent!r:.80})"
+        return f"constituent {number} must be a tuple (label, start, end) (got {brief(constituent)})"
     label, start, end = constituent
     if not isinstance(label, str) or not LABEL.fullmatch(label):
-        return f"constituent {number} must have a label without white space and brackets (got {label!r:.80})"
+        return f"constituent {number} must have a label without white space and brackets (got {brief(label)})"
     if any(isinstance(place, bool) or not isinstance(place, int) for place in (start, end)):
         return f"constituent {label!r} ({start!r}, {end!r}): start and end must be whole numbers"
     if not 0 <= start < end <= words:

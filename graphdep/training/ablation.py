@@ -182,7 +182,7 @@ def ablate(
     configs = {key: _configs(task, seeds, settled[key]) for key in keys}
     processes = Processes(devices, nodes, strategy)
     for of_row in configs.values():
-        processes.check_precision(of_row[0].precision)
+        processes.check_config(of_row[0])
     with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
         # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package,
         # and that it is missing should be known before hours of parsing.

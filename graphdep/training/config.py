@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from graphdep.io.files import atomic_path, placed
+from graphdep.io.files import atomic_path, check_read_again, home_path, placed
 from graphdep.io.limits import check_choice, check_divides, check_encoder_name, check_transformers
 from graphdep.parsing.resolver import check_parser
 from graphdep.sentence.intake import BAD_TREES, SCHEMES
@@ -576,7 +576,10 @@ class TrainConfig(Settings):
         if self.pretrained:
             check_transformers()
             check_encoder_name(self.encoder_base or self.encoder)
+        for name in ("root", "raw_from", "ud_from", "vectors"):
+            home_path(getattr(self, name, None) or "")
         for name, path in self.own_files().items():
+            check_read_again(path)
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")
         if self._parser != "gold":
@@ -714,7 +717,7 @@ class OwnFilesConfig(TrainConfig):
 
     def own_files(self) -> dict[str, Path]:
         given = {"train": self.train, "val": self.val, "test": self.test}
-        return {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+        return {name: home_path(file) for name, file in given.items() if file is not None}
 
 
 class OwnTableConfig(OwnFilesConfig):
@@ -870,7 +873,14 @@ def read_mapping(path: Path) -> dict[str, Any]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """YAML's plain values, each key once."""
+        """YAML's plain values, each key once; no aliases, ten of which may stand for a million values."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                line = event.start_mark.line + 1
+                raise ValueError(f"line {line} has the alias '*{event.anchor}': write the value out")
+            return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
             seen = set()
@@ -880,6 +890,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
                 seen.add(str(key.value))
             return dict(super().construct_mapping(node, deep))
 
+    check_read_again(path)
     try:
         value = yaml.load(path.read_text(encoding="utf-8-sig"), Loader)  # a safe one
     except (yaml.YAMLError, ValueError, RecursionError) as error:

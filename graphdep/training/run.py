@@ -195,14 +195,14 @@ def train(
 
     Raises:
         ValueError: If :obj:`resume` meets a run with other settings or data, another process trains in the
-            folder, the splits are not those of the settings, or several processes have
-            ``precision="auto"``, which each would find out for itself.
+            folder, the splits are not those of the settings, a GPU is asked for and there is none, or several
+            processes have ``precision="auto"``, which each would find out for itself.
         TrainingError: If the loss, or an output on the validation split, is not finite any more.
         OSError: If nothing can be written to the folder.
     """
     folder, processes = Path(folder), Processes(devices, nodes, strategy)
     processes.end_with_first()
-    processes.check_precision(config.precision)
+    processes.check_config(config)
     progress = _Progress(title, console, tuple(callbacks), logger, log_every)
     splits = splits or load_splits(config)
     run = _run(config, folder, splits, resume, progress, floor_frozen, processes)

@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
 )
 
+from graphdep.io.files import brief
 from graphdep.io.limits import LIMITS, check_above, check_limit
 from graphdep.training.task import config_of
 
@@ -162,14 +163,14 @@ class Settings(BaseModel):
         choices = own.get("choices")
         if choices is not None and value not in choices:
             known = ", ".join("none" if choice is None else choice for choice in choices)
-            raise ValueError(f"{name!r} must be one of {known} (got {value!r})")
+            raise ValueError(f"{name!r} must be one of {known} (got {brief(value)})")
         if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
             check_limit(name, value, own.get("least"))
         above, below = own.get("above"), own.get("below")
         if above is not None:
             check_above(name, value, above)
         if None not in (value, below) and value >= below:
-            raise ValueError(f"{name!r} must be below {below} (got {value!r})")
+            raise ValueError(f"{name!r} must be below {below} (got {brief(value)})")
         return value
 
     @classmethod
@@ -191,7 +192,7 @@ class Settings(BaseModel):
         annotation = cls.model_fields[name].annotation
         allowed = get_args(annotation) or (annotation,)
         kind = next(kinds[part] for part in allowed if part in kinds)
-        return f"{name!r} takes {kind}{' or none' if type(None) in allowed else ''} (got {value!r})"
+        return f"{name!r} takes {kind}{' or none' if type(None) in allowed else ''} (got {brief(value)})"
 
     @classmethod
     def _unknown(cls, name: str) -> str:

@@ -325,9 +325,15 @@ class Processes:
                 return launcher().global_rank()
         return LightningEnvironment().node_rank() * self.devices + LightningEnvironment().local_rank()
 
-    def check_precision(self, precision: str) -> None:
-        """Raises :class:`ValueError` where each process would find out for itself what is fast."""
-        if self.count > 1 and precision == "auto":
+    def check_config(self, config: TrainConfig) -> None:
+        """Raises :class:`ValueError` if a GPU is asked for and there is none, or each process would find out
+        for itself what is fast.
+        """
+        if config.accelerator == "gpu" and not (
+            torch.cuda.is_available() or torch.backends.mps.is_available()
+        ):
+            raise ValueError("'accelerator' cannot be 'gpu': PyTorch finds none (auto takes one if there is)")
+        if self.count > 1 and config.precision == "auto":
             raise ValueError(
                 f"'precision' must be said where {self.count} processes train, such as 32-true or "
                 "bf16-mixed (got 'auto')"

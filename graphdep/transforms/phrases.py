@@ -90,13 +90,13 @@ class Phrases:
     @cached_property
     def height(self) -> Tensor:
         """1 for a constituent of words alone, else one more than the highest in it: ``[P]``."""
-        height = torch.ones_like(self.first)
-        inner = self.mother >= 0
-        while True:
-            above = height.scatter_reduce(0, self.mother[inner], height[inner] + 1, "amax")
-            if torch.equal(above, height):
-                return height
-            height = above
+        # Each round looks twice as many constituents up, so that a deep tree takes few.
+        height, above, levels = torch.ones_like(self.first), self.mother, 1
+        while (inner := above >= 0).any():
+            height = height.scatter_reduce(0, above[inner], height[inner] + levels, "amax")
+            above = torch.where(inner, above[above], above)
+            levels *= 2
+        return height
 
 
 class PhraseNodes(BaseTransform):

@@ -17,7 +17,14 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.spans.rows import SpanExample
-from graphdep.io.limits import check_choice, check_length, check_list, check_text
+from graphdep.io.limits import (
+    MAX_PAGE_WORDS,
+    check_choice,
+    check_length,
+    check_list,
+    check_page_words,
+    check_text,
+)
 from graphdep.nn.attention.relations import GateValues
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.explain import ExplainableModel
@@ -128,6 +135,7 @@ def example_of(
         if not isinstance(text, tuple | Sentence | SpanExample):  # that are read already
             check_text(f"texts[{number}]", text, "text")
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
+    check_page_words(sum(map(len, trees)), MAX_PAGE_WORDS)
     own = (text.tree if isinstance(text, SpanExample) else text for text in texts)
     parsed = not all(map(is_own, own))
     check_scheme("the model", state, labels_of(state, trees), parsed=parsed)

@@ -21,7 +21,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import to_data
 from graphdep.io.files import atomic_path
-from graphdep.io.limits import check_between, check_list, plural
+from graphdep.io.limits import MAX_PAGE_WORDS, MAX_WORDS, check_between, check_list, check_page_words, plural
 from graphdep.sentence.intake import as_sentences
 from graphdep.sentence.sentence import Sentence
 from graphdep.transforms.controls import RandomBrackets, RandomTree
@@ -482,6 +482,7 @@ def draw(
     else:
         sentences: list[Sentence] = as_sentences(parsed)
         texts = [sentence.form for sentence in sentences]
+        check_page_words(sum(map(len, texts)), MAX_PAGE_WORDS if named else MAX_WORDS)
         relations = RelationVocab.learn(_labels(sentences), min_count=1) if relations is None else relations
         bracketed = all(sentence.constituents is not None for sentence in sentences)
         phrases = "spans" if bracketed else False

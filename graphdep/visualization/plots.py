@@ -27,7 +27,15 @@ from torch.nn.functional import one_hot
 from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
-from graphdep.io.limits import check_between, check_least, check_length, check_shape, plural
+from graphdep.io.limits import (
+    MAX_MAP_WORDS,
+    check_between,
+    check_least,
+    check_length,
+    check_page_words,
+    check_shape,
+    plural,
+)
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import GateValues
 from graphdep.nn.conv.attention_conv import AttentionConv
@@ -246,6 +254,7 @@ def plot_attention(
     """
     maps = _dense(alpha.detach().float().cpu(), edge_index, len(labels))
     check_length("labels", labels, maps.size(-1), "nodes")
+    check_page_words(len(labels), MAX_MAP_WORDS)
     titles = titles or [f"head {head + 1}" for head in range(len(maps))]
     check_length("titles", titles, len(maps), "maps")
     columns = 2 if len(maps) == 4 else min(3, len(maps))
@@ -442,8 +451,9 @@ def plot_edge_matrix(
     Raises:
         ValueError: If the example has no edges or a wrong number of labels.
     """
-    layout = AttentionLayout.of(data).materialize()
     check_length("labels", labels, data.num_nodes, "nodes")
+    check_page_words(len(labels), MAX_MAP_WORDS)
+    layout = AttentionLayout.of(data).materialize()
     source, target = layout.edge_index.cpu()
     types = torch.ones_like(source) if layout.edge_type is None else layout.edge_type.cpu()
     related = types != RelationVocab.NONE

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from graphdep.io.files import LineError, check_line, decoded
+from graphdep.io.files import LineError, check_line, decoded, home_path
 from graphdep.io.limits import check_choice
 from graphdep.vocab.vocab import Vocab
 
@@ -97,7 +97,7 @@ def words_with_vector(path: str | os.PathLike[str], words: Iterable[str]) -> set
         ['She', 'sings']
     """
     wanted = {*words}
-    known, _ = _scan(Path(path).expanduser(), wanted | {word.lower() for word in wanted}, truncated=False)
+    known, _ = _scan(home_path(path), wanted | {word.lower() for word in wanted}, truncated=False)
     return {word for word in wanted if word in known or word.lower() in known}
 
 

@@ -35,6 +35,11 @@ def test_a_text_becomes_conllu_on_stdout(run, parser):
     assert "1 text, 1 sentence, 0 texts with a chain tree" in done.stderr
 
 
+def test_a_word_that_is_no_file_is_said_to_be_a_text(run, parser, caplog):
+    assert run("parse", "and/or", "--parser", "chain").exit_code == 0
+    assert "there is no file 'and/or', and it is read as a text of one word" in caplog.text
+
+
 def test_a_file_holds_a_text_a_line(run, parser, tmp_path):
     (tmp_path / "texts.txt").write_text("ann saw bob\n\nbob saw ann\r\n", encoding="utf-8")
     done = run("parse", "texts.txt", *parser, "--output", "trees.conllu")
@@ -50,6 +55,7 @@ def test_a_file_holds_a_text_a_line(run, parser, tmp_path):
         ("missing.txt", "no file 'missing.txt'"),
         ("  ", "there is no text to parse"),
         (".", "'.' is neither a file"),
+        ("./texts", "no file './texts' (a text would have spaces)"),
     ],
 )
 def test_errors(run, parser, text, message):

@@ -213,11 +213,23 @@ def test_wrong_names(run, name, message):
         assert message in done.stderr
 
 
-def test_what_a_module_lacks_is_told(run, tmp_path):
-    (tmp_path / "needy.py").write_text("import no_such_package")
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("def (:", "SyntaxError: invalid syntax (needy.py, line 1)"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_a_module_lacks_is_told(run, tmp_path, monkeypatch, code, message):
+    monkeypatch.delitem(sys.modules, "needy", raising=False)
+    (tmp_path / "needy.py").write_text(code)
     done = run("train", "--edges", "needy:Ahead")
     assert done.exit_code == 2
-    assert "No module named 'no_such_package'" in done.stderr
+    assert (
+        done.stderr
+        == f"graphdep: error: 'edges' 'needy:Ahead': module 'needy' cannot be imported: {message}\n"
+    )
 
 
 def test_an_object_in_an_object_and_twice(monkeypatch, tmp_path):

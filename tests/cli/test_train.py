@@ -6,6 +6,7 @@ import json
 import random
 
 import pytest
+import torch
 
 from tests.kit.trees import random_sentence
 
@@ -45,6 +46,8 @@ def test_a_run_as_one_object_and_as_a_table_which_is_evaluated(run, tiny):
         (["--model", "berd"], "no model 'berd' (did you mean 'bert'?); choose one of transformer, dt-lr"),
         (["--edges", "drat"], "'edges' must be one of"),
         (["--parser", "nonsense"], "unknown parser 'nonsense'"),
+        (["--root", "~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),
+        (["--parser", "chain", "--output", __file__], "'output' must be a folder: "),
         (["--raw-from", "nowhere", "--root", "empty"], "SICK_train.txt"),
     ],
 )
@@ -56,6 +59,16 @@ def test_errors_are_one_line_and_exit_code_2(run, arguments, message):
     assert len(lines) == 1
     assert lines[0].startswith("graphdep: error: ")
     assert message in lines[0]
+
+
+@pytest.mark.skipif(torch.cuda.is_available() or torch.backends.mps.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_said_before_the_data_are_read(run):
+    for command in (["train"], ["ablate", "--models", "dt"]):
+        done = run(
+            *command, "--task", "sick-e", "--root", "empty", "--parser", "chain", "--set", "accelerator=gpu"
+        )
+        assert done.exit_code == 2
+        assert "error: 'accelerator' cannot be 'gpu': PyTorch finds none" in done.stderr
 
 
 def test_debug_shows_where(run, monkeypatch):

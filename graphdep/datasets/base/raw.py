@@ -15,7 +15,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.io.files import CONTROL, atomic_path, json_value, long_fields, place_error, without_control
+from graphdep.io.files import (
+    CONTROL,
+    atomic_path,
+    home_path,
+    json_value,
+    long_fields,
+    open_to_read,
+    place_error,
+    without_control,
+)
 from graphdep.io.limits import MAX_WORDS, check_choice, plural
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake
@@ -257,7 +266,7 @@ def read_lines(
 
 def _lines(path: Path, repairs: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     empty = True
-    with path.open("rb") as file:
+    with open_to_read(path) as file:
         for number, line in enumerate(file, start=1):
             line = line.removeprefix(_MARK) if number == 1 else line
             if line:
@@ -424,7 +433,7 @@ class OwnFiles(RawFiles):
                 f"are (got {train!r} and {raw_from!r})"
             )
         given = {"train": train, "val": val, "test": test}
-        self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+        self.files = {name: home_path(file) for name, file in given.items() if file is not None}
         self.splits = ("train", "val", "test") if test is not None else ("train", "val")
         self.corpus = self.files["train"].name
         check_choice("tree_scheme", tree_scheme, SCHEMES)
@@ -534,7 +543,7 @@ def choose_layout(
     """
     if layout is not None:
         check_choice("layout", layout, known)
-    source = None if raw_from is None else Path(raw_from).expanduser()
+    source = None if raw_from is None else home_path(raw_from)
     found = [] if source is None else to_copy(source)
     if layout and found and layout not in found:
         raise ValueError(
@@ -542,7 +551,7 @@ def choose_layout(
         )
     if layout or found:
         return layout or found[-1]
-    raw = Path(root, "raw").expanduser()
+    raw = home_path(Path(root, "raw"))
     here = copied(raw)
     if len(here) > 1:
         many = "both" if len(here) == 2 else "several"

@@ -23,7 +23,7 @@ from graphdep.datasets.base.raw import (
     row_error,
 )
 from graphdep.io.files import json_value, place_error, placed
-from graphdep.io.limits import check_name, check_whole, near_key, shown
+from graphdep.io.limits import MAX_EXPANDED, MAX_ROWS, check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, key_of, read_dicts
 from graphdep.sentence.intake import Intake, needs_tree
@@ -53,14 +53,45 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
     try:
         with ParquetFile(path) as file:
             check_header(path, file.schema_arrow.names, columns)
-            rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches())
-            yield from enumerate(rows, start=1)
+            about = file.metadata
+            groups = (about.row_group(number) for number in range(about.num_row_groups))
+            _check_unpacked(path, about.num_rows, sum(group.total_byte_size for group in groups))
+            number, size = 0, 0
+            for batch in file.iter_batches(_BATCH):
+                size += sum(map(_unpacked_size, batch.columns))
+                _check_unpacked(path, about.num_rows, size)
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
     except UnicodeDecodeError as error:  # nothing checks that what is called text in such a file is some
         raise ValueError(f"{path}: a text or a name that is not UTF-8 (got {error.object[:100]!r})") from None
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{path}: no Parquet file that can be read: {error}") from None
+
+
+_BATCH = 1_024
+_OBJECT = 50  # bytes of a short text in Python
+
+
+def _unpacked_size(values: Any) -> int:
+    """Bytes of a column, about: a text that is there once in the file may be in a million rows."""
+    if hasattr(values, "dictionary_decode"):
+        values = values.dictionary_decode()
+    inner = values.flatten() if hasattr(values, "value_lengths") else None  # of lists
+    return _OBJECT * len(values) + (values.nbytes if inner is None else _unpacked_size(inner))
+
+
+def _check_unpacked(path: Path, rows: int, size: int) -> None:
+    """Raises :class:`ValueError` if a small file would fill the memory."""
+    advice = "split the file, or write it as .jsonl"
+    if rows > MAX_ROWS:
+        raise place_error(
+            str(path), f"{rows} rows, and at most {MAX_ROWS} of a Parquet file are read: {advice}"
+        )
+    if size > MAX_EXPANDED:
+        raise place_error(str(path), f"more than {MAX_EXPANDED >> 20} MiB when it is unpacked: {advice}")
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")

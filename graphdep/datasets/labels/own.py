@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -37,7 +39,7 @@ from graphdep.datasets.labels.roles import (
 from graphdep.datasets.labels.words import Column, LabelledWords, marked_word
 from graphdep.io.files import place_error
 from graphdep.io.formats import check_words_there, recognise
-from graphdep.io.limits import plural
+from graphdep.io.limits import MAX_EXPANDED, plural
 from graphdep.io.trees import take_conllu, tree_lines
 from graphdep.sentence.exchange import read_spacy, word_columns
 from graphdep.sentence.intake import Intake
@@ -119,23 +121,27 @@ def read_doc_bin(path: Path, column: Column | None, intake: Intake) -> list[Labe
     """
     sentences: list[tuple[list[Any], Raw | None, str]] = []
     relations: set[str] = set()
-    for number, document in enumerate(_documents(path), 1):
-        place = f"{path}: document {number}"
-        spans = document.sents if document.has_annotation("SENT_START") else [document]
-        tokens = [own for span in spans if (own := [token for token in span if not token.is_space])]
-        if document.has_annotation("DEP"):
-            found = read_spacy(document)
-            relations |= found.labels
-            sentences += [(own, raw._replace(place=place), place) for own, raw in zip(tokens, found.raws)]
-        else:
-            sentences += [(own, None, place) for own in tokens]
+    documents = _documents(path)
+    with _undamaged(path):
+        for number, document in enumerate(documents, 1):
+            place = f"{path}: document {number}"
+            spans = document.sents if document.has_annotation("SENT_START") else [document]
+            tokens = [own for span in spans if (own := [token for token in span if not token.is_space])]
+            if document.has_annotation("DEP"):
+                found = read_spacy(document)
+                relations |= found.labels
+                sentences += [(own, raw._replace(place=place), place) for own, raw in zip(tokens, found.raws)]
+            else:
+                sentences += [(own, None, place) for own in tokens]
     trees = iter(intake.sentences([raw for _, raw, _ in sentences if raw is not None], labels=relations))
     examples = []
     for words, raw, place in sentences:
         tree = None if raw is None else next(trees)
         if raw is None or tree is not None:
-            labels = _column_labels(words, tree, column) if column else [*map(_entity, words)]
-            examples.append(LabelledWords([word.text for word in words], labels, tree=tree, place=place))
+            with _undamaged(path):
+                labels = _column_labels(words, tree, column) if column else [*map(_entity, words)]
+                texts = [word.text for word in words]
+            examples.append(LabelledWords(texts, labels, tree=tree, place=place))
     return examples
 
 
@@ -147,10 +153,43 @@ def _documents(path: Path) -> list[Any]:
         raise ImportError(
             f"{path}: spaCy is not installed ({error}): pip install 'graphdep[spacy]'"
         ) from error
-    try:
+    with _undamaged(path):
+        _check_unpacked(path)
         return list(DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab))
-    except Exception as error:  # a damaged file makes it raise anything
-        raise ValueError(f"{path}: no DocBin of spaCy, or damaged ({str(error)[:120]})") from None
+
+
+@contextmanager
+def _undamaged(path: Path) -> Iterator[None]:
+    """A damaged file makes spaCy raise anything, as late as a value is asked for."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise _damaged(path, error) from None
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    return place_error(str(path), f"no DocBin of spaCy, or damaged ({str(error)[:120]})")
+
+
+def _check_unpacked(path: Path) -> None:
+    """Raises :class:`ValueError` if a small file would fill the memory."""
+    size, unpack = 0, zlib.decompressobj()
+    with open(path, "rb") as file:
+        while rest := file.read(2**16):
+            while rest:
+                size += len(unpack.decompress(rest, 2**20))
+                rest = unpack.unconsumed_tail
+                if size > MAX_EXPANDED:
+                    why = (
+                        f"more than {MAX_EXPANDED >> 20} MiB when it is unpacked: split it into several files"
+                    )
+                    raise place_error(str(path), why)
 
 
 def _column_labels(tokens: list[Any], tree: Sentence | None, column: Column) -> list[str | None]:

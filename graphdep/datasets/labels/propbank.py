@@ -35,7 +35,7 @@ from graphdep.datasets.labels.roles import (
     role_labels,
 )
 from graphdep.datasets.labels.words import LabelledWords
-from graphdep.io.files import place_error
+from graphdep.io.files import home_path, place_error
 from graphdep.io.limits import check_choice
 from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
 from graphdep.parsing.parser import Parser
@@ -335,7 +335,7 @@ class PropBankEWT(LabelDataset):
         if ud_from is not None and options.get("raw_from") is None:
             raise ValueError(f"'ud_from' needs 'raw_from', the folder of skeletons (got {str(ud_from)!r})")
         self.form = form
-        self.ud_from = None if ud_from is None else Path(ud_from).expanduser()
+        self.ud_from = None if ud_from is None else home_path(ud_from)
         self._left_out: dict[str, LeftOut] = {}
         super().__init__(root, split, parser, **options)
 

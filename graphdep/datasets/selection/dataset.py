@@ -50,7 +50,7 @@ from graphdep.datasets.selection.store import (
     given_words,
     sentence_of,
 )
-from graphdep.io.files import file_digest
+from graphdep.io.files import file_digest, home_path
 from graphdep.io.limits import check_least
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, ParserUnavailableError
@@ -217,7 +217,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         check_least("cache_size", cache_size, 0)
         self.split, self.limit, self.max_turns, self.max_length = split, limit, max_turns, max_length
         self.min_freq, self.lower = min_freq, lower
-        self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
+        self.raw_from = None if raw_from is None else home_path(raw_from)
         check_arcs(arcs)
         check_engine(engine)
         check_least("relation_min_freq", relation_min_freq, 1)
@@ -228,7 +228,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self._relations = relations if isinstance(relations, str) else ""
         self.cache_size = cache_size
         self._given, self._vocab = tokens, vocab
-        resolved = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
+        resolved = self._resolve(parser, home_path(root) / "cache" / "parses.sqlite", keep_parses)
         self._parser: Parser | None = resolved
         self.parser_fingerprint = resolved.fingerprint
         super().__init__(os.fspath(root), transform, log=log, force_reload=force_reload)

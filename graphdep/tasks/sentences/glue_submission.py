@@ -13,7 +13,7 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.glue import CORPORA, GLUE, MAX_SCORE, corpus_folder, part_files, part_pattern
-from graphdep.io.files import temporary_folder
+from graphdep.io.files import home_path, temporary_folder
 from graphdep.parsing import Parser
 from graphdep.training.estimator import (
     check_batch_size,
@@ -122,7 +122,7 @@ def glue_root(checkpoint: str | os.PathLike[str], name: str) -> str:
     root = read_checkpoint(checkpoint)["graphdep"]["config"].get("root")
     files = [about for about in FILES.values() if about.task == name]
     if isinstance(root, str) and all(
-        part_files(Path(root).expanduser() / "raw" / CORPORA[about.name].folder, about.name, about.split)
+        part_files(home_path(root) / "raw" / CORPORA[about.name].folder, about.name, about.split)
         for about in files
     ):
         return root
@@ -145,7 +145,7 @@ def check_test_files(
     for file, about in FILES.items():
         if about.task in wanted:
             corpus = CORPORA[about.name]
-            folders = [Path(root).expanduser() / "raw" / corpus.folder]
+            folders = [home_path(root) / "raw" / corpus.folder]
             folders += [] if raw_from is None else [corpus_folder(raw_from, about.name)]
             if not any(part_files(folder, about.name, about.split) for folder in folders):
                 pattern = part_pattern(about.name, about.split)
