@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import random
 from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence
-from tests.kit.trees import random_sentence
+from tests.kit import strategies
 
 RELATIONS = RelationVocab()
 
@@ -91,25 +89,7 @@ def empty_rows() -> type[Rows]:
     return Rows
 
 
-def _enhanced(seed: int, words: int) -> Sentence:
-    """A graph of any kind: several governors or none, cycles, loops, arcs from the root, empty nodes."""
-    source = random.Random(seed)
-    sentence = random_sentence(source, words)
-    ids = [f"{word}.{place}" for word in range(words + 1) for place in range(1, source.choice([1, 1, 2, 3]))]
-    heads = ["0", *map(str, range(1, words + 1)), *ids]
-
-    def arcs() -> list[tuple[str, str]]:
-        pairs = source.sample(heads, source.randrange(min(4, len(heads))))
-        return [(head, source.choice(["nsubj", "conj:and", "ref", "obl:in"])) for head in pairs]
-
-    def row(number: str) -> tuple[str, ...]:
-        column = "|".join(f"{head}:{label}" for head, label in arcs()) or "_"
-        return (number, source.choice("abc"), "_", "_", "_", "_", "_", "_", column, "_")
-
-    return dataclasses.replace(sentence, deps=[arcs() for _ in range(words)], empty=[row(i) for i in ids])
-
-
 @pytest.fixture(scope="session")
 def enhanced_sentences() -> Callable[[], st.SearchStrategy[Sentence]]:
     """``enhanced_sentences()``: sentences with enhanced graphs of random shape."""
-    return lambda: st.builds(_enhanced, st.integers(0, 2**32), st.integers(1, 8))
+    return strategies.enhanced_sentences

@@ -314,19 +314,16 @@ def test_a_pair_in_little_room(tokens, empty_rows, first, second, max_length):
         assert data.num_nodes >= max_length - 4
 
 
-def test_the_longer_text_has_the_room_that_the_shorter_leaves(tokens):
-    first, second = (encoded(tokens, Sentence.chain(["a"] * words)) for words in (2, 9))
-    data = text_data(first, second, tokens=tokens, max_length=10)
-    assert data.cut_words.tolist() == [[0, 4]]
-    assert data.segment.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
-    data = text_data(second, first, tokens=tokens, max_length=10)
-    assert data.cut_words.tolist() == [[4, 0]]
-
-
-def test_of_two_long_texts_the_first_has_the_odd_piece(tokens):
-    text = encoded(tokens, Sentence.chain(["a"] * 9))
-    assert text_data(text, text, tokens=tokens, max_length=10).cut_words.tolist() == [[5, 6]]
-    assert text_data(text, text, tokens=tokens, max_length=11).cut_words.tolist() == [[5, 5]]
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(5, 30))
+def test_the_longer_of_two_texts_is_cut_piece_by_piece(tokens, first, second, max_length):
+    """Of two that are as long, the second: the first has the odd piece."""
+    kept = [first, second]
+    while sum(kept) + 3 > max_length:
+        kept[0 if kept[0] > kept[1] else 1] -= 1
+    texts = [encoded(tokens, Sentence.chain(["a"] * words)) for words in (first, second)]
+    data = text_data(*texts, tokens=tokens, max_length=max_length)
+    assert data.cut_words.tolist() == [[first - kept[0], second - kept[1]]]
+    assert data.segment.tolist() == [0] * (kept[0] + 2) + [1] * (kept[1] + 1)
 
 
 def test_something_is_left_of_each_text(tokens):

@@ -367,10 +367,16 @@ def test_function_tags_traces_and_roots():
     assert third.constituents == [("NP=2", 0, 1)]
 
 
-def test_a_label_ends_where_something_is_added_to_it():
-    for label in ["ADVP|PRT", "ADVP-TMP", "ADVP=2", "ADVP-TMP|PRT-CLR=1"]:
-        (sentence,) = parse_ptb(f"(S ({label} (RB there)))")
-        assert sentence.constituents == [("S", 0, 1), ("ADVP", 0, 1)]
+@given(
+    st.from_regex(r"[A-Z$*]{1,4}", fullmatch=True),
+    st.lists(st.from_regex(r"[-=|][A-Z0-9]{1,4}", fullmatch=True), max_size=4),
+)
+def test_a_label_ends_where_something_is_added_to_it(label, added):
+    """Functions, indices, and the second one of two that annotators could not decide between."""
+    whole = "".join([label, *added])
+    for functions, read in ((False, label), (True, whole)):
+        (sentence,) = parse_ptb(f"(S ({whole} (RB there)))", functions=functions)
+        assert sentence.constituents == [("S", 0, 1), (read, 0, 1)]
 
 
 def test_what_is_no_tree_is_named(tmp_path):

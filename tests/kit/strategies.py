@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from graphdep.sentence import Constituent, Sentence
-from tests.kit.trees import random_constituents, random_data, random_sentence
+from tests.kit.trees import random_constituents, random_data, random_graph, random_sentence
 
 
 def sentences(max_words: int = 8, multiroot: bool = False) -> st.SearchStrategy[Sentence]:
@@ -18,6 +18,15 @@ def sentences(max_words: int = 8, multiroot: bool = False) -> st.SearchStrategy[
     return st.builds(
         lambda seed, words: random_sentence(random.Random(seed), words, multiroot=multiroot),
         seeds,
+        st.integers(1, max_words),
+    )
+
+
+def enhanced_sentences(max_words: int = 8) -> st.SearchStrategy[Sentence]:
+    """Sentences with enhanced graphs of random shape."""
+    return st.builds(
+        lambda seed, words: random_graph(random.Random(seed), words),
+        st.integers(0, 2**32),
         st.integers(1, max_words),
     )
 

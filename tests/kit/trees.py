@@ -112,6 +112,23 @@ def random_data(
 _PHRASES = ("S", "NP", "VP", "PP", "@NP", "NP-SBJ=1", "PRP$")
 
 
+def random_graph(rng: random.Random, words: int) -> Sentence:
+    """A graph of any kind: several governors or none, cycles, loops, arcs from the root, empty nodes."""
+    sentence = random_sentence(rng, words)
+    ids = [f"{word}.{place}" for word in range(words + 1) for place in range(1, rng.choice([1, 1, 2, 3]))]
+    heads = ["0", *map(str, range(1, words + 1)), *ids]
+
+    def arcs() -> list[tuple[str, str]]:
+        pairs = rng.sample(heads, rng.randrange(min(4, len(heads))))
+        return [(head, rng.choice(["nsubj", "conj:and", "ref", "obl:in"])) for head in pairs]
+
+    def row(number: str) -> tuple[str, ...]:
+        column = "|".join(f"{head}:{label}" for head, label in arcs()) or "_"
+        return (number, rng.choice("abc"), "_", "_", "_", "_", "_", "_", column, "_")
+
+    return dataclasses.replace(sentence, deps=[arcs() for _ in range(words)], empty=[row(i) for i in ids])
+
+
 def random_constituents(rng: random.Random, words: int) -> list[Constituent]:
     """Constituents of any shape: flat or deep, over one word or all, in chains, or none at all."""
     found: list[Constituent] = []

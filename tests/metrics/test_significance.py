@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
+import statistics
 import time
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphdep.metrics import ACCURACY, F1, MACRO_F1, MSE, PEARSON, SPEARMAN, Comparison, Metric, compare
-from graphdep.metrics.significance import Spread, both, run_spread, standard_error, visible_effect
+from graphdep.metrics.significance import both, run_spread, standard_error, visible_effect
 
 METRICS = [ACCURACY, F1, MACRO_F1, MSE, PEARSON, SPEARMAN]
 # What is drawn and swapped is the same for all metrics: one that is a mean, and one that is not.
@@ -448,12 +450,52 @@ def test_the_variance_has_no_bias_and_no_part_twice():
     assert d.mean(axis=(0, 2)).var() == pytest.approx(true, rel=0.1)
 
 
-def test_the_degrees_of_freedom_of_three_runs():
-    # Eq. 2: what R runs show counts (R + 1) / (R - 1) times.
-    parts = (np.array(value) for value in (1.0, 2.0, 0.0))
-    error, df = standard_error(Spread(*parts), np.array(1.0), 11)
-    assert error == pytest.approx(np.sqrt(2))
-    assert df == pytest.approx((2 + 1) ** 2 / (2**2 / 2 + 1**2 / 10))
+def slow_error(systems: list[np.ndarray], paired: bool) -> tuple[float, float]:
+    """Eqs. 1 and 2 of :func:`compare` number by number, of what each run gets on each example ``[R, N]``."""
+    n = systems[0].shape[1]
+    if paired:
+        systems = [systems[0] - systems[1]]
+    means = [[float(np.mean(column)) for column in system.T] for system in systems]
+    of_examples = statistics.variance([a - b for a, b in zip(*means)] if len(means) > 1 else means[0]) / n
+    a = c = welch = 0.0
+    for system, mean in zip(systems, means):
+        runs = len(system)
+        if runs > 1:
+            own = statistics.variance([float(np.mean(run)) for run in system]) / runs
+            each = statistics.fmean(statistics.variance(map(float, run)) / n for run in system)
+            a, c = a + own, c + (each - statistics.variance(mean) / n) / (runs - 1)
+            welch += own**2 / (runs - 1)
+    error = math.sqrt(max(a + of_examples - c, a, of_examples))
+    if a <= c or not welch:
+        return error, n - 1
+    df = a**2 / welch
+    b = (df + 2) / df * a  # (R + 1) / (R - 1) of it where df is R - 1
+    weight = b**2 / df + of_examples**2 / (n - 1)
+    found = max(b + of_examples - c, b, of_examples) ** 2 / weight
+    return error, min(max(found, min(df, n - 1)), df + n - 1)
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(2, 30),
+    st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.sampled_from([0.0, 0.1, 1.0]),
+)
+def test_errors_and_degrees_of_freedom_are_those_of_the_formula(seed, n, runs, seeds, single):
+    rng = np.random.default_rng(seed)
+    systems = [
+        rng.normal(size=n) + seeds * rng.normal(size=(r, 1)) + single * rng.normal(size=(r, n)) for r in runs
+    ]
+    for paired in {False, runs[0] == runs[1]}:
+        parts = [systems[0] - systems[1]] if paired else systems
+        spreads = [
+            run_spread(d.mean(axis=-1), d.var(axis=-1, ddof=1) / n, d.mean(axis=0).var(ddof=1) / n)
+            for d in parts
+        ]
+        mean = systems[0].mean(axis=0) - systems[1].mean(axis=0)
+        found = standard_error(spreads[0] if paired else both(*spreads), np.asarray(mean.var(ddof=1) / n), n)
+        assert [float(value) for value in found] == pytest.approx(slow_error(systems, paired))
 
 
 @pytest.mark.parametrize("runs", [(4, 4), (4, 3), (1, 1), (4, 1)])

@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence import check_tree
 from graphdep.sentence.sentence import join_sentences, split_words, truncate
-from tests.kit.strategies import sentences
+from tests.kit.strategies import enhanced_sentences, sentences
 
 
 def row(number: str, form: str = "x", deps: str = "_") -> tuple[str, ...]:
@@ -333,11 +333,41 @@ def test_truncate_enhanced_arcs():
     assert truncate(sentence, 1).deps == [[("0", "root")]]
 
 
-def test_an_enhanced_arc_that_a_moved_word_has_already_is_there_once():
-    deps = [[("0", "root")], [("1", "obl"), ("3", "obl")], [("1", "conj")]]
-    sentence = Sentence(list("abc"), [0, 3, 1], ["root", "obl", "conj"], deps=deps)
-    cut = truncate(sentence, 2)
-    assert (cut.head, cut.deps) == ([0, 1], [[("0", "root")], [("1", "obl")]])
+@settings(max_examples=200)
+@given(enhanced_sentences(max_words=10), st.integers(1, 7), sides, st.booleans())
+def test_truncate_keeps_the_arcs_of_what_is_left_and_none_twice(sentence, max_words, side, above):
+    """Besides, where all words had arcs, a word that moved or has none left has the one of its tree."""
+    if above:  # each word also has those that its governors' governors would give it
+        ways = [[*map(str, chain_up(sentence, word + 1) or [0])] for word in range(len(sentence))]
+        arcs = [[(head, label) for head in way] for way, label in zip(ways, sentence.deprel)]
+        deps = [[*dict.fromkeys(own + more)] for own, more in zip(sentence.deps, arcs)]
+        sentence = dataclasses.replace(sentence, deps=deps)
+    cut = truncate(sentence, max_words, side)
+    first = 0 if side == "right" else max(0, len(sentence) - max_words)
+    words = kept_words(sentence, max_words, side)
+
+    def moved(number: str) -> str | None:
+        """What the root, a word or an empty node is called now; ``None`` where it was cut."""
+        word, _, place = number.partition(".")
+        if number == "0":
+            return number
+        if int(word) not in words and not (word == "0" and first == 0):
+            return None
+        new = str(int(word) - first) if word != "0" else "0"
+        return f"{new}.{place}" if place else new
+
+    own = {str(word) for word in range(len(cut) + 1)} | {row[0] for row in cut.empty}
+    for place, word in enumerate(words):
+        arcs = cut.deps[place]
+        assert len(set(arcs)) == len(arcs)
+        assert {head for head, _ in arcs} <= own
+        left = [(moved(head), label) for head, label in sentence.deps[word - 1] if moved(head)]
+        basic = (str(cut.head[place]), cut.deprel[place])
+        stays = moved(str(sentence.head[word - 1])) == basic[0]
+        needed = all(sentence.deps) and not (stays and left)
+        assert arcs == left + [basic] * (needed and basic not in left)
+    for row in cut.empty:
+        assert row[8] == "_" or {arc.partition(":")[0] for arc in row[8].split("|")} <= own
 
 
 def test_truncate_numbers_enhanced_arcs_from_the_first_word_that_is_kept():

@@ -22,6 +22,7 @@ from graphdep.training.learning_task import join_outputs
 from graphdep.transforms import PRESETS, CompleteEdges, RelationNodes, register_edges, resolve
 from graphdep.transforms.carried import carried
 from graphdep.transforms.edge_set import MARKS, NODES, TYPES, Compose
+from tests.kit.decay import check_decay
 from tests.kit.runs import SHORT, build_edges
 
 READOUTS = [{"readout": "mean", "path": False}, {"readout": "top", "path": True}]
@@ -65,8 +66,17 @@ def splits_of():
 
 
 def check_row(config, splits, split="val", size=3, batch=None):
-    """Outputs are the same alone and in company, and each weight that learns has a gradient."""
+    """Outputs are the same alone and in company, in any order, and each weight that learns has a gradient and
+    a decay: one for all from scratch, and none of biases and norms beside a pretrained encoder.
+    """
+    config = config.replace(weight_decay=0.125)
     dataset, task = splits[split], made(config, splits)
+    groups = task.make_optimizer(task.parameters()).param_groups
+    if getattr(config, "pretrained", False):
+        check_decay(groups, task, 0.125)
+    else:
+        (group,) = groups
+        assert (group["weight_decay"], len(group["params"])) == (0.125, len([*task.parameters()]))
     examples = list(dataset)[:size]
 
     def batch_of(some):
@@ -75,8 +85,12 @@ def check_row(config, splits, split="val", size=3, batch=None):
     with torch.no_grad():
         alone = [task.outputs(batch_of([data])) for data in examples]
         together = task.outputs(batch_of(examples))
-    for whole, part in zip(together, join_outputs(alone), strict=True):
+        turned = task.outputs(batch_of(examples[::-1]))
+    for whole, back, part, other in zip(
+        together, turned, join_outputs(alone), join_outputs(alone[::-1]), strict=True
+    ):
         torch.testing.assert_close(whole, part)
+        torch.testing.assert_close(back, other)
     number = [place for place, data in enumerate(examples) for _ in task.rows(batch_of([data]))]
     assert task.rows(batch_of(examples)).tolist() == number
     task.train().loss(batch_of(examples) if batch is None else task.edges(batch)).backward()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphdep
 from graphdep.tasks import family_of, resolve_task
@@ -148,6 +151,22 @@ def test_texts_beside_predictions_are_predicted_alike(trained, task, model):
     assert all("<e1>" in row["text"] and "</e1>" in row["text"] for row in written)
     given = graphdep.load(folder, parser="chain").predict([row["text"] for row in written])
     assert given.tolist() == [row["prediction_label"] for row in written]
+
+
+@pytest.mark.parametrize("model", ["dt", "tree-lstm", "bert-dam"])
+@pytest.mark.parametrize("task", ["sst", "sick-e", "rte"])
+@settings(max_examples=4)
+@given(st.integers(1, 7), st.integers(0, 2**32))
+def test_texts_are_predicted_as_they_were_scored(trained, task, model, size, seed):
+    """In any order and any batches."""
+    folder, _ = trained(task, model, parser="chain")
+    with open(folder / "predictions.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    random.Random(seed).shuffle(rows)
+    predictor = graphdep.load(folder, parser="chain", batch_size=size)
+    texts = [tuple(row[name] for name in row if name.startswith("text")) for row in rows]
+    found = predictor.predict([pair[0] if len(pair) == 1 else pair for pair in texts]).tolist()
+    assert found == [row["prediction_label"] for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -276,17 +276,38 @@ def test_pairs(size):
     assert torch.equal(pair_features(u, v), torch.cat([u, v, (u - v).abs(), u * v], dim=1))
 
 
-def test_the_best_floor_counts_whichever_way_is_better():
-    floor = {"test_mse": 1.0, "val_mse": 0.5}
-    assert below_floor("sick-r", {"test_mse": 0.75, "val_mse": 9.0}, floor) == ""
-    assert (
-        below_floor("sick-r", {"test_mse": 1.25}, floor)
-        == "test_mse 1.2500 is no better than no skill 1.0000"
-    )
-    assert (
-        below_floor("sick-r", {"val_mse": 0.5}, floor) == "val_mse 0.5000 is no better than no skill 0.5000"
-    )
-    assert below_floor("sick-r", {"val_mse": 0.5}, {}) == ""
+STEPS = st.sampled_from([0.0, 0.25, 0.5, 0.5001, 0.75])
+
+
+@given(
+    st.sampled_from(["sick-r", "sick-e", "labels"]),
+    st.dictionaries(st.sampled_from(["val", "test"]), STEPS, min_size=1),
+    st.dictionaries(st.sampled_from(["val", "test", "val lookup", "test lookup"]), STEPS),
+)
+def test_a_score_must_pass_the_best_floor_of_its_split(task, scores, floors):
+    """As good as a floor is no better than it; the test split counts where there is one."""
+    metric = resolve_task(task).metrics[0]
+    less = metric.name == "mse"
+    split = "test" if "test" in scores else "val"
+    given_floors = {
+        f"{name.split()[0]}_{metric.name}" + ("_lookup" if "lookup" in name else ""): value
+        for name, value in floors.items()
+        if task == "labels" or "lookup" not in name
+    }
+    known = [value for name, value in given_floors.items() if name.startswith(split)]
+    score = scores[split]
+    passes = all(score < floor if less else score > floor for floor in known)
+    own = {f"{name}_{metric.name}": value for name, value in scores.items()}
+    said = below_floor(task, own, given_floors)
+    assert bool(said) == (not passes)
+    if said:
+        best = (min if less else max)(known)
+        assert said.startswith(f"{split}_{metric.name} {score:.4f} is no better than ")
+        assert said.endswith(f" {best:.4f}")
+    frozen = {name: value for name, value in given_floors.items() if "lookup" not in name}
+    alone = frozen.get(f"{split}_{metric.name}")
+    worse = alone is not None and not (score < alone if less else score > alone)
+    assert bool(untrained(task, own, frozen)) == worse
 
 
 def test_the_look_up_is_a_floor():

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler, SequentialSampler
 
@@ -21,6 +23,7 @@ from graphdep.training.build import Parts
 from graphdep.training.checkpoint import read_checkpoint
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import example_numbers, gather_rows
+from graphdep.training.splits import SharedBatches
 from graphdep.training.trainer import Processes, make_trainer, quiet, read_metrics
 
 # Six batches of 7 and one of 1, of which the second process has none.
@@ -208,6 +211,30 @@ def test_an_error_of_one_process_ends_them_all(words):
     done = run("-c", ONE_FAILS, str(words), repr(SETTINGS), str(port))
     assert "the disk of the second" in done.stderr
     assert done.stdout.strip() == "[9, 9]"
+
+
+@given(st.integers(0, 20), st.integers(1, 6), st.integers(1, 5))
+def test_processes_that_share_batches_have_every_example_once(size, batch_size, processes):
+    whole = BatchSampler(range(size), batch_size, drop_last=False)
+    parts = [SharedBatches(whole) for _ in range(processes)]
+    had = []
+    for rank, part in enumerate(parts):
+        fake = SimpleNamespace(
+            is_available=lambda: True,
+            is_initialized=lambda: True,
+            get_rank=lambda rank=rank: rank,
+            get_world_size=lambda: processes,
+        )
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("graphdep.training.splits.dist", fake)
+            had.append([*part])
+    assert {len(batches) for batches in had} == {len(whole)}  # all take the same steps
+    for number, batch in enumerate(whole):
+        counted = [batches[number] for part, batches in zip(parts, had) if part.counts(number)]
+        assert sorted(example for some in counted for example in some) == batch
+        assert max(map(len, counted)) - min(map(len, counted)) <= 1
+        idle = [batches[number] for part, batches in zip(parts, had) if not part.counts(number)]
+        assert idle == [batch[:1]] * max(0, processes - len(batch))
 
 
 def gathered(monkeypatch, parts):

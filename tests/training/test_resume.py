@@ -12,6 +12,7 @@ import torch
 from lightning import Callback
 
 from graphdep.io.files import BEST
+from graphdep.testing import assert_same_batch
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
 from graphdep.training.evaluation import PREDICTIONS
 from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_propbank, write_tiny_selection
@@ -86,13 +87,43 @@ def place(tmp_path_factory) -> Path:
     return place
 
 
+def config_of(name, **others) -> TrainConfig:
+    model, settings = RUNS[name]
+    short = {"batch_size": 8, "max_epochs": 2 * settings.get("val_every", 1), "lr": 0.01}
+    settings = {"parser": "chain", "root": "data", "accelerator": "cpu", **short, **settings, **others}
+    return TrainConfig.of(**settings) if model is None else TrainConfig.of(model, **settings)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_batches_are_the_same_from_workers_and_from_what_was_read_before(place, monkeypatch, name):
+    """The first corpus is read from its files, the second from what the first has left, by two workers."""
+    monkeypatch.chdir(place)
+
+    def batches(**others):
+        config = config_of(name, **others)
+        splits, found = load_splits(config), []
+        for split in splits.datasets:
+            loader = splits.loader(split, config, shuffle=split == "train")
+            for epoch in range(2 if split == "train" else 1):
+                order = loader.batch_sampler.sampler
+                if hasattr(order, "set_epoch"):
+                    order.set_epoch(epoch)
+                found += [*loader]
+        return found
+
+    first = batches(
+        root=f"fresh {name}" if RUNS[name][1]["task"] in ("csv", "spans") else RUNS[name][1]["root"]
+    )
+    again = batches(num_workers=2)
+    assert len(first) == len(again) > 2
+    for one, other in zip(first, again):
+        assert_same_batch(one, other)
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_a_resumed_run_is_the_uninterrupted_one(place, tmp_path, monkeypatch, name):
     monkeypatch.chdir(place)
-    model, settings = RUNS[name]
-    short = {"batch_size": 8, "max_epochs": 2 * settings.get("val_every", 1), "lr": 0.01}
-    settings = {"parser": "chain", "root": "data", "accelerator": "cpu", **short, **settings}
-    config = TrainConfig.of(**settings) if model is None else TrainConfig.of(model, **settings)
+    config = config_of(name)
     splits = load_splits(config)
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"
     expected = train(config, whole, splits=splits, callbacks=[Keep(config.val_every, resumed)])

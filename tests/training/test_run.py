@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import io
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from lightning import Callback
 from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import Logger
@@ -225,22 +228,53 @@ FALLING = [3.0, 2.9, 2.8, 2.7, 2.6, 2.5, 2.4]
         ([0.0, 0.1, 0.05, 0.0, 0.05, 0.2, 0.2], FALLING, 5),  # one of the three does not count
     ],
 )
-def test_epochs_without_any_skill_do_not_count_while_the_loss_falls(tmp_path, scores, losses, ends):
-    def epochs(floor: float | None, patience: int | None = 2) -> int:
-        keeper = RunCheckpoint(tmp_path, None, WORD_F1, patience, floor=lambda task: floor)
-        trainer = SimpleNamespace(should_stop=False, save_checkpoint=lambda path: None, world_size=1)
-        for epoch, (score, loss) in enumerate(zip(scores, losses)):
-            trainer.current_epoch, trainer.callback_metrics = epoch, {"train_loss": loss}
-            task = SimpleNamespace(val_scores={"val_f1": score}, val_outputs=())
-            keeper.on_train_epoch_end(trainer, task)
-            if trainer.should_stop:
-                break
-        return keeper.epochs
-
-    assert epochs(0.0) == ends
-    assert epochs(0.0, None) == 7
+def test_epochs_without_any_skill_do_not_count_while_the_loss_falls(scores, losses, ends):
+    assert epochs_of(scores, losses, 0.0) == ends
+    assert epochs_of(scores, losses, 0.0, None) == 7
     if 0.1 not in scores:  # a floor that nobody knows changes nothing
-        assert epochs(None) == 3
+        assert epochs_of(scores, losses, None) == 3
+
+
+def epochs_of(scores, losses, floor: float | None, patience: int | None = 2, val_every: int = 1) -> int:
+    """After how many epochs a run with such validation scores ends."""
+    folder = Path("nothing is written")
+    keeper = RunCheckpoint(folder, None, WORD_F1, patience, floor=lambda task: floor, val_every=val_every)
+    trainer = SimpleNamespace(should_stop=False, save_checkpoint=lambda path: None, world_size=1)
+    for epoch, (score, loss) in enumerate(zip(scores, losses)):
+        trainer.current_epoch, trainer.callback_metrics = epoch, {"train_loss": loss}
+        task = SimpleNamespace(val_scores={"val_f1": score}, val_outputs=())
+        keeper.on_train_epoch_end(trainer, task)
+        if trainer.should_stop:
+            return epoch + 1
+    return len(scores)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.0, 0.1]), st.sampled_from([-2, 1, 2, 3, 3, 3])),
+        min_size=3,
+        max_size=9,
+    ),
+    st.sampled_from([None, 0.0, 0.0, 0.1]),
+    st.integers(1, 3),
+    st.integers(1, 2),
+)
+def test_patience_counts_epochs_that_are_no_better_and_learn_nothing(epochs, floor, patience, val_every):
+    """A loss falls where it is below the lowest so far by more than a ten-thousandth: here it changes by a
+    third, by two thirds or by the whole of that and a little.
+    """
+    scores, steps = zip(*epochs)
+    losses = [3.0 * (1 - 0.34e-4) ** sum(steps[: n + 1]) for n in range(len(steps))]
+    best, lowest, waited, ends = -math.inf, math.inf, 0, len(scores)
+    for number in range(val_every - 1, len(scores), val_every):
+        falls = lowest == math.inf or (lowest - losses[number]) / lowest > 1e-4
+        better, learns = scores[number] > best, falls and scores[number] == floor
+        waited = 0 if better else waited + val_every * (not learns)
+        best, lowest = max(best, scores[number]), min(lowest, losses[number])
+        if waited >= patience:
+            ends = number + 1
+            break
+    assert epochs_of(scores, losses, floor, patience, val_every) == ends
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from graphdep.metrics.scores import ACCURACY, MSE, WORD_F1
@@ -262,6 +264,36 @@ def test_verdicts(plain, chain, random, metric, verdict, of_a_part):
     if verdict != "undecided":
         assert ask({verdict: doubts["no"]}, True)[1].endswith("undecided: it may be otherwise.")
         assert ask({"no" if verdict == "yes" else "yes": "x"}, True)[0] == verdict
+
+
+@st.composite
+def gains(draw: st.DrawFn) -> tuple[float, float]:
+    """An interval whose ends may be 0 or the bound itself."""
+    ends = st.sampled_from([-0.04, -0.02, 0.0, 0.01, 0.02, 0.03, 0.04]) | st.floats(-0.1, 0.1)
+    low, high = sorted((draw(ends), draw(ends)))
+    return low, high
+
+
+@given(gains(), gains(), gains(), st.booleans(), st.sets(st.sampled_from(["yes", "no"])))
+def test_a_verdict_says_no_more_than_its_intervals(plain, chain, random, whole, doubted):
+    """An interval has its ends in it: one that ends at the bound excludes no gain of the bound, and one that
+    begins at 0 shows none.
+    """
+    intervals, bound = {"plain": plain, "chain": chain, "random": random}, 0.02
+    small = [name for name in ("plain", "chain") if all(gain < bound for gain in intervals[name])]
+    shown = [name for name, ends in intervals.items() if all(gain > 0 for gain in ends)]
+    said = "no" if small else "yes" if len(shown) == 3 else "undecided"
+    doubts = dict.fromkeys(doubted, "it may be otherwise.")
+    expected = "undecided" if said in doubts or (said == "no" and not whole) else said
+
+    def ask(metric, intervals):
+        compared = {name: {"interval": ends, "smallest_visible": 0.3} for name, ends in intervals.items()}
+        return module._verdict(compared, bound, metric, doubts, whole=whole)
+
+    found = ask(ACCURACY, intervals)
+    assert (found["verdict"], found["over"], found["excluded"]) == (expected, shown, next(iter(small), None))
+    # Of an error less is better.
+    assert ask(MSE, {name: (-high, -low) for name, (low, high) in intervals.items()}) == found
 
 
 def test_what_can_be_seen_is_said_before_anything_is_trained():

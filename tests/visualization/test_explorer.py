@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import re
 from dataclasses import replace
 from importlib import resources
@@ -10,6 +11,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch_geometric.data import Batch
 from torch_geometric.explain import Explanation
 
@@ -31,6 +34,7 @@ from graphdep.visualization.head_measures import (
     shares,
 )
 from graphdep.visualization.page_data import PackedPairs, dense, pack_pairs, pack_weights, unpack_pairs
+from tests.kit.strategies import sentences
 
 
 def page_of(html: str) -> dict:
@@ -140,6 +144,48 @@ def test_the_relation_table_tells_the_governor_s_attention_from_the_dependent_s(
     assert sum(row.count for row in rows) == len(nodes.arcs)
     assert [row.count for row in rows] == sorted((row.count for row in rows), reverse=True)
     assert all((row.up, row.down) == ([[1.0], [0.0]], [[0.0], [1.0]]) for row in rows)
+
+
+def seen_slowly(name: str, nodes: WordNodes, word: int) -> set[int]:
+    """The partners of a word of which a measure has its name."""
+    words = [place for place, special in enumerate(nodes.special) if not special]
+    beside = {"previous word": -1, "next word": 1}
+    if name in beside:
+        place = words.index(word) + beside[name]
+        near = words[place : place + 1] if place >= 0 else []
+        return {other for other in near if nodes.utterance[other] == nodes.utterance[word]}
+    return {
+        "governor": {nodes.governor[word]} - {-1},
+        "dependents": {other for other, governor in enumerate(nodes.governor) if governor == word},
+        "itself": {word},
+        "special nodes": {place for place, special in enumerate(nodes.special) if special},
+        "other utterances": {
+            other for other in range(nodes.size) if nodes.utterance[other] != nodes.utterance[word]
+        },
+    }[name]
+
+
+@given(st.lists(sentences(), min_size=1, max_size=3), st.booleans(), st.integers(0, 2**32))
+def test_a_head_that_looks_at_some_partners_alone_is_said_to(trees, root, seed):
+    """A row is the word that looks: who looks at governors looks up, who looks at dependents down."""
+    data = to_data(trees, relations=RelationVocab(), root=root)
+    nodes = WordNodes.of(data, [tree.form for tree in trees], RelationVocab())
+    masks, rows = partner_masks(nodes, {}), ~torch.tensor(nodes.special)
+    assert {"governor", "dependents", "itself", "previous word", "next word"} <= masks.keys()
+    partners = {
+        name: {word: seen_slowly(name, nodes, word) for word in rows.nonzero().view(-1).tolist()}
+        for name in masks
+    }
+    for name, seen in partners.items():
+        looks = {word: random.Random(seed).choice(sorted(some)) for word, some in seen.items() if some}
+        alpha = torch.zeros(1, nodes.size, nodes.size)
+        for word, other in looks.items():
+            alpha[0, word, other] = 1
+        for asked, mask in masks.items():
+            having = [word for word, some in partners[asked].items() if some]
+            share = sum(looks.get(word) in partners[asked][word] for word in having) / max(1, len(having))
+            assert shares(alpha, mask, rows) == pytest.approx([share]), (name, asked)
+            assert asked != name or share == bool(looks)
 
 
 @pytest.mark.parametrize("name", ["dra", "transformer"])

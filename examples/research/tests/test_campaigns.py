@@ -15,6 +15,7 @@ import bad_input
 import faults
 import hostile_files
 import kill_anywhere
+import mutants
 import same_numbers
 import two_at_once
 from harness import COLUMNS, Bounds, Tally, leftovers, read_table
@@ -73,6 +74,91 @@ def test_numbers(tmp_path):
     bounds = Bounds(count=60)
     parts = (same_numbers._backends, same_numbers._convs, same_numbers._odd)
     assert not found([part(bounds, tmp_path) for part in parts])
+
+
+SOURCE = """def first(x: int = 3) -> int:
+    \"\"\"Doc 1.\"\"\"
+    if x < 2 and x:
+        raise ValueError(f"{x + 1}")
+    y = x * 2
+    return y
+"""
+
+
+def test_mutants_change_one_place_of_what_is_run():
+    found = [*mutants.mutants("a.py", SOURCE)]
+    assert sorted((m.line, m.kind, m.after) for m in found) == [
+        (1, "constant", "(4)"),
+        (3, "boundary", "(x <= 2)"),
+        (3, "comparison", "(x < 2 or x)"),
+        (3, "comparison", "(x >= 2)"),
+        (3, "condition", "(not (x < 2 and x))"),
+        (3, "constant", "(3)"),
+        (5, "arithmetic", "(x / 2)"),
+        (5, "constant", "(3)"),
+        (5, "removed", "pass"),
+    ]
+    for mutant in found:
+        changed = SOURCE[: mutant.start] + mutant.after + SOURCE[mutant.end :]
+        compile(changed, "a.py", "exec")
+        assert changed.splitlines()[mutant.line - 1] != mutant.before
+
+
+def test_mutants_that_no_test_notices_are_judged(tmp_path, monkeypatch):
+    """A row stays as it was judged, and says which test notices it since; what was tried is not again."""
+    table, work = tmp_path / "mutants.csv", tmp_path / "work"
+    table.write_text(",".join(mutants.COLUMNS) + "\n")
+    chosen = [*mutants.mutants("a.py", SOURCE)][:3]
+    answers = iter(["", "tests/test_a.py::test_it", "", "", "tests/test_a.py::test_new[1]"])
+    monkeypatch.setattr(mutants, "copied", lambda work: work.mkdir(exist_ok=True))
+    monkeypatch.setattr(mutants, "notices", lambda mutant, copy: next(answers))
+    monkeypatch.setattr(mutants, "failing", lambda tests, copy: "")
+    assert mutants.run(chosen, work, 1, table) == ["", "tests/test_a.py::test_it", ""]
+    assert mutants.run(chosen, work, 1, table) == []
+    table.write_text(table.read_text().replace("open,", "equivalent,why not", 1))
+    opened = [key for key, row in mutants.read_rows(table).items() if row["judgement"] == "open"]
+    assert len(opened) == 1
+    mutants.run(
+        [m for m in chosen if m[:4] not in opened], work, 1, table, again=[chosen[0][:4], chosen[2][:4]]
+    )
+    mutants.run([m for m in chosen if m[:4] in opened], work, 1, table, again=opened)
+    judged = sorted(row["judgement"] for row in mutants.read_rows(table).values())
+    assert judged == ["equivalent", "killed by tests/test_a.py::test_new[1]"]
+
+
+def test_a_mutant_is_asked_of_the_nearest_tests_and_undone(tmp_path):
+    path, name = tmp_path / "copy" / "graphdep" / "data" / "a.py", "tests/data/test_a.py"
+    for file, text in (
+        (path, "TWO = 1 + 1\n"),
+        (tmp_path / "copy" / name, "def test_two(): from graphdep.data.a import TWO; assert TWO == 2\n"),
+    ):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    assert mutants.tests_of("graphdep/data/a.py", tmp_path / "copy") == [name, "tests/data"]
+    asked = []
+
+    def failing(tests, copy):
+        asked.append((tests, path.read_text()))
+        return name if "-" in path.read_text() else ""
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(mutants, "failing", failing)
+        found = {
+            m.after: mutants.notices(m, tmp_path / "copy")
+            for m in mutants.mutants("graphdep/data/a.py", "TWO = 1 + 1\n")
+        }
+    assert found == {"pass": "", "(1 - 1)": name, "(2)": ""}
+    assert ([name], "TWO = (1 - 1)\n") in asked
+    assert path.read_text() == "TWO = 1 + 1\n"
+
+
+def test_the_committed_mutants_are_judged():
+    rows = mutants.read_rows(mutants.MUTANTS).values()
+    assert all(
+        row["judgement"] in ("equivalent", "open") or row["judgement"].startswith("killed by ")
+        for row in rows
+    )
+    assert all(row["why"] for row in rows if row["judgement"] == "equivalent")
 
 
 def test_cases_are_those_of_the_seed(tmp_path):

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from graphdep.nn.attention import AttentionLayout, RelationVectors, edge_attention
+from graphdep.nn.pretrained import PretrainedEncoder
 from graphdep.nn.pretrained.anatomy import (
     NAME,
     LayerEdges,
@@ -20,6 +21,7 @@ from graphdep.nn.pretrained.anatomy import (
     register,
     run_model,
 )
+from tests.kit.decay import check_decay
 
 ACCEPTED = (
     *("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm", "modernbert"),
@@ -48,6 +50,12 @@ def test_families_over_packed_examples(make_model, family):
     torch.testing.assert_close(x, layers[-1], rtol=0, atol=0)
     for layer, wanted in zip(layers, zip(*expected)):
         torch.testing.assert_close(layer, torch.cat([x[0] for x in wanted]), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ACCEPTED)
+def test_biases_and_norms_of_families_do_not_decay(make_model, make_tokenizer, family):
+    encoder = PretrainedEncoder(make_model(family), make_tokenizer())
+    check_decay(encoder.parameter_groups(1e-4, weight_decay=0.1), encoder.model, 0.1)
 
 
 @pytest.mark.parametrize(
