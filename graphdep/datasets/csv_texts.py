@@ -160,11 +160,11 @@ class CSVTexts(OwnFiles, TextDataset):
         return read_cells(cells, len(self.text_columns) == 1, intake)
 
     def texts(self) -> list[tuple[str, ...]]:
+        return [self._texts(row) for row in self.read(Path(self.raw_dir), self.split)]
+
+    def _texts(self, row: TextRow) -> tuple[str, ...]:
         single = len(self.text_columns) == 1
-        return [
-            tuple(_plain(_given(row, column, single)) for column in self.text_columns)
-            for row in self.read(Path(self.raw_dir), self.split)
-        ]
+        return tuple(_plain(_given(row, column, single)) for column in self.text_columns)
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         if self.learns_labels and not self.labels:
@@ -177,8 +177,13 @@ class CSVTexts(OwnFiles, TextDataset):
         segment = list(range(len(self.text_columns)))
         whole = [[next(trees) for _ in segment] for _ in targets]
         return [
-            Example([tree for tree in own if tree is not None], {"y": y}, segment=segment)
-            for own, y in zip(whole, targets)
+            Example(
+                [tree for tree in own if tree is not None],
+                {"y": y},
+                segment=segment,
+                given=[self._texts(row), self._label(row)],
+            )
+            for row, own, y in zip(rows, whole, targets)
             if None not in own
         ]
 
@@ -224,10 +229,14 @@ class CSVTexts(OwnFiles, TextDataset):
         counts = {"own_trees": own, "note": "; ".join(notes)} if notes else {}
         return super().describe() | self.describe_trees() | counts
 
+    def _label(self, row: TextRow) -> Any:
+        regression = self.goal == "regression"
+        return row.number(self.label_column) if regression else row.label(self.label_column)
+
     def _target(self, row: TextRow, number: dict[Label, torch.Tensor]) -> torch.Tensor:
+        label = self._label(row)
         if self.goal == "regression":
-            return torch.tensor([row.number(self.label_column)])
-        label = row.label(self.label_column)
+            return torch.tensor([label])
         if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
             return number[label]
         message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"

@@ -225,7 +225,12 @@ class DialogueDataset(TextDataset):
         for texts, responses in chosen.dialogues:
             dialogue = Turns(texts, [next(trees) for _ in texts])
             examples += [
-                Response(dialogue.trees[self._start(turn) : turn], dialogue=dialogue, turn=turn)
+                Response(
+                    dialogue.trees[self._start(turn) : turn],
+                    dialogue=dialogue,
+                    turn=turn,
+                    given=texts[: turn + 1],
+                )
                 for turn in responses
             ]
         return examples

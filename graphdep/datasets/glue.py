@@ -371,7 +371,13 @@ class GLUE(TextDataset):
         trees = iter(self._trees([text for row in rows for text in row.texts]))
         segment = list(range(len(self.glue_corpus.texts)))
         return [
-            Example([next(trees) for _ in row.texts], self._targets(row), segment=segment) for row in rows
+            Example(
+                [next(trees) for _ in row.texts],
+                self._targets(row),
+                segment=segment,
+                given=[row.texts, row.label],
+            )
+            for row in rows
         ]
 
     def _targets(self, row: GLUERow) -> dict[str, torch.Tensor]:

@@ -16,6 +16,7 @@ from torch_geometric.data import Data, Dataset
 
 from graphdep.data.encoded import selection_data
 from graphdep.data.node_table import EncodedUtterance, NodeType
+from graphdep.datasets.base.parsed import example_digest, words_alone
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.store import sentence_of
@@ -362,6 +363,14 @@ class PostTrainingDataset(Dataset):
             **self._counts,
         }
 
+    def example_digests(self) -> list[str]:
+        """A digest of each sample's words and label, in epoch 0 (:func:`example_digest`)."""
+        found = []
+        for number in self.indices():
+            context, response, label = self._draw(number, Draw(random.Random(f"{self.seed} 0 {number}")))
+            found.append(example_digest(*map(_words, (*context, response)), label))
+        return found
+
     def _draw(self, number: int, draw: Draw) -> tuple[Sequence[Utterance], Utterance, int]:
         """Context, response and label of a sample."""
         dialogue = int(np.searchsorted(self._ends, number, side="right"))
@@ -385,6 +394,10 @@ class PostTrainingDataset(Dataset):
     def _encode(self, utterance: Utterance) -> EncodedUtterance:
         tree = Sentence.chain(utterance.split()) if isinstance(utterance, str) else utterance
         return EncodedUtterance.of(tree, self.tokens, self.relations, self.arcs, phrases=self.constituents)
+
+
+def _words(utterance: Utterance) -> str:
+    return "".join(utterance.split()) if isinstance(utterance, str) else words_alone(utterance)
 
 
 def _other(draw: Draw, size: int, number: int) -> int:

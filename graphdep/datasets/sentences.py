@@ -133,7 +133,12 @@ class SICK(TextDataset):
         pairs = self.read(Path(self.raw_dir), split)[:limit]
         trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
         both = zip(trees[::2], trees[1::2])
-        return [Example([*two], self._targets(pair), segment=[0, 1]) for two, pair in zip(both, pairs)]
+        return [
+            Example(
+                [*two], self._targets(pair), segment=[0, 1], given=[pair.sentences, pair.score, pair.label]
+            )
+            for two, pair in zip(both, pairs)
+        ]
 
     def _targets(self, pair: Pair) -> dict[str, Tensor]:
         number = torch.tensor([pair.pair])
@@ -302,7 +307,12 @@ class MRPC(TextDataset):
         trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
         both = zip(trees[::2], trees[1::2])
         return [
-            Example([*two], {"y": torch.tensor([p.label]), "pair": torch.tensor([p.ids])}, segment=[0, 1])
+            Example(
+                [*two],
+                {"y": torch.tensor([p.label]), "pair": torch.tensor([p.ids])},
+                segment=[0, 1],
+                given=[p.sentences, p.label],
+            )
             for two, p in zip(both, pairs)
         ]
 
@@ -637,7 +647,10 @@ class SST(TextDataset):
         if limit is not None:
             reviews = spread_rows(reviews, limit) if self._has_phrases(split) else reviews[:limit]
         trees = self.trees_of_words([review.words for review in reviews])
-        return [Example([tree], {"y": torch.tensor([r.label])}) for tree, r in zip(trees, reviews)]
+        return [
+            Example([tree], {"y": torch.tensor([review.label])}, given=[review.words, review.label])
+            for tree, review in zip(trees, reviews)
+        ]
 
     def _graded(self, split: str, limit: int | None) -> list[Example]:
         read = read_graded_trees(Path(self.raw_dir) / self._name(split))
@@ -645,7 +658,9 @@ class SST(TextDataset):
         parsed = self.trees_of_words([tree.words for tree in graded])
         return [
             Example(
-                [with_brackets(sentence, tree)], _targets(tree, sentence, bool(self.to_data_options["root"]))
+                [with_brackets(sentence, tree)],
+                _targets(tree, sentence, bool(self.to_data_options["root"])),
+                given=[tree.words, int(tree.grade > NEUTRAL)],
             )
             for sentence, tree in zip(parsed, graded)
         ]

@@ -20,7 +20,12 @@ from graphdep.io.limits import check_choice, check_limit
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.config import TrainConfig, resolve_model
-from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
+from graphdep.training.evaluation import (
+    PREDICTIONS,
+    check_same_examples,
+    read_predictions,
+    shared_groups,
+)
 from graphdep.training.family import load_splits
 from graphdep.training.rows import row_settings
 from graphdep.training.run import alone_in, run_folder, run_on_other_edges, train
@@ -81,7 +86,9 @@ class Row:
         seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
         if not seeds or self is reference:
             return None
-        mine, other = self._predictions(seeds), reference._predictions(seeds)
+        paths = [row._paths(seeds) for row in (self, reference)]
+        mine, other = ([read_predictions(path) for path in row] for row in paths)
+        check_same_examples([*paths[0], *paths[1]], [*mine, *other])
         target, groups = mine[0].target, shared_groups([*mine, *other])
         if np.unique(np.arange(len(target)) if groups is None else groups).size < 2:
             return None
@@ -90,11 +97,10 @@ class Row:
         told = {"interval": list(found.interval), "bound": bound, "verdict": found.verdict(bound)}
         return {"row": reference.name, **dataclasses.asdict(found), **told}
 
-    def _predictions(self, seeds: Container[int]) -> list[Predictions]:
-        """What the runs predicted for the test split, in the order of the seeds."""
+    def _paths(self, seeds: Container[int]) -> list[Path]:
+        """The files of what the runs predicted for the test split, in the order of the seeds."""
         runs = sorted(self.results, key=lambda result: result["seed"])
-        paths = (Path(run["checkpoint"]) for run in runs if run["seed"] in seeds)
-        return [read_predictions(path.with_name(PREDICTIONS)) for path in paths]
+        return [Path(run["checkpoint"]).with_name(PREDICTIONS) for run in runs if run["seed"] in seeds]
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:

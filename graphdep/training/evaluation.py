@@ -28,10 +28,11 @@ from graphdep.transforms.presets import UnknownEdgesError
 
 PREDICTIONS = "predictions.csv"
 _HEADER = "example,target,prediction"
-_GROUPED = f"{_HEADER},group"
+_OPTIONAL = ("group", "digest")
 # As repr() writes them; float() takes more, such as 1_0 or the digits of other scripts.
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FLOAT = re.compile(r"-?[0-9]+(?=[.e])(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_HEX = re.compile("[0-9a-f]{1,64}")
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -46,6 +47,10 @@ class Predictions(NamedTuple):
     """``[N]``, whole numbers: examples of one number belong together, such as the words of a sentence, and
     are drawn together where systems are compared; :obj:`None` where each stands for itself.
     """
+    digest: tuple[str, ...] | None = None
+    """What tells the example of each row apart, whatever parses and reads it: hex digits of its texts or
+    words, marks and labels; :obj:`None` where nobody knows.
+    """
 
 
 def write_predictions(
@@ -53,22 +58,23 @@ def write_predictions(
     target: np.ndarray,
     prediction: np.ndarray,
     group: np.ndarray | None = None,
+    digest: Sequence[str] | None = None,
     beside: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Writes a line an example, ``example,target,prediction`` and perhaps ``group``, whole or not at all;
-    behind them what people read, such as the names of labels and the texts.
+    """Writes a line an example, ``example,target,prediction``, perhaps ``group`` and ``digest``, whole or not
+    at all; behind them what people read, such as the names of labels and the texts.
 
     Examples count from 0; numbers are written so that they are read back exactly. Line breaks in texts become
     spaces: an example is a line.
 
     Args:
         path: The file.
-        target, prediction, group: See :class:`Predictions`.
+        target, prediction, group, digest: See :class:`Predictions`.
         beside: Texts by the names of their columns, which are not read back. (default: none)
 
     Raises:
         ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
-            float64 holds, or a group is no whole number.
+            float64 holds, a group is no whole number, or a digest has other digits than hexadecimal ones.
     """
     check_shape("target", target, "examples")
     check_some("target", target, "example")
@@ -78,23 +84,29 @@ def write_predictions(
             raise ValueError(
                 f"'{name}' must be finite numbers that int64 or float64 holds (got {values.dtype} {values})"
             )
-    columns = [target.tolist(), prediction.tolist()]
+    columns: dict[str, Sequence[Any]] = {"target": target.tolist(), "prediction": prediction.tolist()}
     if group is not None:
         check_shape("group", group, target.size)
         if group.dtype.kind not in "iu" or not _is_exact(group):
             raise ValueError(f"'group' must be whole numbers that int64 holds (got {group.dtype} {group})")
-        columns.append(group.tolist())
+        columns["group"] = group.tolist()
+    if digest is not None:
+        if len(digest) != target.size:
+            raise ValueError(f"'digest' must have {target.size} rows, as 'target' has (got {len(digest)})")
+        if wrong := next((text for text in digest if not _HEX.fullmatch(text)), None):
+            raise ValueError(f"'digest' must be hex digits (got {wrong!r})")
+        columns["digest"] = digest
     texts = {name: [" ".join(text.split()) for text in column] for name, column in (beside or {}).items()}
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*(_HEADER if group is None else _GROUPED).split(","), *texts])
-        writer.writerows(zip(range(len(target)), *columns, *texts.values(), strict=True))
+        writer.writerow(["example", *columns, *texts])
+        writer.writerows(zip(range(len(target)), *columns.values(), *texts.values(), strict=True))
 
 
 def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     """Reads what :func:`write_predictions` wrote.
 
-    A column of whole numbers becomes int64, any other one float64. Files need no groups.
+    A column of whole numbers becomes int64, any other one float64. Files need neither groups nor digests.
 
     Raises:
         ValueError: If anything in it is not as it was written; names the file and the line.
@@ -103,15 +115,47 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         lines = file.read().split("\n")
-    known = next((header for header in (_GROUPED, _HEADER) if f"{lines[0]},".startswith(f"{header},")), None)
-    check_line(known, f"the header must be {_HEADER!r} or {_GROUPED!r}", path, 1, lines[0])
+    message = f"the header must begin with {_HEADER!r}"
+    check_line(f"{lines[0]},".startswith(f"{_HEADER},"), message, path, 1, lines[0])
+    names, known = ["target", "prediction"], _HEADER
+    for name in _OPTIONAL:
+        if f"{lines[0]},".startswith(f"{known},{name},"):
+            names, known = [*names, name], f"{known},{name}"
     cut = lines.pop()
     check_line(not cut, "the file is cut: its last line has no line break", path, len(lines) + 1, cut)
     check_line(lines[1:], "no example after the header", path, 1)
     # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
-    names, more = str(known).split(",")[1:], lines[0] != known
+    more = lines[0] != known
     rows = [_row(path, number, line, names, more) for number, line in enumerate(lines[1:], start=2)]
-    return Predictions(*(_array(column) for column in zip(*rows)))
+    columns = dict(zip(names, zip(*rows)))
+    digest = columns.pop("digest", None)
+    return Predictions(**{name: _array(column) for name, column in columns.items()}, digest=digest)
+
+
+def check_same_examples(paths: Sequence[str | os.PathLike[str]], runs: Sequence[Predictions]) -> None:
+    """Raises :class:`ValueError`, with two files and the first row in which they differ, unless runs are on
+    the same examples.
+    """
+    names = [os.fspath(path) for path in paths]
+    columns = [np.array(run.digest or ()) for run in runs]
+    for name, run, digest in zip(names, runs, columns):
+        if not digest.size:
+            raise ValueError(
+                f"{name}: no column 'digest', which tells its examples from others: it is of an older "
+                "graphdep; train this run again"
+            )
+        if len(run.target) != len(runs[0].target):
+            raise ValueError(f"{name} has {len(run.target)} examples, but {names[0]} has {len(columns[0])}")
+        (different,) = np.nonzero((digest != columns[0]) | (run.target != runs[0].target))
+        if different.size:
+            i = different[0]
+            what, mine, other = ("target", run.target[i], runs[0].target[i])
+            if mine == other:
+                what, mine, other = ("digest", digest[i], columns[0][i])
+            raise ValueError(
+                f"{name}: example {i} has the {what} {mine}, but in {names[0]} it is {other}: these are not "
+                "the same examples"
+            )
 
 
 def shared_groups(predictions: Sequence[Predictions]) -> np.ndarray | None:
@@ -140,13 +184,20 @@ def _is_exact(values: np.ndarray) -> bool:
 
 def _row(
     path: str | os.PathLike[str], number: int, line: str, names: list[str], more: bool
-) -> tuple[float, ...]:
+) -> tuple[Any, ...]:
     """The numbers of a line, behind which there may be texts, in quotes of their own."""
     cells = line.split(",", len(names) + 1) if more else line.split(",")
     wanted = len(names) + 1 + more
     check_line(len(cells) == wanted, f"{len(cells)} columns instead of {wanted}", path, number, line)
     check_line(cells[0] == str(number - 2), f"expected example {number - 2}", path, number, cells[0])
-    return tuple(_number(path, number, name, cell) for name, cell in zip(names, cells[1:]))
+    return tuple(_cell(path, number, name, cell) for name, cell in zip(names, cells[1:]))
+
+
+def _cell(path: str | os.PathLike[str], number: int, name: str, text: str) -> float | str:
+    if name != "digest":
+        return _number(path, number, name, text)
+    check_line(_HEX.fullmatch(text), "the digest is no hex digits", path, number, text)
+    return text
 
 
 def _number(path: str | os.PathLike[str], number: int, name: str, text: str) -> float:
@@ -293,6 +344,11 @@ def score_split(
     scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
     scored = scored | task.extra_scores(splits, split, config, folder)
     if folder is not None and split == splits.compared:
-        beside = task.readable(splits, split, outputs)
-        write_predictions(folder / PREDICTIONS, *task.compared(outputs), task.groups(outputs), beside)
+        write_predictions(
+            folder / PREDICTIONS,
+            *task.compared(outputs),
+            task.groups(outputs),
+            task.digests(splits, split, outputs),
+            task.readable(splits, split, outputs),
+        )
     return scored

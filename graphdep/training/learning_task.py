@@ -253,6 +253,12 @@ class LearningTask(L.LightningModule, ABC):
         """
         return None
 
+    def digests(self, splits: Splits, split: str, outputs: Outputs) -> list[str]:
+        """What tells apart the example of each row of :meth:`compared`, whatever parses and reads it: runs on
+        other examples are not compared. By default a row is an example.
+        """
+        return splits.example_digests(split)
+
     def items(self, batch: Batch) -> float:
         """Over how many items :meth:`loss` is a mean, which is what processes that share a batch weigh their
         parts by. By default examples.
@@ -321,7 +327,9 @@ class LearningTask(L.LightningModule, ABC):
 
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
-        """Whether the predictions of two rows are of the same targets."""
+        """Whether the predictions of two rows are of the same targets: by default of the same numbers of the
+        same examples, as no other words or pieces give.
+        """
         return mine is other
 
     @classmethod

@@ -227,6 +227,16 @@ class Splits:
             return None
         return list(names)
 
+    def example_digests(self, split: str) -> list[str]:
+        """What tells each example of a split apart, whatever parses and reads it."""
+        return self.datasets[split].example_digests()
+
+    def same_examples(self, other: Splits) -> bool:
+        """Whether runs on these and on others are compared on the same examples, with the same classes."""
+        if self is other or self.labels() != other.labels():
+            return self is other
+        return self.example_digests(self.compared) == other.example_digests(other.compared)
+
     def limited(self, limit: int) -> Splits:
         """The splits with so many examples each at most, those to train on aside."""
         datasets, notes = dict(self.datasets), []

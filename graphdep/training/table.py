@@ -23,7 +23,13 @@ from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
 from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
 from graphdep.training.config import TrainConfig
-from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
+from graphdep.training.evaluation import (
+    PREDICTIONS,
+    Predictions,
+    check_same_examples,
+    read_predictions,
+    shared_groups,
+)
 from graphdep.training.floors import below_floor, untrained
 from graphdep.training.task import family_of, legend, resolve_task
 from graphdep.visualization.plots import plot_ablation
@@ -486,7 +492,7 @@ def compare_runs(
         _check_one_system(side)
     name = _task_of(runs, task)
     metrics = _choose(resolve_task(name).metrics, metric)
-    _check_same_examples(runs)
+    check_same_examples([run.path for run in runs], [run.predictions for run in runs])
     _check_labels(runs, metrics)
     if len(runs[0].target) < 2:
         raise ValueError(f"{runs[0].path}: one example is too few to compare on: it needs two at least")
@@ -623,21 +629,6 @@ def _task_of(runs: list[Run], given: str | None) -> str:
 def _choose(metrics: tuple[Metric, ...], name: str | None) -> list[Metric]:
     by_name = {metric.name: metric for metric in metrics}
     return [*metrics] if name is None else [by_name[check_choice("metric", name, by_name)]]
-
-
-def _check_same_examples(runs: list[Run]) -> None:
-    first = runs[0]
-    for run in runs[1:]:
-        sizes = len(run.target), len(first.target)
-        if sizes[0] != sizes[1]:
-            raise ValueError(f"{run.path} has {sizes[0]} examples, but {first.path} has {sizes[1]}")
-        (different,) = np.nonzero(run.target != first.target)
-        if different.size:
-            i = different[0]
-            raise ValueError(
-                f"{run.path}: example {i} has the target {run.target[i]}, but in {first.path} it is "
-                f"{first.target[i]}: these are not the same examples"
-            )
 
 
 def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:

@@ -36,7 +36,8 @@ def identity(edges: BaseTransform) -> str:
 
     Many classes print without their options, and none prints its code, so that a name alone would take two
     transforms for one. Code is that of its classes and of what they use outside of graphdep and of installed
-    packages, those of the classes aside; comments and docstrings are no part of it.
+    packages, those of the classes aside; comments and docstrings are no part of it. Of code without a source,
+    such as that of ``exec``, options, constants and what it does decide.
 
     Raises:
         ValueError: If it does not print, or fails on the short examples.
@@ -372,7 +373,9 @@ def _globals(code: CodeType) -> set[tuple[str, ...]]:
 
 
 def _source(code: CodeType) -> str:
-    """The source of a function, without comments and docstrings; without source, what it is compiled to."""
+    """The source of a function, without comments and docstrings; nothing where there is none, as what it is
+    compiled to is another thing in another version of Python.
+    """
     # As it is at first: a file may be edited while its code runs. Equal code may have other decorators.
     if id(code) not in _first_seen:
         _first_seen[id(code)] = code, _read(code)
@@ -383,7 +386,7 @@ def _read(code: CodeType) -> str:
     try:
         text = textwrap.dedent(inspect.getsource(code))
     except (OSError, TypeError):
-        return _compiled(code)
+        return ""
     try:
         tree = ast.parse(text)
     except SyntaxError:  # a part of an expression
@@ -396,11 +399,3 @@ def _read(code: CodeType) -> str:
     if code.co_name == "<lambda>":  # with what else is in its line
         return " ".join(ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Lambda))
     return ast.unparse(tree)
-
-
-def _compiled(code: CodeType) -> str:
-    said = [f"{code.co_code.hex()} {code.co_names}"]
-    for part in code.co_consts:
-        part = sorted(map(repr, part)) if isinstance(part, frozenset) else part
-        said.append(_compiled(part) if isinstance(part, CodeType) else repr(part))
-    return " ".join(said)

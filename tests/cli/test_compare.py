@@ -12,14 +12,16 @@ from graphdep.training.evaluation import write_predictions
 TARGET = np.arange(40) % 3
 GOOD = np.where(np.arange(40) < 36, TARGET, 0)
 BAD = np.where(np.arange(40) < 20, TARGET, 0)
+DIGEST = [f"{number:012x}" for number in range(40)]
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Writes a run's folder."""
 
-    def write(name, prediction, target=TARGET, task="sick-e", model="dt", **more):
-        write_predictions(tmp_path / name / "predictions.csv", target, prediction)
+    def write(name, prediction, target=TARGET, task="sick-e", model="dt", digest=DIGEST, **more):
+        digest = digest and digest[: len(target)]
+        write_predictions(tmp_path / name / "predictions.csv", target, prediction, None, digest)
         result = {"task": task, "model": model, "seed": 0, "config": {"run": name}, "own_edges": {}}
         result |= {"compared": "test", "predictions": len(prediction), **more}
         (tmp_path / name / "result.json").write_text(json.dumps(result), encoding="utf-8")
@@ -132,9 +134,9 @@ def test_a_copy_of_a_run_is_no_other_seed(run, folder):
 def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
     group = np.arange(40) // 4
     for name, prediction in (("a", GOOD), ("b", BAD)):
-        write_predictions(tmp_path / f"{name}.csv", TARGET, prediction, group)
-    write_predictions(tmp_path / "bare.csv", TARGET, np.roll(BAD, 1))
-    write_predictions(tmp_path / "odd.csv", TARGET, BAD, group[::-1])
+        write_predictions(tmp_path / f"{name}.csv", TARGET, prediction, group, DIGEST)
+    write_predictions(tmp_path / "bare.csv", TARGET, np.roll(BAD, 1), None, DIGEST)
+    write_predictions(tmp_path / "odd.csv", TARGET, BAD, group[::-1], DIGEST)
     command = ["compare", "a.csv", "--task", "ud-tags", "--metric", "accuracy", "--samples", 50]
     expected = reference(ACCURACY, TARGET, GOOD, BAD, samples=50, groups=group)
     found = json.loads(run(*command, "b.csv", "--json").stdout)
@@ -164,8 +166,8 @@ def test_patterns_and_lists_are_several_runs(run, folder):
 
 def test_bare_files_need_the_task(run, tmp_path):
     grades = TARGET + 1.5
-    write_predictions(tmp_path / "a.csv", grades, grades + 0.1)
-    write_predictions(tmp_path / "b.csv", grades, np.roll(grades, 1))
+    write_predictions(tmp_path / "a.csv", grades, grades + 0.1, None, DIGEST)
+    write_predictions(tmp_path / "b.csv", grades, np.roll(grades, 1), None, DIGEST)
     done = run("compare", "a.csv", "b.csv")
     assert done.exit_code == 2
     assert "a.csv: no result.json beside it; name the task with --task" in done.stderr
@@ -192,6 +194,11 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
         (["good", "empty"], "empty: no predictions.csv; the run is not finished"),
         (["good", "good/predictions.csv"], "good/predictions.csv are one run: the same file"),
         (["good", "other"], "example 2 has the target 9, but in good/predictions.csv it is 2"),
+        (["good", "texts"], "example 1 has the digest ffff, but in good/predictions.csv it is 000000000001"),
+        (
+            ["good", "older"],
+            "older/predictions.csv: no column 'digest', which tells its examples from others",
+        ),
         (["good", "graded"], "different tasks: 'sick-e' (good/predictions.csv) and 'sick-r' (graded/"),
         (["one", "one2"], "one/predictions.csv: one example is too few to compare on: it needs two at least"),
         (["good", "bad", "--metric", "mse"], "'metric' must be one of accuracy (got 'mse')"),
@@ -207,6 +214,8 @@ def test_errors(run, folder, tmp_path, arguments, message):
     folder("good", GOOD)
     folder("bad", BAD)
     folder("other", GOOD, target=np.where(np.arange(40) == 2, 9, TARGET))
+    folder("texts", GOOD, digest=[DIGEST[0], "ffff", *DIGEST[2:]])  # of other ones with the same labels
+    folder("older", GOOD, digest=None)
     folder("one", GOOD[:1], target=TARGET[:1])
     folder("one2", BAD[:1], target=TARGET[:1])
     folder("graded", GOOD, task="sick-r")

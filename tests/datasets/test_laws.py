@@ -8,9 +8,13 @@ import os
 import pickle
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import (
@@ -304,3 +308,79 @@ def test_wrong_options_are_refused_before_anything_is_read(tmp_path, corpus):
         with pytest.raises(ValueError, match=re.escape(message)):
             corpus(tmp_path, **options)
         assert not [*tmp_path.rglob("*.pt"), *tmp_path.rglob("*-*.sqlite")]
+
+
+class Odd:
+    def __call__(self, data) -> bool:
+        return data.num_nodes % 2 == 1
+
+
+def test_examples_have_digests_whatever_reads_them(load):
+    first = load()
+    digests = first.example_digests()
+    assert len(digests) == len(first)
+    assert all(re.fullmatch("[0-9a-f]{12}", digest) for digest in digests)
+    assert load().example_digests() == digests
+    assert load(min_freq=2, lower=False, relations="ud").example_digests() == digests
+    assert first[1:].example_digests() == digests[1:]
+    some = first.index_select([1, 0])
+    assert some.example_digests() == [digests[1], digests[0]]
+    if isinstance(first, InMemoryDataset):
+        assert some.copy().example_digests() == first.copy([1, 0]).example_digests() == some.example_digests()
+        kept = [digest for data, digest in zip(first, digests) if Odd()(data)]
+        if kept:
+            assert load(pre_filter=Odd()).example_digests() == kept
+
+
+@pytest.mark.parametrize("name", [name for name, (_, make) in MAKE.items() if name != "Probes"])
+def test_other_parsers_change_no_digest(name, tmp_path):
+    """Though they find other words in a text."""
+    corpus, options = MAKE[name]
+    (tmp_path / "files").mkdir()
+    made = {**options(tmp_path / "files"), "log": False}
+    if made.get("parser") != "chain":
+        pytest.skip("of words with trees of their own")
+    chain, parsed = (corpus(tmp_path / "root", **{**made, "parser": name}) for name in ("chain", "bundled"))
+    assert chain.example_digests() == parsed.example_digests()
+
+
+words = st.text("ab'.", min_size=1, max_size=3)
+cells = st.lists(
+    st.tuples(st.lists(words, min_size=1, max_size=4), st.sampled_from("xy")), min_size=2, max_size=6
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(cells, st.data())
+def test_another_text_or_label_is_another_digest(rows, data):
+    """And where neither differs, the digest is the same."""
+    number = data.draw(st.integers(0, len(rows) - 1))
+    others = [*rows[:number], data.draw(cells)[0], *rows[number + 1 :]]
+    with TemporaryDirectory() as folder:
+        found = [own_digests(Path(folder), place, made) for place, made in enumerate((rows, others))]
+    assert [one == two for one, two in zip(*found)] == [one == two for one, two in zip(rows, others)]
+
+
+def own_digests(folder: Path, place: int, rows) -> list[str]:
+    path = folder / f"{place}.jsonl"
+    path.write_text("".join(json.dumps({"text": " ".join(text), "label": y}) + "\n" for text, y in rows))
+    columns = {"text_columns": ["text"], "label_column": "label", "labels": ["x", "y"]}
+    return CSVTexts(
+        folder / "root", "test", "chain", train=path, test=path, log=False, **columns
+    ).example_digests()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"words": ["a", "d", "c"]}, {"labels": ["x", "y", "y"]}, {"mark": 2}, {"words": ["ab", "b", "c"]}],
+)
+def test_words_labels_and_marks_are_in_a_digest(tmp_path, change):
+    usual = {"words": ["a", "b", "c"], "labels": ["x", "y", "x"], "mark": 1}
+    found = []
+    for number, row in enumerate((usual, usual | change)):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(f"{json.dumps(usual)}\n{json.dumps(row)}\n")
+        given = {"train": path, "val": path, "test": path, "labels": ["x", "y"]}
+        found.append(OwnLabels(tmp_path / "root", "test", "chain", log=False, **given).example_digests())
+    assert found[0][0] == found[0][1] == found[1][0]
+    assert (found[1][1] == found[0][1]) == (not change)

@@ -263,7 +263,7 @@ def test_the_same_run_as_that_of_the_command_line(fitted, kind, tmp_path):
     loaded = graphdep.load(tmp_path / "run", parser="chain")
     np.testing.assert_allclose(kind.shares(loaded), kind.shares(model), atol=1e-6)
     if kind is texts:
-        _, scored, _ = read_predictions(tmp_path / "run" / "predictions.csv")
+        _, scored, *_ = read_predictions(tmp_path / "run" / "predictions.csv")
         assert model.predict(TEXTS).tolist() == model.classes_[scored].tolist()
 
 

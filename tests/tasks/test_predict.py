@@ -58,7 +58,7 @@ def test_labels_are_those_that_are_scored(predict, trained, role_rows, tmp_path)
     labels = [label for row in found for label in row["labels"]]
     # Codes of labels: 0 for O, and the others by name.
     folder, _ = trained("labels", "dt", **CHAIN)
-    _, prediction, _ = read_predictions(folder / "predictions.csv")
+    _, prediction, *_ = read_predictions(folder / "predictions.csv")
     assert [["O", "A0", "A1"].index(label) for label in labels] == prediction.tolist()
     assert predict("labels", source, "--batch-size", 1).stdout == output.read_text()
 
@@ -74,7 +74,7 @@ def test_spans_are_those_that_are_scored(predict, trained, tmp_path):
     found = rows_of(output.read_text())
     assert [{key: row[key] for key in rows[0]} for row in found] == rows
     folder, _ = trained("spans", "dt", max_epochs=3)
-    _, prediction, _ = read_predictions(folder / "predictions.csv")
+    _, prediction, *_ = read_predictions(folder / "predictions.csv")
     assert [1 + LABELS.index(row["prediction"]) for row in found] == prediction.tolist()
     for row in found:
         assert tuple(row["probabilities"]) == LABELS

@@ -82,7 +82,9 @@ def test_a_run_is_scored_again_from_its_checkpoint(trained, task, model, options
     folder, result = trained(task, model, **options)
     check_again(folder, result)
     made, _ = load_task(folder / "best.ckpt")
-    target, prediction, _ = read_predictions(folder / "predictions.csv")
+    target, prediction, _, digest = read_predictions(folder / "predictions.csv")
+    assert digest is not None
+    assert len({*digest}) > 1
     for metric in resolve_task(task).metrics:
         assert metric(prediction, target) == pytest.approx(result["metrics"][f"test_{metric.name}"])
     assert len(target) == result["predictions"]
@@ -110,7 +112,7 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
     made, state = load_task(folder / "best.ckpt")
     lin = getattr(made.model.head, "lin", None)
     assert lin is None or lin.out_features == len(state.labels)
-    target, prediction, _ = read_predictions(folder / "predictions.csv")
+    target, prediction, *_ = read_predictions(folder / "predictions.csv")
     rows = result["tables"]["test"]["labels"]
     assert sum(row["there"] for row in rows) == (target != 0).sum()
     right, both = (sum(row[a] + row[b] for row in rows) / 2 for a, b in (("right",) * 2, ("there", "found")))
@@ -131,7 +133,7 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
 def test_words_stand_beside_their_predictions(trained):
     folder, result, _ = learned(trained, "ud-tags")
     assert result["data"]["notes"][-1].startswith("test: 13 of 13 words are scored by their upos, 1 with")
-    _, _, group = read_predictions(folder / "predictions.csv")
+    group = read_predictions(folder / "predictions.csv").group
     assert np.unique(group).tolist() == [0, 1]  # its sentences
     with open(folder / "predictions.csv", newline="") as file:
         written = list(csv.DictReader(file))
@@ -181,7 +183,7 @@ def test_texts_and_names_of_labels_stand_beside_numbers(trained, config_of, task
     labels = [] if task == "sick-r" else list(map(str, test.labels))
     texts = columns or ["text_1", "text_2"]
     named = ["target_label", "prediction_label"] if labels else []
-    assert [*rows[0]] == ["example", "target", "prediction", *named, *texts]
+    assert [*rows[0]] == ["example", "target", "prediction", "digest", *named, *texts]
     for row, data in zip(rows, test, strict=True):
         if labels:
             assert row["target_label"] == labels[int(row["target"])] == labels[int(data.y)]
@@ -487,10 +489,30 @@ def test_the_official_score_is_compared_without_direction_too(settings_of, tmp_p
     for model in ("bilstm", "dt"):
         (folder,) = tmp_path.glob(f"semeval2010_{model}_seed0_*")
         result = json.loads((folder / "result.json").read_text())
-        target, prediction, _ = read_predictions(folder / "predictions.csv")
+        target, prediction, *_ = read_predictions(folder / "predictions.csv")
         metric = family_of("semeval2010").tasks["semeval2010"].metrics[0]
         assert metric(prediction, target) == pytest.approx(result["metrics"]["test_macro_f1"])
         assert {row["label"] for row in result["tables"]["test"]["labels"]} == {"Cause-Effect"}
+
+
+@pytest.mark.parametrize(
+    ("task", "rows"),
+    [
+        ("sick-e", {"word-average": {}, "dt": {}, "bert-dam-linked": {}}),
+        ("semeval2010", {"bilstm": {}, "bert-dam-basic": {}}),
+        ("ud-tags", {"dt": {}, "bert": {}}),
+        ("ubuntu", {"bert-sia": FEW, "smn": {"encoder": "smn", "image_words": 8, **FEW}}),
+    ],
+)
+def test_examples_are_the_same_to_all_models(config_of, task, rows):
+    """Of words and of pieces, and of other trees; a part of a split is not the split."""
+    first, options = next(iter(rows.items()))
+    made = [load_splits(config_of(task, model, **own)) for model, own in rows.items()]
+    made.append(load_splits(config_of(task, first, **options, parser="bundled")))
+    comparable = family_of(task).task_class.comparable
+    assert all(comparable(made[0], splits) for splits in made)
+    if task != "ubuntu":
+        assert not comparable(made[0], made[0].limited(1))
 
 
 def test_rows_of_words_and_of_pieces_are_compared(trained, config_of):

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from graphdep.tasks import SentenceTask
 from graphdep.training import TrainConfig, evaluate, load_task, train
-from graphdep.training.evaluation import Predictions, read_predictions, shared_groups, write_predictions
+from graphdep.training.evaluation import (
+    Predictions,
+    check_same_examples,
+    read_predictions,
+    shared_groups,
+    write_predictions,
+)
 
 COLUMNS = {"text_columns": "text", "label_column": "label"}
 SIZES = {"hidden_channels": 4, "max_epochs": 1, "accelerator": "cpu"}
@@ -134,8 +140,9 @@ def test_the_file_and_classes(tmp_path):
     path = tmp_path / "run" / "predictions.csv"
     write_predictions(path, np.array([2, 0]), np.array([1.0, 0.1], dtype=np.float32))
     assert path.read_bytes() == b"example,target,prediction\n0,2,1.0\n1,0,0.10000000149011612\n"
-    target, prediction, group = read_predictions(path)
+    target, prediction, group, digest = read_predictions(path)
     assert group is None
+    assert digest is None
     assert (target.dtype, prediction.dtype) == (np.int64, np.float64)
 
 
@@ -154,7 +161,7 @@ def test_groups_come_back(tmp_path_factory, rows):
     found = read_predictions(path)
     assert found.group is not None
     assert found.group.dtype == np.int64
-    assert [column.tolist() for column in found] == [column.tolist() for column in columns]
+    assert [column.tolist() for column in found[:3]] == [column.tolist() for column in columns]
 
 
 def test_groups_of_several_runs_are_one():
@@ -167,6 +174,26 @@ def test_groups_of_several_runs_are_one():
         shared_groups([new, other])
 
 
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6), st.data())
+def test_the_same_examples_are_equal_row_by_row(rows, data):
+    """And the first row that is another one is named, be it by its target or by its digest alone."""
+    others = [(data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))) for _ in rows]
+    one, two = (
+        Predictions(
+            np.array([y for y, _ in found]), np.zeros(len(found)), None, tuple(f"d{d}" for _, d in found)
+        )
+        for found in (rows, others)
+    )
+    check_same_examples(["a.csv", "b.csv"], [one, one])
+    wrong = [number for number, row in enumerate(rows) if row != others[number]]
+    if wrong:
+        what = "target" if rows[wrong[0]][0] != others[wrong[0]][0] else "digest"
+        with pytest.raises(ValueError, match=rf"^b.csv: example {wrong[0]} has the {what} .*in a.csv it is"):
+            check_same_examples(["a.csv", "b.csv"], [one, two])
+    with pytest.raises(ValueError, match="b.csv: no column 'digest'.* train this run again"):
+        check_same_examples(["a.csv", "b.csv"], [one, two._replace(digest=None)])
+
+
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.float64]
 )
@@ -175,7 +202,7 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
     largest = 2**63 - 1 if dtype is np.uint64 else limits.max
     written = np.array([limits.min, largest], dtype=dtype)
     write_predictions(tmp_path / "p.csv", written, written[::-1])
-    target, prediction, _ = read_predictions(tmp_path / "p.csv")
+    target, prediction, *_ = read_predictions(tmp_path / "p.csv")
     assert target.tolist() == written.tolist()
     assert prediction.tolist() == written[::-1].tolist()
 
@@ -183,7 +210,7 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "p.csv:1: the header must be 'example,target,prediction' or '.*,group'"),
+        (b"", "p.csv:1: the header must begin with 'example,target,prediction'"),
         (b"example,target,prediction\n", "p.csv:1: no example after the header"),
         (b"example,target,prediction\n0,1,1\n2,1,1\n", r"p.csv:3: expected example 1 \(got '2'\)"),
         (b"example,target,prediction\n0,1\n", r"p.csv:2: 2 columns instead of 3 \(got '0,1'\)"),
@@ -200,6 +227,10 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
         (
             b"example,target,prediction,group\n0,1,1,2.0\n",
             r"p.csv:2: the group is not a whole number \(got '2.0'\)",
+        ),
+        (
+            b"example,target,prediction,digest\n0,1,1,12AB\n",
+            r"p.csv:2: the digest is no hex digits \(got '12AB'\)",
         ),
         (b"example,target,prediction", "p.csv:1: the file is cut: its last line has no line break"),
     ],
@@ -220,6 +251,9 @@ def test_nothing_wrong_is_written(tmp_path):
     ):
         with pytest.raises(ValueError, match=f"'{name}' (must be|is empty)"):
             write_predictions(tmp_path / "p.csv", target, prediction, group)
+    for digest, message in ((["a"], "must have 2 rows"), (["a", "g,"], "must be hex digits .*'g,'")):
+        with pytest.raises(ValueError, match=f"'digest' {message}"):
+            write_predictions(tmp_path / "p.csv", np.ones(2), np.ones(2), None, digest)
     with pytest.raises(ValueError, match="'prediction' must be finite numbers"):
         write_predictions(tmp_path / "p.csv", np.ones(1), np.array([np.nan]))
     for wrong in (np.ones(1, dtype=np.longdouble), np.array([2**63], dtype=np.uint64), np.array([True])):
@@ -232,7 +266,7 @@ def test_texts_stand_behind_the_numbers_and_are_not_read_back(tmp_path):
     path = tmp_path / "p.csv"
     target, prediction = np.array([1, 0]), np.array([0, 0])
     told = {"target_label": ["good", "bad, I say"], "text": ['a "fine"\nfilm', "dull"]}
-    write_predictions(path, target, prediction, np.array([3, 4]), told)
+    write_predictions(path, target, prediction, np.array([3, 4]), ["0a", "1b"], told)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0] == {
@@ -240,6 +274,7 @@ def test_texts_stand_behind_the_numbers_and_are_not_read_back(tmp_path):
         "target": "1",
         "prediction": "0",
         "group": "3",
+        "digest": "0a",
         "target_label": "good",
         "text": 'a "fine" film',
     }
@@ -250,7 +285,8 @@ def test_texts_stand_behind_the_numbers_and_are_not_read_back(tmp_path):
         [0, 0],
         [3, 4],
     )
-    write_predictions(path, target, prediction, None, {"text": ["a", "b"]})
+    assert found.digest == ("0a", "1b")
+    write_predictions(path, target, prediction, None, None, {"text": ["a", "b"]})
     assert read_predictions(path).group is None
     path.write_text("example,target,prediction,text\n0,1,0\n")
     with pytest.raises(ValueError, match="p.csv:2: 3 columns instead of 4"):

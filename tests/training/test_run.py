@@ -411,7 +411,7 @@ def test_result_is_plain_and_complete(whole):
     assert result["data"]["examples"] == {"train": 24, "val": 10, "test": 12}
     kept = read_checkpoint(whole)["graphdep"]["scores"]
     assert kept["val_accuracy"] == result["metrics"]["val_accuracy"]
-    target, prediction, _ = read_predictions(whole / "predictions.csv")
+    target, prediction, *_ = read_predictions(whole / "predictions.csv")
     assert len(target) == 12
     assert (target == prediction).mean() == result["metrics"]["test_accuracy"]
 

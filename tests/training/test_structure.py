@@ -64,7 +64,8 @@ def ask(tmp_path, monkeypatch):
             folder.mkdir(parents=True, exist_ok=True)
             target, right = np.arange(200) % 2, np.random.default_rng(0).random(200) < score
             prediction = np.where(right, target, 1 - target)
-            write_predictions(folder / "predictions.csv", target, prediction)
+            digest = [f"{number:x}" for number in range(200)]
+            write_predictions(folder / "predictions.csv", target, prediction, None, digest)
             (folder / "metrics.csv").write_text(f"epoch,val_f1\n1,0.5\n2,{before}\n3,0.9\n")
             result = {
                 "task": config.task,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from graphdep.cli.common import print_scores
 from graphdep.tasks import family_of
-from graphdep.training import TrainConfig, ablate, load_splits
+from graphdep.training import TrainConfig, ablate, compare_runs, load_splits
 from graphdep.training.rows import read_rows_file, row_settings
 from graphdep.training.table import csv_rows, markdown, rich_table, table_cells
 
@@ -278,3 +279,26 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
             ablate(task, [], [0], tmp_path, rows=wrong, settings=shared)
     with pytest.raises(ValueError, match="'rows' name their models"):
         ablate(task, ["dt"], [0], tmp_path, rows=rows, settings=shared)
+
+
+@pytest.mark.parametrize("words", ["soup rice fish", "disk screen keys"])
+def test_rows_tested_on_other_texts_have_no_difference(tmp_path, words):
+    """Though the labels come in the same order."""
+    for name, some in (("train", "soup disk"), ("a", "soup rice fish"), ("b", words)):
+        lines = [f"{some.split()[n % 2]} {n},{'neg' if n < 10 else 'pos'}\n" for n in range(20)]
+        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(lines))
+    rows = {
+        name: {"model": "word-average", "lr": lr, "test": str(tmp_path / f"{name}.csv")}
+        for name, lr in (("a", 0.1), ("b", 0.2))
+    }
+    shared = {"train": str(tmp_path / "train.csv"), "text_columns": "text", "label_column": "label"}
+    shared |= {"root": str(tmp_path / "root"), "parser": "chain", "max_epochs": 1, "hidden_channels": 8}
+    summary = ablate("csv", [], [0], tmp_path / "rows", rows=rows, settings=shared)
+    same = words.startswith("soup")
+    assert [row["against"] is None for row in summary["rows"]] == [True, not same]
+    sides = [Path(row["checkpoints"][0]).parent for row in summary["rows"]]
+    if same:
+        assert compare_runs(*sides, samples=10)["n"] == 20
+    else:
+        with pytest.raises(ValueError, match=r"example 0 has the digest .* not the same examples"):
+            compare_runs(*sides, samples=10)

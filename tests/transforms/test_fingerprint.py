@@ -147,6 +147,21 @@ def test_options_are_a_part_of_an_identity(identity_of):
     assert len({*known.values()}) == len(options)
 
 
+def test_code_that_moves_keeps_its_identity(identity_of, tmp_path):
+    """To another folder, and to a module of another name in a package."""
+    usual = identity_of()
+    assert identity_of() == usual
+    package = tmp_path / "1" / "pkg_mine_moved"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "edges.py").write_text(MINE)
+    importlib.invalidate_caches()
+    moved = importlib.import_module("pkg_mine_moved.edges")
+    for name in ("pkg_mine_moved.edges", "pkg_mine_moved"):
+        del sys.modules[name]
+    assert identity(moved.Near()) == usual
+
+
 def test_an_identity_is_that_of_another_process(identity_of, tmp_path):
     told = identity_of()
     code = "from pkg_mine import Near\nfrom graphdep.transforms.fingerprint import identity\n"
@@ -168,13 +183,13 @@ def test_edges_with_a_longest_sentence_have_an_identity():
     assert identity(Short()).startswith("Short() [")
 
 
-def test_code_without_a_source_has_an_identity():
-    def made(step: int) -> BaseTransform:
+def test_code_without_a_source_is_known_by_what_it_does():
+    def made(step: object) -> BaseTransform:
         known = {"Ahead": Ahead, "__name__": "cells"}
-        exec(f"class Compiled(Ahead):\n    def more(self):\n        return {step}", known)
+        exec(f"class Compiled(Ahead):\n    def __init__(self):\n        super().__init__({step})", known)
         return known["Compiled"]()
 
-    assert identity(made(1)) == identity(made(1)) != identity(made(2))
+    assert identity(made(1)) == identity(made("len([0])")) != identity(made(2))
 
 
 def test_edges_that_read_marks_have_an_identity():

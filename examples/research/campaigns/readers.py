@@ -216,7 +216,8 @@ def _written_predictions(folder: Path) -> list[bytes]:
 
     numbers = np.array([0, 1, 2]), np.array([0, 1, 1])
     write_predictions(folder / "classes.csv", *numbers)
-    write_predictions(folder / "grouped.csv", numbers[0] / 4, numbers[1] / 8, np.array([0, 0, 1]))
+    groups, digest = np.array([0, 0, 1]), ["5b1e", "5b1e", "7de9"]
+    write_predictions(folder / "grouped.csv", numbers[0] / 4, numbers[1] / 8, groups, digest)
     return [(folder / name).read_bytes() for name in ("classes.csv", "grouped.csv")]
 
 

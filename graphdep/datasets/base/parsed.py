@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import json
 import logging
 import os
 import pickle
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -96,7 +97,7 @@ def _describe_object(value: Any) -> str:
 
 logger = logging.getLogger("graphdep.datasets")
 
-FORMAT = "graphdep examples 4"
+FORMAT = "graphdep examples 5"
 _MAGIC = f"{FORMAT}\n".encode()
 _START = len(_MAGIC) + hashlib.sha256().digest_size
 
@@ -275,6 +276,27 @@ class Example:
     sentences: list[Sentence]
     targets: Mapping[str, Tensor] = field(default_factory=dict)
     segment: list[int] | None = None
+    given: Sequence[Any] = field(default=(), kw_only=True)
+    """Its texts or words, marks and labels as the corpus has them, which no parser changes, as JSON takes
+    them; where there are none, the words of the trees and ``y`` stand for them.
+    """
+
+    def digest(self) -> str:
+        """What tells it apart, whatever parses and reads it (:func:`example_digest`)."""
+        if self.given:
+            return example_digest(*self.given)
+        y = self.targets.get("y")
+        return example_digest(*map(words_alone, self.sentences), None if y is None else y.tolist())
+
+
+def example_digest(*given: Any) -> str:
+    """Twelve hex digits of plain values."""
+    return hashlib.sha256(json.dumps(given).encode("ascii")).hexdigest()[:12]
+
+
+def words_alone(sentence: Sentence) -> str:
+    """The words without what is between them, which parsers split at other places."""
+    return "".join("".join(sentence.form).split())
 
 
 class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
@@ -406,6 +428,17 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         """The texts of each example as the raw files have them, for people; empty where nobody knows them."""
         return []
 
+    def example_digests(self) -> list[str]:
+        """A digest of each example's texts or words, marks and labels: other settings of the same corpus have
+        the same ones, other rows of a corpus do not.
+        """
+        return [self._example_digests[number] for number in self.indices()]
+
+    def copy(self, idx: Any = None) -> Self:
+        copied = super().copy(idx)
+        copied._example_digests = (self if idx is None else self.index_select(idx)).example_digests()
+        return copied
+
     def options(self) -> dict[str, Any]:
         """The options of a subclass that its examples depend on, its parser's fingerprint among them."""
         return {}
@@ -530,14 +563,17 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         examples = self._some_examples(self.split, self.limit)
         failures = self.parser_failures  # of this split alone
         vocab = self._learn(examples)
-        data_list = list(self._filtered(self.make_data(examples, vocab)))
-        if not data_list:
+        made = zip(self.make_data(examples, vocab), examples)
+        kept = [(data, example) for data, example in made if self.pre_filter is None or self.pre_filter(data)]
+        if not kept:
             raise ValueError(
                 f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
             )
-        data, slices = self.collate(data_list)
+        change = self.pre_transform
+        data, slices = self.collate([data if change is None else change(data) for data, _ in kept])
         return {
             "data": data.to_dict(),
+            "digests": [example.digest() for _, example in kept],
             "slices": slices,
             "vocab": vocab.state_dict(),
             "relations": self.relations.state_dict(),
@@ -580,14 +616,9 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         self._check_some(len(examples), Path(self.raw_dir), split)
         return examples
 
-    def _filtered(self, data_list: Iterable[Data]) -> Iterator[Data]:
-        for data in data_list:
-            if self.pre_filter is None or self.pre_filter(data):
-                yield data if self.pre_transform is None else self.pre_transform(data)
-
     def _restore(self, payload: dict[str, Any]) -> None:
         self.data, self.slices = Data.from_dict(payload["data"]), payload["slices"]
-        self._num_loaded = self.len()
+        self._num_loaded, self._example_digests = self.len(), payload["digests"]
         self.vocab = vocab_from_state(payload["vocab"])
         if self._learns_relations:
             self.relations = RelationVocab.from_state_dict(payload["relations"])

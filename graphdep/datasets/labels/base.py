@@ -166,7 +166,11 @@ class LabelDataset(WordDataset):
         sentences = sentence_numbers(found)
         trees = (self._with_constituents(*pair) for pair in zip(found, self.trees(found)))
         return [
-            Example([tree], self.targets(example, tree, number) | {"sentence": sentences[number]})
+            Example(
+                [tree],
+                self.targets(example, tree, number) | {"sentence": sentences[number]},
+                given=[[*example.words], [*example.labels], example.mark],
+            )
             for number, (example, tree) in enumerate(zip(found, trees))
         ]
 

@@ -26,6 +26,7 @@ from graphdep.datasets.base.parsed import (
     CorpusOptions,
     check_split,
     digest,
+    example_digest,
     known_relations,
     warn_of_chains,
     warn_of_relations,
@@ -327,6 +328,23 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         own = self.indices()
         pairs = self._pairs([own[number] for number in numbers])
         return [int(pair.context[0]) if len(pair.context) else None for pair in pairs]
+
+    def example_digests(self) -> list[str]:
+        """A digest of the words of each pair's context and candidate, and of its label, in a pass over the
+        file; what is between the words is no part of it, which parsers split at other places.
+        """
+        forms = [*self._store.words()]
+        utterances = [
+            example_digest("".join("".join(forms[word] for word in words.tolist()).split()))
+            for words, *_ in self._store.each_tree()
+        ]
+        pairs = [
+            example_digest(
+                *(utterances[turn] for turn in (*pair.context.tolist(), pair.response)), pair.label
+            )
+            for _, pair in self._store.each_pair()
+        ]
+        return [pairs[number] for number in self.indices()]
 
     @property
     def follow_batch(self) -> list[str]:

@@ -142,7 +142,11 @@ class SpanDataset(WordDataset):
             for number, sentence in enumerate(sentence_numbers(found))
         ]
         return [
-            Example([graph], self._targets(example, marked, numbers) | more)
+            Example(
+                [graph],
+                self._targets(example, marked, numbers) | more,
+                given=[example.tagged, example.label],
+            )
             for example, marked, graph, more in zip(found, parsed.marked, graphs, own)
         ]
 

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.datasets.base.parsed import example_digest
 from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, spread_rows
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.own import CONLLU, NO_COLUMNS, ROLES, WORDS, kind_of
@@ -394,10 +395,7 @@ class LabelTask(WordTask):
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
         # Other trees, and pieces in place of words, leave the labels as they are.
-        if mine is other or mine.labels() != other.labels():
-            return mine is other
-        words = (labelled_words(splits[splits.compared], "form")[-1] for splits in (mine, other))
-        return all(np.array_equal(*columns) for columns in zip(*words))
+        return mine.same_examples(other)
 
     @classmethod
     def floor_frozen(
@@ -492,6 +490,18 @@ class LabelTask(WordTask):
         if self.metrics[0].name == "exact":
             return sentence[np.unique(group, return_index=True)[1]]
         return sentence
+
+    def digests(self, splits: Splits, split: str, outputs: Outputs) -> list[str]:
+        dataset = splits.in_memory(split)
+        numbers = dataset._data.example_id[list(dataset.indices())].tolist()
+        digest = dict(zip(numbers, splits.example_digests(split), strict=True))
+        example, group = (column.tolist() for column in outputs[3:5])
+        if self.metrics[0].name != "exact":
+            return [digest[number] for number in example]
+        found: dict[int, dict[int, str]] = {}  # the examples of a group, such as a sentence's predicates
+        for of, number in zip(group, example):
+            found.setdefault(of, {})[number] = digest[number]
+        return [example_digest(*examples.values()) for _, examples in sorted(found.items())]
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return label_floors(self.scoring, splits["train"], splits[split], split, LOOKUP)

@@ -88,6 +88,9 @@ class PostTrainingSplits(Splits):
             **loader_options(config, len(samples), None),
         )
 
+    def example_digests(self, split: str) -> list[str]:
+        return self.samples[split].example_digests()
+
     def describe(self) -> dict[str, object]:
         sizes = {split: len(samples) for split, samples in self.samples.items()}
         return super().describe() | {"examples": sizes}

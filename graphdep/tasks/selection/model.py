@@ -21,10 +21,11 @@ from graphdep import transforms as T
 from graphdep.data.encoded import selection_data
 from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import EncodedUtterance, NodeType
+from graphdep.datasets.base.parsed import example_digest
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.objectives import Key, ObjectivePairs
 from graphdep.io.limits import check_choice
-from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, ranking_metrics
+from graphdep.metrics.ranking import RANKING, Pools, pool_metrics, random_floor, ranking_metrics
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.baselines.matching import MatchingModel
@@ -492,17 +493,8 @@ class SelectionTask(LearningTask):
 
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
-        """Models of words and of pieces rank the same pools: those whose candidates are right and wrong in
-        the same places, and of whose texts ten are the same.
-        """
-        if mine is other:
-            return True
-        one, two = (cast(SelectionDataset, splits[splits.compared]) for splits in (mine, other))
-        ours, theirs = ((data.labels().tolist(), data.groups().tolist()) for data in (one, two))
-        if ours != theirs:
-            return False
-        spread = range(0, len(one), max(1, len(one) // 10))
-        return all(one.sentences(number) == two.sentences(number) for number in spread)
+        """Models of words and of pieces rank the same pools."""
+        return mine.same_examples(other)
 
     @classmethod
     def floor_frozen(
@@ -578,6 +570,16 @@ class SelectionTask(LearningTask):
             for scores, ties in ((ranked, self.ties), (torch.zeros_like(ranked), "mid"))
         )
         return chance, found
+
+    def digests(self, splits: Splits, split: str, outputs: Outputs) -> list[str]:
+        """Of every pool that counts."""
+        y, group = (column.numpy() for column in outputs[1:3])
+        pools = Pools.of(y, group).kept(self.filter)
+        pairs = splits.example_digests(split)
+        found: list[list[str]] = [[] for _ in pools.names]
+        for row, pool in zip(pools.rows.tolist(), pools.pool.tolist()):
+            found[pool].append(pairs[row])
+        return [example_digest(*pool) for pool in found]
 
     def _options(self, group: Tensor) -> dict[str, Any]:
         return {"filter": self.filter, "recall": self.recall, "sizes": sizes_of(group)}

@@ -155,10 +155,7 @@ class SpanTask(WordTask):
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
         # Other trees and words leave the labels as they are.
-        same = mine.labels() == other.labels()
-        return mine is other or (
-            same and torch.equal(mine.targets(mine.compared), other.targets(other.compared))
-        )
+        return mine.same_examples(other)
 
     @classmethod
     def floor_frozen(cls, config: SpanConfig, splits: Splits, encoder: PretrainedEncoder) -> dict[str, float]:
