@@ -73,6 +73,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
 
 _BATCH = 1_024
 _OBJECT = 50  # bytes of a short text in Python
+_EXPANSION = 20
 
 
 def _unpacked_size(values: Any) -> int:
@@ -90,8 +91,10 @@ def _check_unpacked(path: Path, rows: int, size: int) -> None:
         raise place_error(
             str(path), f"{rows} rows, and at most {MAX_ROWS} of a Parquet file are read: {advice}"
         )
-    if size > MAX_EXPANDED:
-        raise place_error(str(path), f"more than {MAX_EXPANDED >> 20} MiB when it is unpacked: {advice}")
+    # What is large on the disk may be large in memory.
+    most = max(MAX_EXPANDED, _EXPANSION * path.stat().st_size)
+    if size > most:
+        raise place_error(str(path), f"more than {most >> 20} MiB when it is unpacked: {advice}")
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
