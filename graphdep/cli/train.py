@@ -244,7 +244,8 @@ def ablate(
     check_folder("output", folder)
     from graphdep.training.table import check_report
 
-    check_report(folder, task, file.rows or rows or names, shared, overwrite=overwrite)
+    named = file.rows or [f"{names[0]} edges={edge}" for edge in rows] or names
+    check_report(folder, task, named, shared, overwrite=overwrite)
     from graphdep.training.ablation import ablate as run
     from graphdep.training.trainer import Processes
 

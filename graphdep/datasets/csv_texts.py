@@ -11,7 +11,8 @@ from typing import Any, Unpack
 
 import torch
 
-from graphdep.datasets.base.parsed import DrawnVal, Example, ParsedDataset, ParsedOptions, TextDataset
+from graphdep.datasets.base.drawn import DrawnVal
+from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import OwnFiles, row_error
 from graphdep.datasets.base.rows import (
     DEPREL_NAMES,

@@ -169,7 +169,9 @@ NEAR = Near() | RootEdges() | SelfLoops()
 def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
     """``dt`` on the edges ``dt`` is ``dt``: the same run, and nothing to say of it."""
     run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--output", "out")
-    done = run("ablate", "--edges", "dt,dra", "--seeds", "1", *tiny, "--output", "out", "--json")
+    done = run(
+        "ablate", "--edges", "dt,dra", "--seeds", "1", *tiny, "--output", "out", "--overwrite", "--json"
+    )
     rows = json.loads(done.stdout)["rows"]
     assert [row["name"] for row in rows] == ["dt edges=dt", "dt edges=dra"]
     assert "on edges" not in rows[0]["about"]

@@ -98,7 +98,7 @@ def test_explore_shows_the_row_of_a_file_of_spans(run, checkpoint, tmp_path):
     def explored(*given, more=()):
         (tmp_path / "x.json").write_text(json.dumps(given))
         models = [part for model in (spans, *more) for part in ("--checkpoint", model)]
-        done = run("explore", *models, "--input", "x.json", "--parser", "chain")
+        done = run("explore", *models, "--input", "x.json", "--parser", "chain", "--overwrite")
         return page_of(tmp_path / "page.html") if done.exit_code == 0 else " ".join(done.stderr.split())
 
     ours = explored(first)

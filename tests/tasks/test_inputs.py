@@ -185,7 +185,16 @@ def test_bad_trees_of_predictions_are_told(fitted, run, tmp_path, name):
     text = "".join(json.dumps(row) + "\n" for row in rows) if name == "rows.jsonl" else TEXT[0] + "\n" + bad
     (tmp_path / name).write_text(text)
     files = ("--input", tmp_path / name, "--output", tmp_path / f"out{tmp_path.joinpath(name).suffix}")
-    ask = ("predict", "--checkpoint", tmp_path / "model.ckpt", "--parser", "chain", *files, "--json")
+    ask = (
+        "predict",
+        "--checkpoint",
+        tmp_path / "model.ckpt",
+        "--parser",
+        "chain",
+        *files,
+        "--json",
+        "--overwrite",
+    )
     done = run(*ask)
     assert done.exit_code == 2
     assert "more than one root; --bad-trees attach" in " ".join(done.stderr.split())

@@ -634,6 +634,7 @@ def test_edges_that_read_marks_on_a_pretrained_encoder(config_of, tmp_path):
 def test_what_words_attend_to(run, trained, tmp_path, task, model, options, text):
     folder, _ = trained(task, model, **options)
     attention = ["attention", "--checkpoint", folder / "best.ckpt", "--parser", "chain", "--json"]
+    attention.append("--overwrite")
     done = run(*attention, text)
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["words"] == ["[ROOT]", "The", "dog", "barks"]

@@ -29,8 +29,6 @@ from graphdep.datasets.base.raw import RawFiles
 from graphdep.datasets.base.rows import (
     KnownOptions,
     Label,
-    check_seed,
-    drawn_part,
 )
 from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
@@ -894,33 +892,3 @@ def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
 
 
 T = TypeVar("T", bound=GivenWords)
-
-
-@dataclass(frozen=True)
-class DrawnVal:
-    """How sentences are drawn for validation: with all examples of theirs, so that none is in both splits.
-
-    Args:
-        share: The share of the different sentences that is drawn. (default: :obj:`0.1`)
-        seed: Of the draw. (default: :obj:`0`)
-    """
-
-    share: float = 0.1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
-        check_seed(self.seed)
-
-    def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
-        """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it."""
-        sentences = list(dict.fromkeys(tuple(example.words) for example in found))
-        what = f"sentences in {plural(len(found), 'row')}"
-        part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)
-        drawn = {sentences[number] for number in part_of}
-        part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
-        note = (
-            f"val is {len(drawn)} of the {len(sentences)} sentences to train on, drawn with seed {self.seed}"
-        )
-        return part, note

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.data.node_table import mark_words
+from graphdep.datasets.base.drawn import DrawnVal
 from graphdep.datasets.base.parsed import (
-    DrawnVal,
     Example,
     WordDataset,
     WordOptions,

@@ -12,7 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from graphdep.datasets.base.parsed import DrawnVal, Example, WordOptions
+from graphdep.datasets.base.drawn import DrawnVal
+from graphdep.datasets.base.parsed import Example, WordOptions
 from graphdep.datasets.base.raw import (
     blocks,
     check_one,

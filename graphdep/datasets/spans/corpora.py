@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NoReturn, Unpack
 from xml.parsers import expat
 
-from graphdep.datasets.base.parsed import DrawnVal, WordOptions
+from graphdep.datasets.base.drawn import DrawnVal
+from graphdep.datasets.base.parsed import WordOptions
 from graphdep.datasets.base.raw import (
     LIST,
     NUMBER,
