@@ -320,10 +320,11 @@ def draw(
         sentences = _bracketed(own.sentences, make) if bracketed else own.sentences
         plain_console(stderr=True).print(own.note, soft_wrap=True)
     parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
-    names_of_files = [output.with_stem(f"{output.stem}-{number + 1}") for number in range(len(parts))]
-    names_of_files = names_of_files if len(parts) > 1 else [output]
-    check_replaced(output.parent, [file.name for file in names_of_files], overwrite=overwrite)
-    for name, part in zip(names_of_files, parts):
+    files = [output]
+    if len(parts) > 1:
+        files = [output.with_stem(f"{output.stem}-{number}") for number in range(1, len(parts) + 1)]
+        check_replaced(output.parent, [file.name for file in files], overwrite=overwrite)
+    for name, part in zip(files, parts):
         drawn(part, names, against=other, root=True).save(name)
         words = sum(len(sentence) for sentence in part)
         plain_console(stderr=True).print(f"{words} words -> {name}", soft_wrap=True)
@@ -470,7 +471,7 @@ def explore(
     places = [find_checkpoint(place) for place in checkpoint]
     check_output(output, places[0], None, overwrite)
     if input not in (None, "-"):
-        os.stat(str(input))
+        os.stat(str(input))  # a file that is not there is an error, and no text
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()

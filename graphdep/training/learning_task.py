@@ -708,6 +708,11 @@ class EncoderTask(LearningTask):
     def reads(cls, config: Any) -> frozenset[str]:
         return encoder_reads(config)
 
+    @classmethod
+    def comparable(cls, mine: Splits, other: Splits) -> bool:
+        # Other trees, and pieces in place of words, leave the labels as they are.
+        return mine.same_examples(other)
+
 
 class WordTask(EncoderTask):
     """Base of the tasks whose models read states of words, some of which may be marked, and whose classes are

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -26,10 +26,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.raw import RawFiles
-from graphdep.datasets.base.rows import (
-    KnownOptions,
-    Label,
-)
+from graphdep.datasets.base.rows import KnownOptions, Label
 from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
@@ -889,6 +886,3 @@ def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
     if isinstance(labels, str) or not labels or len(set(labels)) != len(labels):
         raise ValueError(f"'labels' must be a list of labels, none of them twice (got {labels!r})")
     return tuple(labels)
-
-
-T = TypeVar("T", bound=GivenWords)

@@ -393,11 +393,6 @@ class LabelTask(WordTask):
         return "graphdep.tasks.labels.predict.WordLabeller"
 
     @classmethod
-    def comparable(cls, mine: Splits, other: Splits) -> bool:
-        # Other trees, and pieces in place of words, leave the labels as they are.
-        return mine.same_examples(other)
-
-    @classmethod
     def floor_frozen(
         cls, config: LabelConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:

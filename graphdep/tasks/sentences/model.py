@@ -272,11 +272,6 @@ class SentenceTask(EncoderTask):
         return config.kind == "csv"
 
     @classmethod
-    def comparable(cls, mine: Splits, other: Splits) -> bool:
-        # Other words make a perplexity another number, but not the label of a sentence.
-        return mine.same_examples(other)
-
-    @classmethod
     def floor_frozen(
         cls, config: SentenceConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:

@@ -153,11 +153,6 @@ class SpanTask(WordTask):
         return found
 
     @classmethod
-    def comparable(cls, mine: Splits, other: Splits) -> bool:
-        # Other trees and words leave the labels as they are.
-        return mine.same_examples(other)
-
-    @classmethod
     def floor_frozen(cls, config: SpanConfig, splits: Splits, encoder: PretrainedEncoder) -> dict[str, float]:
         task = cls._of(config, splits.labels() or [], nn.Identity())
         return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
