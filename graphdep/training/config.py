@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -417,7 +416,7 @@ class TrainConfig(Settings):
         if getattr(self, name) != self.usual(name) and not self.spec.takes(option):
             raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
 
-    @cached_property
+    @property
     def task_family(self) -> Any:
         """The :class:`~graphdep.training.family.TaskFamily` of its task."""
         return family_of(self.task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import sys
 import types
 from importlib.metadata import EntryPoint
@@ -145,3 +146,10 @@ def test_an_unknown_task_lists_those_of_other_packages(install):
     install(FAMILY)
     with pytest.raises(ValueError, match="task 'cats' is unknown; choose one of .*own-sick"):
         registry.resolve_task("cats")
+
+
+@pytest.mark.parametrize("task", sorted(set(TASKS) - {"csv", "csv-regression", "labels", "spans"}))
+def test_settings_go_to_other_processes_after_their_task_was_looked_up(task):
+    config = registry.config_of(task)(task=task)
+    assert config.spec is TASKS[task]
+    assert pickle.loads(pickle.dumps(config)) == config
