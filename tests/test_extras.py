@@ -131,7 +131,11 @@ import torch
 from graphdep.nn.conv import DRAConv
 DRAConv(8, 4, heads=2, backend={!r})(torch.randn(2, 8), torch.tensor([[0, 1], [1, 0]]))
 """
-TRAINING = "lightning, scikit-learn, scipy, pydantic, pyyaml, typer, rich, matplotlib, huggingface-hub and safetensors"
+# Without filelock, which torch brings.
+TRAINING = (
+    "lightning, scikit-learn, scipy, pydantic, pyyaml, typer, rich, matplotlib, huggingface-hub "
+    "and safetensors"
+)
 # name: (extras, code, extra, how the sentence starts)
 LACKS = {
     "bundled": (
@@ -220,7 +224,8 @@ LACKS = {
     ),
     "pybart": (
         CORE,
-        "from graphdep.parsing import resolve_parser; resolve_parser('chain', arcs='enhanced', engine='pybart')",
+        "from graphdep.parsing import resolve_parser\n"
+        "resolve_parser('chain', arcs='enhanced', engine='pybart')",
         "enhanced",
         "engine 'pybart' needs pybart-nlp,",
     ),

@@ -2,9 +2,9 @@
 explore | human-eval | demo``.
 """
 
-from graphdep.io.extras import check_extra
+from graphdep.io.extras import check_extra as _check_extra
 
-check_extra("the command line", "train")
+_check_extra("the command line", "train")
 
 from graphdep.cli.app import app  # noqa: E402
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
-from importlib.util import find_spec
 
 EXTRAS: dict[str, dict[str, str]] = {
     "parse": {"stanza": "stanza"},
@@ -97,4 +97,4 @@ def known_version(package: str) -> str:
 def _is_there(module: str) -> bool:
     if module in sys.modules:  # None: it was forbidden
         return sys.modules[module] is not None
-    return find_spec(module) is not None
+    return importlib.util.find_spec(module) is not None
