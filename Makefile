@@ -19,7 +19,7 @@ WORKERS ?= auto
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
-	@echo "make extras     install extras: make extras EXTRAS=pretrained,enhanced"
+	@echo "make extras     install extras that are not in [all]: make extras EXTRAS=spacy,enhanced"
 	@echo "make test       install the development tools, then: ruff, mypy, pytest on all cores (WORKERS=1: on one)"
 	@echo "                tests of more than ten seconds, which .ci/run runs: $(BIN)/pytest -m slow"
 	@echo "make docs       build the documentation site: docs/_build/index.html"
@@ -98,11 +98,11 @@ EDITABLE := --no-build-isolation --config-settings editable_mode=compat
 
 $(VENV)/.installed: pyproject.toml constraints.txt $(VENV)/.torch
 	@echo "== installing graphdep and what it needs"
-	@$(PIP) $(EDITABLE) -e .
+	@$(PIP) $(EDITABLE) -e ".[all]"
 	@touch $@
 
 extras: $(VENV)/.installed
-	@test -n "$(EXTRAS)" || { echo "name them: make extras EXTRAS=pretrained,enhanced"; exit 2; }
+	@test -n "$(EXTRAS)" || { echo "name them: make extras EXTRAS=spacy,enhanced"; exit 2; }
 	@echo "== installing the extras $(EXTRAS)"
 	@$(PIP) $(EDITABLE) -e ".[$(EXTRAS)]"
 

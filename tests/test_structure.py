@@ -17,6 +17,7 @@ FLOORS = (
     ("graphdep.version",),
     ("graphdep.visualization.scene",),
     ("graphdep.visualization.rows",),
+    ("graphdep.io.extras",),
     ("graphdep.io.lazy_imports", "graphdep.io.files", "graphdep.io.console", "graphdep.io.process"),
     ("graphdep.io.limits",),
     ("graphdep.sentence",),

@@ -2,6 +2,10 @@
 explore | human-eval | demo``.
 """
 
-from graphdep.cli.app import app
+from graphdep.io.extras import check_extra as _check_extra
+
+_check_extra("the command line", "train")
+
+from graphdep.cli.app import app  # noqa: E402
 
 __all__ = ["app"]

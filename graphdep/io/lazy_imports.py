@@ -10,6 +10,8 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
+from graphdep.io.extras import said_of
+
 
 def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` (PEP 562) of a package whose ``__init__.py`` imports names under
@@ -17,8 +19,9 @@ def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
     That block is the one list of what is where: type checkers and editors read it, and so does this. A name
     is imported when it is first asked for, by ``package.Name`` or ``from package import Name``, and so is a
-    module of the package. No name may be that of a module in the same folder, which ``import`` would put in
-    its place.
+    module of the package. What is missing since an extra was not installed is an :class:`ImportError` that
+    names the extra. No name may be that of a module in the same folder, which ``import`` would put in its
+    place.
 
     Args:
         package: Name of the package, whose ``__spec__`` is there: ``__name__``.
@@ -28,7 +31,12 @@ def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
     def get(name: str) -> Any:
         if name in where:
-            value = getattr(importlib.import_module(where[name]), name)
+            try:
+                value = getattr(importlib.import_module(where[name]), name)
+            except ModuleNotFoundError as error:
+                if said := said_of(error, f"{package}.{name}"):
+                    raise ImportError(said) from error
+                raise
         elif not name.startswith("__") and PathFinder.find_spec(f"{package}.{name}", module.__path__):
             value = importlib.import_module(f"{package}.{name}")
         else:

@@ -332,12 +332,6 @@ def check_encoder_name(name: str) -> None:
         raise ValueError(f"no folder {name!r}")
 
 
-def check_transformers() -> None:
-    """Raises :class:`ImportError`, which says how to get it, if transformers is not installed."""
-    if not find_spec("transformers"):
-        raise ImportError("pretrained encoders need transformers: install graphdep[pretrained]")
-
-
 LOGGERS = ("none", "tensorboard", "wandb")
 """Where the values of a run can go, besides its folder."""
 

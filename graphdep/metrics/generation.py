@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from graphdep.io.extras import check_extra, known_version
 from graphdep.io.limits import check_choice, check_least
 from graphdep.metrics.metric import ComputeText, TextMetric, Texts
 
@@ -25,6 +25,7 @@ def _method0(p_n: list[Any], **_: Any) -> list[Any]:
 
 def _sentence_mean(method: str) -> ComputeText:
     def compute(hypotheses: Texts, references: Texts) -> float:
+        check_extra("BLEU-2", "dialogue", "nltk")
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
         smoothing = _method0 if method == "method0" else getattr(SmoothingFunction(), method)
@@ -38,12 +39,14 @@ def _sentence_mean(method: str) -> ComputeText:
 
 
 def _corpus(hypotheses: Texts, references: Texts) -> float:
+    check_extra("BLEU-2", "dialogue", "nltk")
     from nltk.translate.bleu_score import corpus_bleu
 
     return corpus_bleu([[reference] for reference in references], hypotheses, _WEIGHTS, _method0)
 
 
 def _sacrebleu(hypotheses: Texts, references: Texts) -> float:
+    check_extra("sacreBLEU", "dialogue", "sacrebleu")
     import sacrebleu
 
     # Lower-cased already; told so for its signature. force: it may not complain of tokenised text.
@@ -53,7 +56,9 @@ def _sacrebleu(hypotheses: Texts, references: Texts) -> float:
 
 
 def _bleu2(name: str, compute: ComputeText, over: str, method: str) -> TextMetric:
-    signature = f"BLEU-2|{over}|NLTK {version('nltk')} {method}|weights .5 .5|lower-cased words|1 reference"
+    signature = (
+        f"BLEU-2|{over}|NLTK {known_version('nltk')} {method}|weights .5 .5|lower-cased words|1 reference"
+    )
     return TextMetric(name, compute, signature)
 
 
@@ -72,8 +77,8 @@ _BLEU_METRICS = (
     TextMetric(
         "sacrebleu",
         _sacrebleu,
-        f"BLEU-4|corpus|sacrebleu nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:{version('sacrebleu')}|"
-        "divided by 100",
+        "BLEU-4|corpus|sacrebleu nrefs:1|case:lc|eff:no|tok:none|smooth:exp|"
+        f"version:{known_version('sacrebleu')}|divided by 100",
     ),
 )
 BLEU: dict[str, TextMetric] = {metric.name: metric for metric in _BLEU_METRICS}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphdep.io.extras import check_extra
 from graphdep.io.limits import check_choice, check_count, check_shape, check_some
 from graphdep.metrics.metric import Metric, check_groups
 
@@ -132,6 +133,7 @@ class Ranks:
 
 def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Chance that, of t tied candidates with p positive ones, the first positive one has x before it."""
+    check_extra("a mean over orders of tied candidates", "train", "scipy")
     from scipy import stats
 
     chance = np.where(x == 0, p / t, 0.0)

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphdep.io.extras import check_extra
 from graphdep.io.files import home_path
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words
 from graphdep.parsing.stanza import StanzaEngine, check_checksums, files_digest
@@ -124,6 +125,7 @@ class BundledParser(Parser):
         use_gpu: bool | None = None,
         progress: bool | None = None,
     ) -> None:
+        check_extra("the bundled parser", "parse", error=ParserUnavailableError)
         super().__init__(progress=progress)
         self.directory = home_path(directory) if directory is not None else BUNDLED
         self.use_gpu = use_gpu

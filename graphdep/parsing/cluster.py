@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from graphdep.io.extras import check_extra
 from graphdep.parsing.parallel import in_order
 from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser, ParserUnavailableError
 
@@ -72,8 +72,7 @@ class ClusterParser(AroundParser):
 
     def __init__(self, parser: Parser, scheduler: str) -> None:
         super().__init__(parser)
-        if not find_spec("distributed"):
-            raise ImportError("a cluster needs Dask: install graphdep[cluster]")
+        check_extra("parsing on a cluster", "cluster")
         self.scheduler = scheduler
         self._pickled()
 

@@ -15,6 +15,7 @@ from math import inf
 from types import ModuleType
 from typing import Any
 
+from graphdep.io.extras import missing
 from graphdep.io.limits import check_choice
 from graphdep.parsing import enhancing
 from graphdep.parsing.parser import is_chain_tree
@@ -51,14 +52,13 @@ class _AnyWord:
 
 def find_pybart() -> list[str]:
     """The folders of the package."""
-    spec = importlib.util.find_spec("pybart")
-    if spec is None or not spec.submodule_search_locations:
+    if said := missing("engine 'pybart'", "enhanced"):
         raise ImportError(
-            "engine 'pybart' needs pybart, which is not installed: take engine 'rules', graphdep's own "
-            "rules for the same representation, or install graphdep[enhanced] "
-            "(pip install 'graphdep[enhanced]'; the package is for Python below 3.12)"
+            f"{said}; it is for Python below 3.12, and engine 'rules', graphdep's own rules for the same "
+            "representation, needs nothing"
         )
-    return list(spec.submodule_search_locations)
+    spec = importlib.util.find_spec("pybart")
+    return list(spec.submodule_search_locations or []) if spec is not None else []
 
 
 @cache

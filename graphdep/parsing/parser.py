@@ -10,18 +10,16 @@ import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count, islice
-from typing import TYPE_CHECKING
 from unicodedata import name
 
+from graphdep.io.extras import missing
 from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 
 class ParserUnavailableError(RuntimeError):
@@ -477,11 +475,10 @@ class Parser(ABC):
         done = self.known(unique)
         todo = [item for item in unique if item not in done]
         known = len(done)
-        with self._bar(len(todo)) as bar:
-            task = bar.add_task("parsing", total=len(todo))
+        with self._bar(len(todo)) as advance:
             for chunk, parsed in self.parse_chunks(chunks(todo)):
                 done |= self._paired(chunk, parsed)
-                bar.advance(task, len(chunk))
+                advance(len(chunk))
                 self._say(len(done) - known, len(todo))
         results = [done[item] for item in inputs]
         reasons = [parsed.failure for parsed in results if parsed.failure]
@@ -492,11 +489,10 @@ class Parser(ABC):
 
     def _stream(self, texts: Iterable[str], total: int | None) -> Iterator[list[Sentence]]:
         shards = Shards(map(_checked, count(), texts), self.known)
-        with self._bar(total or 0) as bar:
-            task = bar.add_task("parsing", total=total)
+        with self._bar(total) as advance:
             for chunk, parsed in self.parse_chunks(shards.todo()):
                 results = shards.finish(self._paired(chunk, parsed))
-                bar.advance(task, len(results))
+                advance(len(results))
                 if chunk:
                     self._say(shards.given, total)
                 yield from (list(parsed.sentences) for parsed in results)
@@ -510,22 +506,30 @@ class Parser(ABC):
             raise RuntimeError(f"{self!r} gave {len(parsed)} parses of {len(items)} texts")
         return dict(zip(items, parsed))
 
-    def _bar(self, total: int) -> Progress:
+    @contextmanager
+    def _bar(self, total: int | None) -> Iterator[Callable[[int], None]]:
+        """A bar, where it is wanted and rich is there; gives what moves it on."""
         shown = self.progress
         if shown is None:
-            shown = total >= _PROGRESS_FROM and sys.stderr.isatty()
-        # Here, since models and edges import this module, also where nothing is parsed and rich is not there.
+            shown = (total or 0) >= _PROGRESS_FROM and sys.stderr.isatty()
+        if not shown or missing("a bar", "train", "rich"):
+            yield lambda _: None
+            return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         from graphdep.io.console import plain_console
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        return Progress(*columns, console=plain_console(stderr=True), disable=not shown)
+        with Progress(*columns, console=plain_console(stderr=True)) as bar:
+            task = bar.add_task("parsing", total=total)
+            yield lambda done: bar.advance(task, done)
 
     def _say(self, done: int, total: int | None) -> None:
-        """A line a chunk where no bar is shown: stderr is no terminal, or how many there are is not known."""
+        """A line a chunk where no bar is shown: stderr is no terminal, how many there are is not known, or
+        rich is not there.
+        """
         wanted = (total or done) >= _PROGRESS_FROM if self.progress is None else self.progress
-        if wanted and (total is None or not sys.stderr.isatty()):
+        if wanted and (total is None or not sys.stderr.isatty() or missing("a bar", "train", "rich")):
             of = "" if total is None else f" of {total:,}"
             print(f"parsing: {done:,}{of} texts", file=sys.stderr, flush=True)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from graphdep.io.extras import check_extra
 from graphdep.io.limits import check_choice, check_least
 from graphdep.parsing.parser import Parsed, Parser, ParserUnavailableError, Words, chain_sentence
 from graphdep.parsing.stanza import text_pieces
@@ -133,12 +134,10 @@ class SpacyParser(Parser):
 
 
 def _import_spacy() -> Any:
-    try:
-        import spacy
-        import spacy.tokens
-    except ImportError as error:
-        advice = "pip install 'graphdep[spacy]', or use the parser 'bundled'"
-        raise ParserUnavailableError(f"spaCy is not installed ({error}): {advice}") from error
+    check_extra("a parser of spaCy", "spacy", error=ParserUnavailableError)
+    import spacy
+    import spacy.tokens
+
     return spacy
 
 
@@ -183,6 +182,7 @@ class CoreNLPParser(Parser):
         timeout: float | None = None,
         progress: bool | None = None,
     ) -> None:
+        check_extra("the client of CoreNLP", "parse", error=ParserUnavailableError)
         super().__init__(progress=progress)
         check_choice("representation", representation, _REPRESENTATIONS)
         self.endpoint = (endpoint or os.environ.get("CORENLP_ENDPOINT") or _DEFAULT_ENDPOINT).rstrip("/")

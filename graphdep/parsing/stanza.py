@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path, file_digest
 from graphdep.io.limits import check_least
 from graphdep.parsing.parser import (
@@ -490,6 +491,7 @@ class StanzaParser(Parser):
         use_gpu: bool | None = None,
         progress: bool | None = None,
     ) -> None:
+        check_extra("a parser of stanza", "parse", error=ParserUnavailableError)
         super().__init__(progress=progress)
         self.language, self.package, self.download = language, package, download
         self.directory, self.use_gpu = directory, use_gpu

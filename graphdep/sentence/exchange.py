@@ -8,6 +8,7 @@ from importlib import import_module
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from graphdep.io.extras import check_extra
 from graphdep.io.files import placed
 from graphdep.io.limits import check_choice, check_length, near_key, shown
 from graphdep.sentence.conllu import read_blocks
@@ -533,7 +534,8 @@ def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
     check_choice("arcs", arcs, ("basic", "enhanced"))
     if arcs == "enhanced" and sentence.deps is None:
         raise ValueError("the sentence has no enhanced graph: 'deps' is None")
-    networkx = _imported("networkx", "to_networkx needs networkx", "networkx")
+    check_extra("to_networkx", "networkx")
+    networkx = import_module("networkx")
     graph = networkx.MultiDiGraph() if arcs == "enhanced" else networkx.DiGraph()
     graph.graph["text"] = sentence.text
     if root:
@@ -564,18 +566,10 @@ def _node(word: str) -> int | str:
     return word if "." in word else int(word)
 
 
-def _imported(module: str, needed: str, extra: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{needed}, which is not installed ({error}): pip install 'graphdep[{extra}]'"
-        ) from error
-
-
 def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
     """The ``Doc`` of one sentence."""
-    tokens = _imported("spacy.tokens", "to_spacy needs spaCy", "spacy")
+    check_extra("to_spacy", "spacy")
+    tokens = import_module("spacy.tokens")
     columns = {
         "lemmas": sentence.lemma,
         "pos": sentence.upos,

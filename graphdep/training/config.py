@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path, check_read_again, home_path, placed
-from graphdep.io.limits import check_choice, check_divides, check_encoder_name, check_transformers
+from graphdep.io.limits import check_choice, check_divides, check_encoder_name
 from graphdep.parsing.resolver import check_parser
 from graphdep.sentence.intake import BAD_TREES, SCHEMES
 from graphdep.training.settings import (
@@ -573,7 +574,7 @@ class TrainConfig(Settings):
             ImportError: If the package of an extra is.
         """
         if self.pretrained:
-            check_transformers()
+            check_extra("a pretrained encoder", "pretrained")
             check_encoder_name(self.encoder_base or self.encoder)
         for name in ("root", "raw_from", "ud_from", "vectors"):
             home_path(getattr(self, name, None) or "")

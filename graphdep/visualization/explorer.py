@@ -20,6 +20,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import to_data
+from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path
 from graphdep.io.limits import MAX_PAGE_WORDS, MAX_WORDS, check_between, check_list, check_page_words, plural
 from graphdep.sentence.intake import as_sentences
@@ -379,6 +380,8 @@ class Explorer:
         path = Path(path)
         if path.suffix not in ENDINGS:
             raise ValueError(f"'path' must end in {', '.join(ENDINGS)} (got {os.fspath(path)!r})")
+        if path.suffix not in (".html", ".svg"):
+            check_extra(f"a picture of this kind ({path.suffix[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(path, typed=True) as temporary:
             if path.suffix in (".html", ".svg"):

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphdep.io.extras import check_extra
 from graphdep.io.limits import check_least
 from graphdep.vocab.vocab import CLS_ID, EOU_ID, SEP_ID, SPECIALS, Vocab, check_state, load_vocab_file
 
@@ -198,12 +199,9 @@ def _by_bytes(model: Any) -> Any:
 
 
 def _tokenizers() -> Any:
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise ValueError(
-            f"pieces of words need the package tokenizers ({error}): pip install 'graphdep[bpe]'"
-        ) from error
+    check_extra("a vocabulary of pieces of words", "bpe")
+    import tokenizers
+
     return tokenizers
 
 

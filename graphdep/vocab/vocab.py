@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path, has_half_character
 from graphdep.io.limits import check_between, check_least
 
@@ -261,6 +262,7 @@ def detokenize(words: Iterable[str], *, truecase: bool = True) -> str:
         truecase: If no word has a capital letter, write *I* and the first letter of each sentence as one.
             (default: :obj:`True`)
     """
+    check_extra("detokenize", "dialogue", "nltk")
     from nltk.tokenize.treebank import TreebankWordDetokenizer  # here, since NLTK takes a second to import
 
     words = [_BRACKETS.get(word, word) for word in map(_printable, words) if word]

@@ -136,5 +136,5 @@ def test_a_missing_extra_is_told_of(tmp_path):
     names = [name for name in HEAVY if name not in ("transformers", "spacy")]
     answers = json.loads(python(ASK.format(before=hidden, asked=asked, heavy=names), tmp_path))
     assert [(code, loaded) for code, _, loaded in answers] == [(2, []), (2, [])]
-    assert "install graphdep[pretrained]" in answers[0][1]
-    assert "graphdep[spacy]" in answers[1][1]
+    assert "comes with graphdep[pretrained]" in answers[0][1]
+    assert "comes with graphdep[spacy]" in answers[1][1]

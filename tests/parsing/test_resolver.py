@@ -82,7 +82,7 @@ def test_trees_that_nothing_can_enhance_are_not_parsed_first(tmp_path, no_pybart
     for name in ("bundled", "stanza", "chain"):
         for arcs in ("basic", "enhanced", "enhanced++"):
             resolve_parser(name, arcs=arcs)
-        with pytest.raises(ImportError, match=r"install graphdep\[enhanced\]"):
+        with pytest.raises(ImportError, match=r"comes with graphdep\[enhanced\]"):
             resolve_parser(name, cache=tmp_path / "parses.sqlite", arcs="enhanced++", engine="pybart")
     given = resolve_parser(f"conllu:{path}", arcs="enhanced++", engine="pybart", cache=tmp_path / "p.sqlite")
     assert given.gives_graphs

@@ -386,7 +386,7 @@ def spacy(monkeypatch):
 
 def test_without_spacy_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(ParserUnavailableError, match=r"pip install 'graphdep\[spacy\]'"):
+    with pytest.raises(ParserUnavailableError, match=r"needs spacy, which comes with graphdep\[spacy\]"):
         SpacyParser("en_core_web_sm")
 
 

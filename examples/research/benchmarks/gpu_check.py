@@ -225,7 +225,7 @@ def main(argv: list[str] | None = None) -> int:
     if late:
         print(f"left, for the same command: {', '.join(late)}")
     if report["machine"]["triton"] == "missing":
-        print("triton is missing: no fused kernel was checked (pip install 'graphdep[triton]')")
+        print("triton is missing: no fused kernel was checked (it comes with graphdep[triton])")
         return 1
     return 1 if failed else 0
 

@@ -22,6 +22,7 @@ from graphdep.datasets.base.raw import (
     read_table,
     row_error,
 )
+from graphdep.io.extras import check_extra
 from graphdep.io.files import json_value, place_error, placed
 from graphdep.io.limits import MAX_EXPANDED, MAX_ROWS, check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
@@ -45,11 +46,10 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
         path: The file.
         columns: Columns that it must have, among others.
     """
-    try:
-        import pyarrow
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise ImportError(f"{path} is read by pyarrow: pip install 'graphdep[parquet]'") from None
+    check_extra(f"{path}: Parquet", "parquet")
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
     try:
         with ParquetFile(path) as file:
             check_header(path, file.schema_arrow.names, columns)

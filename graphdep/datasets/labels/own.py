@@ -37,6 +37,7 @@ from graphdep.datasets.labels.roles import (
     sentences_of,
 )
 from graphdep.datasets.labels.words import Column, LabelledWords, marked_word
+from graphdep.io.extras import check_extra
 from graphdep.io.files import place_error
 from graphdep.io.formats import check_words_there, recognise
 from graphdep.io.limits import MAX_EXPANDED, plural
@@ -146,13 +147,10 @@ def read_doc_bin(path: Path, column: Column | None, intake: Intake) -> list[Labe
 
 
 def _documents(path: Path) -> list[Any]:
-    try:
-        import spacy
-        from spacy.tokens import DocBin
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: spaCy is not installed ({error}): pip install 'graphdep[spacy]'"
-        ) from error
+    check_extra(f"{path}: a DocBin", "spacy")
+    import spacy
+    from spacy.tokens import DocBin
+
     with _undamaged(path):
         _check_unpacked(path)
         return list(DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab))

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphdep.io.extras import needs
 from graphdep.io.limits import check_shape, check_share
 from graphdep.nn.attention.dense import dense_attention, serves_whole, whole_attention
 from graphdep.nn.attention.dispatch import auto_backend, check_backend
@@ -197,7 +198,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
         _check_fused(backend, refusal(query, layout.tiles, numbered))
     if backend == "scatter" and not HAS_SCATTER:
         raise ValueError(
-            "backend='scatter' needs torch-scatter (pip install --no-build-isolation torch-scatter); "
+            f"backend='scatter' {needs('scatter', 'torch-scatter')}, built with --no-build-isolation; "
             "backend='reference' does the same without it"
         )
     if backend == "dense" and layout.has_repeated_edges:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from graphdep.io.limits import check_transformers
+from graphdep.io.extras import check_extra
 from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import EdgeTerms, RelationVectors
@@ -329,7 +329,7 @@ def quiet_transformers() -> Iterator[None]:
 
 def import_transformers() -> Any:
     """The package transformers."""
-    check_transformers()
+    check_extra("a pretrained encoder", "pretrained")
     import transformers
 
     return transformers

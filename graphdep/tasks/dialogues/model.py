@@ -19,6 +19,7 @@ from torch_geometric.utils import segment
 from graphdep.data.node_table import join_utterances, utterance_data
 from graphdep.datasets.dialogues import DialogueDataset
 from graphdep.decoding.decoding import Hypothesis
+from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
@@ -47,6 +48,7 @@ from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import EOU, Vocab, detokenize
 
 _SHOWN = 3
+check_extra("response generation", "dialogue")  # here, and not after the first epoch
 TITLE = "each word of it looks most at (decoder, last layer, mean of its heads)"
 
 

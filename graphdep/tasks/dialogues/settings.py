@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from graphdep.io.extras import check_extra
 from graphdep.metrics.generation import GENERATION_METRICS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
@@ -373,6 +374,10 @@ class DialogueConfig(NodeConfig, kind="dialogue"):
         nodes = self.edges is not None and (self.edges in ADDING_NODES or is_own(self.edges))
         reader = "edges dam, constituents or of your own, under a decoder that reads words"
         yield ("cross_nodes",), reader, nodes and self.encoder != "dialogbert"
+
+    def check_sources(self) -> None:
+        super().check_sources()
+        check_extra("response generation", "dialogue")
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options = super().dataset_options(split) | {name: getattr(self, name) for name in _OF_DATA}

@@ -582,7 +582,9 @@ def test_scatter_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) 
         "graphdep.nn.attention.edge_attention"
     )  # the name is the function's, too
     monkeypatch.setattr(module, "HAS_SCATTER", False)
-    with pytest.raises(ValueError, match="backend='scatter' needs torch-scatter .*'reference' does the same"):
+    with pytest.raises(
+        ValueError, match="backend='scatter' needs torch-scatter, .*'reference' does the same"
+    ):
         edge_attention(**CASES["complete"], backend="scatter")
     edge_attention(**CASES["complete"], backend="reference")
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphdep.io.extras import needs
 from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.attention.fused.kernels import (
     flash_backward_columns,
@@ -231,7 +232,7 @@ def refusal(query: Tensor, tiles: AttentionTiles, numbered: bool) -> str | None:
 def missing(device: torch.device) -> str | None:
     """What is not there to run the kernels with on a device; :obj:`None`: all is."""
     if not INSTALLED:
-        return f"needs triton (pip install 'graphdep[triton]') and a CUDA device (got {device.type})"
+        return f"{needs('triton', 'triton')} and a CUDA device (got {device.type})"
     if device.type != "cuda" and not INTERPRETED:
         return (
             f"needs a CUDA device (got {device.type}); TRITON_INTERPRET=1, set before triton is "

@@ -423,7 +423,7 @@ def test_what_cannot_be_served_is_named():
 @pytest.mark.parametrize(
     ("installed", "interpreted", "reason"),
     [
-        (False, False, "needs triton .*pip install.* and a CUDA device"),
+        (False, False, "needs triton, .*pip install.* and a CUDA device"),
         (True, False, r"needs a CUDA device \(got cpu\)"),
     ],
 )
