@@ -46,6 +46,7 @@ def sheet(
     n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Contexts to draw.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of contexts and orders.")] = 0,
     raters: Annotated[int, typer.Option(min=1, metavar="N", help="Sheets to write.")] = 3,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Write blinded, shuffled sheets of the systems' responses to some random contexts.
@@ -59,7 +60,7 @@ def sheet(
     from graphdep.human_eval.sheets import write_sheets
 
     systems = _systems(system)
-    paths = write_sheets(systems, output, n=n, seed=seed, raters=raters)
+    paths = write_sheets(systems, output, n=n, seed=seed, raters=raters, overwrite=overwrite)
     if json:
         sizes = {"contexts": n, "items": n * len(systems), "raters": raters, "seed": seed}
         print_json({"systems": systems, **sizes, "files": [str(path) for path in paths]})

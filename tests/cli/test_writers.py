@@ -44,7 +44,7 @@ FOLDERS = {
         ["human-eval", "sheet", "--system", "a=c.jsonl", "--system", "b=c.jsonl", "--n", "1", "--output"],
         ["key.json", "raters/rater1.csv", "raters/rate.html"],
     ),
-    "submit": (["submit", "--checkpoint", "cola=run", "--output"], ["CoLA.tsv", "notes.txt"]),
+    "submit": (["submit", "--checkpoint", "cola=run", "--output"], ["CoLA.tsv", "submission.zip"]),
     "export": (
         ["export", *MODEL, "--output"],
         ["README.md", "config.json", "vocab.json", "run.yaml", "model.safetensors"],
