@@ -33,7 +33,7 @@ human_eval = typer.Typer(
 )
 
 
-@human_eval.command()
+@human_eval.command(cls=TaskCommand)
 def sheet(
     system: Annotated[
         list[str],
@@ -71,7 +71,7 @@ def sheet(
     print(f"Grades: {GRADES}")
 
 
-@human_eval.command()
+@human_eval.command(cls=TaskCommand)
 def score(
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, one a rater.")],
     key: Annotated[Path, typer.Option(metavar="FILE", help="key.json, as it was written with the sheets.")],
@@ -149,12 +149,25 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, draw, generate, rank, embed, predict, export, submit, models, settings, compare):
+for command in (
+    demo,
+    parse,
+    draw,
+    attention,
+    explore,
+    generate,
+    rank,
+    embed,
+    predict,
+    export,
+    submit,
+    models,
+    settings,
+    compare,
+):
     app.command(cls=TaskCommand)(command)
 app.command(cls=RunCommand)(train)
 app.command(cls=RunCommand)(ablate)
 app.command("needs-structure", cls=RunCommand)(needs_structure)
 app.command(cls=EvaluateCommand)(evaluate)
-app.command()(attention)
-app.command(cls=TaskCommand)(explore)
 app.add_typer(human_eval, name="human-eval")

@@ -301,7 +301,7 @@ MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
 
 def find_checkpoint(path: str | os.PathLike[str]) -> Path:
     """The checkpoint that a path stands for: a file, an exported folder, or the best one of a run."""
-    found = Path(path)
+    found = home_path(path)
     if found.is_file():
         return found
     if not found.is_dir():

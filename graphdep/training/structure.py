@@ -85,9 +85,10 @@ def plan_runs(
     *,
     overwrite: bool = False,
 ) -> Plan:
-    """What the same call has planned in this folder before, or what a trial says that fits: as many epochs as are given, or
-    as the model has, ten at most; a few validations, three at least, unless settings say otherwise, since of
-    few examples they take longer than training; and as many examples as there is time for.
+    """What the same call has planned in this folder before, or what a trial says that fits: as many epochs as
+    are given, or as the model has, ten at most; a few validations, three at least, unless settings say
+    otherwise, since of few examples they take longer than training; and as many examples as there is time
+    for.
 
     Raises:
         ValueError: If the time is too short, there are fewer than ten examples to train on or to test, there

@@ -85,6 +85,46 @@ def test_the_table_has_every_command_that_writes():
         name for name, command in commands.items() if any("--output" in p.opts for p in command.params)
     }
     assert writers == {*FILES, *FOLDERS, *ASIDE}
+    for name in writers:
+        options = {option for param in commands[name].params for option in param.opts}
+        assert ("--overwrite" in options) == (name not in ASIDE), name
+
+
+@pytest.mark.parametrize("command", [*FILES, *FOLDERS, *ASIDE])
+def test_a_home_folder_is_that_of_a_user(here, tmp_path, monkeypatch, command):
+    given, name = (
+        (FILES[command][:-1], FILES[command][-1])
+        if command in FILES
+        else ({**FOLDERS, **ASIDE}[command][0], "x")
+    )
+    done = here(*given, f"~nosuchuser/{name}")
+    assert done.exit_code == 2, done.output
+    assert f"no user has the home folder of '~nosuchuser/{name}'" in done.stderr
+    assert not Path("~nosuchuser").exists()
+
+
+def test_a_path_at_home_that_no_shell_has_read(here, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert here(*FILES["draw"][:-1], "~/out.svg").exit_code == 0
+    assert (tmp_path / "out.svg").is_file()
+    (tmp_path / "texts.txt").write_text("A fine film.\n")
+    done = here("embed", *MODEL, "--input=~/texts.txt", "--parser", "chain")
+    assert done.exit_code == 0, done.output
+
+
+OF_STRUCTURE = ["needs-structure", *SETTINGS, "--test", "r.csv", "--set", "heads=2", "--output"]
+
+
+@pytest.mark.parametrize("command", [TRAIN, ABLATE, OF_STRUCTURE])
+def test_a_gpu_that_is_not_there_is_told_before_texts_are_parsed(here, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: False)
+    swaps = {"accelerator=cpu": "accelerator=gpu", "root": str(tmp_path / "root")}
+    given = [swaps.get(part, part) for part in command]
+    done = here(*given, tmp_path / "out")
+    assert done.exit_code == 2, done.output
+    assert "'accelerator' cannot be 'gpu': PyTorch finds none" in done.stderr
+    assert not (tmp_path / "root").exists()
 
 
 @pytest.mark.parametrize("command", FILES)
