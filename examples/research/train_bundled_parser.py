@@ -52,7 +52,7 @@ from stanza.models.pos.trainer import Trainer as TaggerTrainer
 from stanza.utils.conll import CoNLL
 from stanza.utils.training.run_tokenizer import uses_dictionary
 
-from graphdep.parsing.stanza import write_checksums
+from graphdep.io.files import write_checksums
 
 # Sizes for a CPU. --share_hid: stanza's bilinear heads take three quarters of the time of a step.
 TOKENIZER = """--lang {language} --max_seqlen 300 --txt_file data/tokenize/{name}.train.txt

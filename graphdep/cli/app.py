@@ -33,7 +33,7 @@ human_eval = typer.Typer(
 )
 
 
-@human_eval.command()
+@human_eval.command(cls=TaskCommand)
 def sheet(
     system: Annotated[
         list[str],
@@ -46,6 +46,7 @@ def sheet(
     n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Contexts to draw.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of contexts and orders.")] = 0,
     raters: Annotated[int, typer.Option(min=1, metavar="N", help="Sheets to write.")] = 3,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Write blinded, shuffled sheets of the systems' responses to some random contexts.
@@ -59,7 +60,7 @@ def sheet(
     from graphdep.human_eval.sheets import write_sheets
 
     systems = _systems(system)
-    paths = write_sheets(systems, output, n=n, seed=seed, raters=raters)
+    paths = write_sheets(systems, output, n=n, seed=seed, raters=raters, overwrite=overwrite)
     if json:
         sizes = {"contexts": n, "items": n * len(systems), "raters": raters, "seed": seed}
         print_json({"systems": systems, **sizes, "files": [str(path) for path in paths]})
@@ -70,7 +71,7 @@ def sheet(
     print(f"Grades: {GRADES}")
 
 
-@human_eval.command()
+@human_eval.command(cls=TaskCommand)
 def score(
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, one a rater.")],
     key: Annotated[Path, typer.Option(metavar="FILE", help="key.json, as it was written with the sheets.")],
@@ -148,12 +149,25 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, draw, generate, rank, embed, predict, export, submit, models, settings, compare):
+for command in (
+    demo,
+    parse,
+    draw,
+    attention,
+    explore,
+    generate,
+    rank,
+    embed,
+    predict,
+    export,
+    submit,
+    models,
+    settings,
+    compare,
+):
     app.command(cls=TaskCommand)(command)
 app.command(cls=RunCommand)(train)
 app.command(cls=RunCommand)(ablate)
 app.command("needs-structure", cls=RunCommand)(needs_structure)
 app.command(cls=EvaluateCommand)(evaluate)
-app.command()(attention)
-app.command(cls=TaskCommand)(explore)
 app.add_typer(human_eval, name="human-eval")

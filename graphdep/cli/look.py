@@ -30,7 +30,7 @@ from graphdep.cli.common import (
 )
 from graphdep.cli.options import EDGES, import_edges
 from graphdep.io.console import plain_console
-from graphdep.io.files import find_checkpoint
+from graphdep.io.files import check_replaced, drawing, find_checkpoint
 from graphdep.io.limits import check_between, check_choice, plural
 
 if TYPE_CHECKING:
@@ -301,7 +301,6 @@ def draw(
         raise ValueError("'against' compares the edges of --edges, which is not given")
     texts = stream_texts(text)
     say_loading()
-    from graphdep.io.files import check_replaced
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.transforms.presets import PHRASE_PRESETS
     from graphdep.visualization.explorer import draw as drawn
@@ -325,7 +324,7 @@ def draw(
         files = [output.with_stem(f"{output.stem}-{number}") for number in range(1, len(parts) + 1)]
         check_replaced(output.parent, [file.name for file in files], overwrite=overwrite)
     for name, part in zip(files, parts):
-        drawn(part, names, against=other, root=True).save(name)
+        drawn(part, names, against=other, root=True).save(name, overwrite=overwrite)
         words = sum(len(sentence) for sentence in part)
         plain_console(stderr=True).print(f"{words} words -> {name}", soft_wrap=True)
 
@@ -377,7 +376,6 @@ def attention(
     check_suffix(output, ".png", ".pdf", ".svg")
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
-    from graphdep.io.files import atomic_path
     from graphdep.visualization.attention import attention_map
 
     shown = attention_map(checkpoint, texts, parser=parser, return_gate=gate)
@@ -385,7 +383,7 @@ def attention(
     shown = shown if special else shown.without_special()
     figure = shown.plot(None if layer is None else layer - 1, gate=gate, title=" | ".join(texts))
     output.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(output, typed=True) as temporary:
+    with drawing(output, overwrite=overwrite) as temporary:
         figure.savefig(temporary, dpi=110, format=output.suffix[1:])
     if json:
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
@@ -509,7 +507,7 @@ def explore(
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
     options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}
     page = explored(places[0], texts, against=other, parser=reads, **options)
-    page.save(output)
+    page.save(output, overwrite=overwrite)
     plain_console(stderr=True).print(f"{page.summary} -> {output}", soft_wrap=True)
 
 

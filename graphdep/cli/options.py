@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from typer.core import TyperCommand
 
+from graphdep.io.files import home_path
+
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
     from graphdep.training.family import TaskFamily
@@ -29,13 +31,14 @@ predicted, the edges.
 
 
 class TaskCommand(TyperCommand):
-    """A command whose help has lists from the registry, which is imported when somebody asks for the help,
-    and which knows a setting that is typed as an option.
+    """A command whose help has lists from the registry, which is imported when somebody asks for the help;
+    which knows a setting that is typed as an option; and whose paths may begin with ``~``, which a shell
+    leaves as it is in quotes and behind ``=``.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except Exception as error:
             # By its name: Typer has had Click as a package, and as a part of its own.
             if type(error).__name__ == "NoSuchOption":
@@ -43,6 +46,10 @@ class TaskCommand(TyperCommand):
             if getattr(getattr(error, "param", None), "name", None) == "seeds" and "integer" in str(error):
                 error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
             raise
+        for param in self.params:
+            if param.name in ctx.params and (param.metavar or "").startswith(_PATHS):
+                ctx.params[param.name] = _at_home(ctx.params[param.name])
+        return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         said = str([self.help, *map(vars, self.params)])
@@ -54,6 +61,15 @@ class TaskCommand(TyperCommand):
                     if hasattr(param, name):
                         setattr(param, name, _filled(getattr(param, name), lists))
         super().format_help(ctx, formatter)
+
+
+_PATHS = ("FILE", "DIR", "FOLDER", "SHEET")  # what the metavars of paths begin with
+
+
+def _at_home(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_at_home, value))
+    return type(value)(home_path(value)) if str(value).startswith("~") else value
 
 
 def _add_hint(error: Any, options: list[str]) -> None:

@@ -428,6 +428,7 @@ def needs_structure(
     ] = 0.02,
     settings: o.Settings = None,
     output: o.Output = None,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Is a parser worth having for a task? Models that differ in what they are told of structure.
@@ -463,6 +464,7 @@ def needs_structure(
         minutes=minutes,
         bound=bound,
         console=plain_console(stderr=True),
+        overwrite=overwrite,
     )
     if json:
         print_json(found)

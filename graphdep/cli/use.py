@@ -684,7 +684,7 @@ def submit(
             "a task, which TASK=FILE may name.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder; written whole or not at all.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder; gets all files or none.")],
     root: Annotated[
         str | None,
         typer.Option(
@@ -705,6 +705,7 @@ def submit(
         ),
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Examples a batch.")] = 64,
+    overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Answer GLUE's test sets with trained models, as the files that its leaderboard takes.
@@ -728,7 +729,7 @@ def submit(
         ARCHIVE,
         FILES,
         check_checkpoints,
-        check_new_folder,
+        check_submission,
         check_test_files,
         constant_answers,
         glue_root,
@@ -741,7 +742,7 @@ def submit(
         from graphdep.transforms.presets import resolve
 
         resolve(import_edges(edges))  # known from now on, to the checkpoints that name it
-    check_new_folder(output)
+    check_submission(output, overwrite=overwrite)
     checkpoints = tasks_of(given)
     check_checkpoints(checkpoints)
     say = plain_console(stderr=True)
@@ -757,7 +758,7 @@ def submit(
     missing = [file for file, about in FILES.items() if file not in answers and about.task is not None]
     constant = [file for file, about in FILES.items() if about.task is None] + (missing if fill else [])
     answers |= {file: constant_answers(file) for file in constant}
-    write_submission(output, {file: answers[file] for file in FILES if file in answers})
+    write_submission(output, {file: answers[file] for file in FILES if file in answers}, overwrite=overwrite)
     if json:
         sizes = {file: len(answers[file]) for file in FILES if file in answers}
         paths = {"output": str(output), "archive": str(output / ARCHIVE)}

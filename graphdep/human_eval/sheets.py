@@ -96,6 +96,7 @@ def write_sheets(
     n: int = 100,
     seed: int = 0,
     raters: int = 3,
+    overwrite: bool = False,
 ) -> list[Path]:
     """Writes what raters need to grade the responses of systems without knowing whose they are.
 
@@ -115,13 +116,14 @@ def write_sheets(
         n: Contexts. (default: :obj:`100`)
         seed: Seed of contexts and orders. (default: :obj:`0`)
         raters: Sheets. (default: :obj:`3`)
+        overwrite: Replace sheets that are there, which may be filled in. (default: :obj:`False`)
 
     Returns:
         The files, the key first.
 
     Raises:
         ValueError: If a line is damaged, files do not have the same contexts, ``n`` is more than there are,
-            an argument is too small or too large, or a file is there already, which may be filled in.
+            an argument is too small or too large, or a file is there already.
         OSError: If a file cannot be read or written.
     """
     check_limit("raters", raters)
@@ -142,7 +144,7 @@ def write_sheets(
         csv.writer(file).writerows([COLUMNS, *([*shown[i]["cells"], "", rater, digest] for i in order)])
         texts[f"raters/rater{rater}.csv"] = file.getvalue()
     paths = [Path(output, name) for name in texts]
-    check_replaced(output, texts, overwrite=None)
+    check_replaced(output, texts, overwrite=overwrite)
     for path, text in zip(paths, texts.values()):
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")

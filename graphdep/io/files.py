@@ -257,16 +257,18 @@ def check_replaced(
     names: Iterable[str],
     own: Container[str] = (),
     *,
-    overwrite: bool | None = False,
+    overwrite: bool = False,
+    about: str = "",
 ) -> None:
-    """Finds out before the work that no file is lost: the one rule for all that is written.
+    """Finds out before the work that no file is lost: the one rule for all that is written. Pages and
+    pictures that :func:`drawing` wrote, and nobody has changed, are replaced.
 
     Args:
         folder: Where it is to be written.
         names: The names of the files.
         own: Those that were written for the same thing, and may be replaced. (default: none)
-        overwrite: Replace the others, too; :obj:`None` where that cannot be asked for. (default:
-            :obj:`False`)
+        overwrite: Replace the others, too. (default: :obj:`False`)
+        about: What else is known of those that are there, for the message. (default: nothing)
 
     Raises:
         ValueError: If a file of these names is there that is neither own nor empty, or no plain file.
@@ -276,11 +278,85 @@ def check_replaced(
         check_plain_file(path)
         if overwrite or name in own or not os.path.lexists(path):
             continue
-        if path.is_symlink() or path.stat().st_size:
-            way = "" if overwrite is None else ", or --overwrite (in Python overwrite=True)"
+        if path.is_symlink() or (path.stat().st_size and not _is_signed(path)):
             raise ValueError(
-                f"{path} is there, was not written for this, and would be replaced: choose another place{way}"
+                f"{path} is there{about} and would be replaced: choose another place, or --overwrite (in "
+                "Python overwrite=True)"
             )
+
+
+CHECKSUMS = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](\S+)")
+
+
+def write_checksums(folder: Path, names: Iterable[str]) -> None:
+    """Writes ``SHA256SUMS``, as the command sha256sum does, of these files of a folder."""
+    lines = [f"{file_digest(folder / name)}  {name}\n" for name in sorted(names)]
+    with atomic_path(folder / CHECKSUMS) as path:
+        path.write_text("".join(lines), encoding="utf-8")
+
+
+def read_checksums(path: Path) -> dict[str, str]:
+    """The digests by name that :func:`write_checksums` wrote.
+
+    Raises:
+        LineError: If a line is another one.
+    """
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise LineError("no digest and name of a file", path, number, line)
+        found[match[2]] = match[1]
+    return found
+
+
+def unchanged_files(folder: Path) -> set[str]:
+    """The names of the files in a folder that are as its ``SHA256SUMS`` says; none where there is none."""
+    try:
+        known = read_checksums(folder / CHECKSUMS)
+        return {CHECKSUMS, *(name for name in known if file_digest(folder / name) == known[name])}
+    except (OSError, ValueError):
+        return set()
+
+
+_SIGNED = re.compile(rb"graphdep sha256 ([0-9a-f]{64})(?: -->\n|\n|.{8}IEND.{4})\Z", re.DOTALL)
+
+
+def _sign(path: Path, suffix: str) -> None:
+    """Adds the digest of a page or picture to its end, in a comment."""
+    content, end = path.read_bytes(), b""
+    if suffix == ".png":  # a chunk before the last one, with its size before and its checksum behind
+        content, end = content[:-12], content[-12:]
+        content += (len(b"graphdep sha256 ") + 64 + len(b"Comment\0")).to_bytes(4) + b"tEXtComment\0"
+    else:
+        content += b"%" if suffix == ".pdf" else b"<!-- "
+    mark = b"graphdep sha256 " + hashlib.sha256(content).hexdigest().encode()
+    if suffix == ".png":
+        end = zlib.crc32(b"tEXtComment\0" + mark).to_bytes(4) + end
+    else:
+        end = b"\n" if suffix == ".pdf" else b" -->\n"
+    path.write_bytes(content + mark + end)
+
+
+def _is_signed(path: Path) -> bool:
+    """Whether a file is as :func:`_sign` left it."""
+    if path.suffix.lower() not in (".html", ".svg", ".pdf", ".png"):
+        return False
+    content = path.read_bytes()
+    found = _SIGNED.search(content, max(0, len(content) - 100))
+    return found is not None and hashlib.sha256(content[: found.start()]).hexdigest().encode() == found[1]
+
+
+@contextmanager
+def drawing(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """:func:`atomic_path` of a page or picture that a user named, after :func:`check_replaced`; the digest at
+    its end tells later that nobody has changed it.
+    """
+    check_replaced(Path(path).parent, [Path(path).name], overwrite=overwrite)
+    with atomic_path(path, typed=True) as temporary:
+        yield temporary
+        _sign(temporary, Path(path).suffix.lower())
 
 
 def _umask() -> int:
@@ -301,7 +377,7 @@ MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
 
 def find_checkpoint(path: str | os.PathLike[str]) -> Path:
     """The checkpoint that a path stands for: a file, an exported folder, or the best one of a run."""
-    found = Path(path)
+    found = home_path(path)
     if found.is_file():
         return found
     if not found.is_dir():

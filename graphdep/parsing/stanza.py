@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.extras import check_extra
-from graphdep.io.files import atomic_path, file_digest
+from graphdep.io.files import CHECKSUMS, LineError, file_digest, read_checksums
 from graphdep.io.limits import check_least
 from graphdep.parsing.parser import (
     Parsed,
@@ -54,40 +54,19 @@ def _digest_at(path: str, size: int, mtime_ns: int) -> str:
     return file_digest(path)
 
 
-CHECKSUMS = "SHA256SUMS"
-_LINE = re.compile(r"([0-9a-f]{64}) [ *](\S+)")
-
-
-def write_checksums(folder: Path, names: Iterable[str]) -> None:
-    """Writes ``SHA256SUMS``, as the command sha256sum does, of these files of a folder."""
-    lines = [f"{_known_digest(folder / name)}  {name}\n" for name in sorted(names)]
-    with atomic_path(folder / CHECKSUMS) as path:
-        path.write_text("".join(lines), encoding="utf-8")
-
-
 def check_checksums(files: Iterable[Path]) -> None:
     """Compares model files with the ``SHA256SUMS`` of their folder; without one nothing is known of them."""
     for path in files:
-        known = _read(path.parent / CHECKSUMS)
-        if known is None:
+        if not (path.parent / CHECKSUMS).exists():
             continue
+        try:
+            known = read_checksums(path.parent / CHECKSUMS)
+        except LineError as error:
+            raise ParserUnavailableError(str(error)) from None
         if known.get(path.name) != _known_digest(path):
             other = "is not the file of which it was written: it is damaged, or was changed"
             why = other if path.name in known else "has no line in it"
             raise ParserUnavailableError(f"{path} {why} ({CHECKSUMS} beside it)")
-
-
-def _read(path: Path) -> dict[str, str] | None:
-    """The digests by name."""
-    if not path.exists():
-        return None
-    found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        match = _LINE.fullmatch(line)
-        if match is None:
-            raise ParserUnavailableError(f"{path}:{number}: no digest and name of a file: {line[:80]!r}")
-        found[match[2]] = match[1]
-    return found
 
 
 _ALONE = threading.RLock()  # how many threads there are, and random numbers, belong to the whole process

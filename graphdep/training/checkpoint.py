@@ -28,6 +28,7 @@ from graphdep.io.files import (
     MODEL_WEIGHTS,
     atomic_path,
     check_archive,
+    check_replaced,
     file_digest,
     find_checkpoint,
     placed,
@@ -339,9 +340,25 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
     )
 
 
-def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
-    """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
+def save_task(
+    path: str | os.PathLike[str], task: LearningTask, state: RunState, *, overwrite: bool = False
+) -> None:
+    """Writes a trained task for :func:`load_task`, without what going on with its training would need.
+
+    Raises:
+        ValueError: If a file would be replaced that this has not written, and :obj:`overwrite` is not set.
+    """
+    file = Path(path)
+    check_replaced(file.parent, [file.name], [file.name] if _is_saved(file) else [], overwrite=overwrite)
     _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path, typed=True)
+
+
+def _is_saved(path: Path) -> bool:
+    """Whether a file is a checkpoint of :func:`save_task`, and not of a run."""
+    try:
+        return _read_archive(path).keys() == {"graphdep", "state_dict"}
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def trained_setting(state: RunState, name: str) -> str:

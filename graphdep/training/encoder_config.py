@@ -330,6 +330,10 @@ class EncoderConfig(PretrainedConfig):
         super()._check_encoder()
 
     def check(self) -> None:
+        if self.encoder == "bilstm-labels" and not self.labels:
+            raise ValueError(
+                "'labels' cannot be False for encoder='bilstm-labels', which without them is 'bilstm-deep'"
+            )
         super().check()
         if self.vocab_from == "vectors" and self.vectors is None:
             raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
@@ -359,6 +363,12 @@ class EncoderConfig(PretrainedConfig):
                 takers = [edges for edges in (*PRESETS, *PHRASE_PRESETS) if name in preset_options(edges)]
                 read = self.edges is not None and name in preset_options(self.edges)
                 yield (name,), f"edges {', '.join(takers)}", read
+        else:
+            typed = self.edges is not None and (
+                self.relation_attention
+                or (self.encoder in CONVS and "directions" in preset_options(self.edges))
+            )
+            yield ("directions",), "models that read the labels of arcs from both sides", typed
 
 
 class WordConfig(EncoderConfig):

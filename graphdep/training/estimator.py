@@ -375,14 +375,21 @@ class TaskEstimator(HubModel, BaseEstimator):
         for name in (*self._get_param_names(), "settings"):
             setattr(self, name, given[name])
 
-    def save(self, file: str | os.PathLike[str]) -> None:
+    def save(self, file: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load` and for ``graphdep
-        predict``.
+        predict``. One that was written so is replaced.
 
         The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
         kept or others, such as ``--train`` (for the floor) and ``--test``.
+
+        Args:
+            file: The file.
+            overwrite: Replace another file, too. (default: :obj:`False`)
+
+        Raises:
+            ValueError: If another file would be replaced, such as the checkpoint of a run.
         """
-        save_task(file, *self._trained())
+        save_task(file, *self._trained(), overwrite=overwrite)
 
     @classmethod
     def load(

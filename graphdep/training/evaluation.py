@@ -23,7 +23,7 @@ from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.filling import wanted_filler
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.splits import SPLITS, Splits
-from graphdep.training.trainer import ScoringBar, interruptible, make_trainer, quiet
+from graphdep.training.trainer import ScoringBar, check_accelerator, interruptible, make_trainer, quiet
 from graphdep.transforms.presets import UnknownEdgesError
 
 PREDICTIONS = "predictions.csv"
@@ -242,6 +242,7 @@ def evaluate(
     """
     task, state = _load(checkpoint, (settings or {}).get("edges"))
     config = state.config.for_evaluation(settings or {})
+    check_accelerator(config)
     others = config.spec.other_tests
     check_choice("split", split, (*SPLITS, *others))
     if ("test" if split in others else split) not in config.splits:

@@ -26,7 +26,7 @@ from graphdep.training.family import StructureRows, load_splits
 from graphdep.training.run import train
 from graphdep.training.table import compare_runs
 from graphdep.training.task import family_of, resolve_task
-from graphdep.training.trainer import METRICS, read_metrics
+from graphdep.training.trainer import METRICS, check_accelerator, read_metrics
 from graphdep.visualization.plots import plot_differences
 
 PLAN = "plan.json"
@@ -82,34 +82,33 @@ def plan_runs(
     minutes: float,
     console: Console,
     bound: float | None = None,
+    *,
+    overwrite: bool = False,
 ) -> Plan:
-    """What was planned in this folder before, or what a trial says that fits: as many epochs as are given, or
-    as the model has, ten at most; a few validations, three at least, unless settings say otherwise, since of
-    few examples they take longer than training; and as many examples as there is time for.
+    """What the same call has planned in this folder before, or what a trial says that fits: as many epochs as
+    are given, or as the model has, ten at most; a few validations, three at least, unless settings say
+    otherwise, since of few examples they take longer than training; and as many examples as there is time
+    for.
 
     Raises:
-        ValueError: If the time is too short, there are fewer than ten examples to train on or to test, or the
-            folder has a plan of other settings.
+        ValueError: If the time is too short, there are fewer than ten examples to train on or to test, there
+            is no such device, or a plan or picture of something else would be replaced.
     """
     path = folder / PLAN
     asked = {"task": task, "rows": list(rows.rows), "seeds": seeds, "minutes": minutes, "settings": settings}
     asked |= {"bound": bound, "files": _digests(settings)}
     asked = json.loads(json.dumps(asked, default=str))
-    if path.exists():
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-            same, planned = before["asked"] == asked, Plan(**before["plan"])
-        except (ValueError, KeyError, TypeError):
-            same = False
-        if not same:
-            raise ValueError(
-                f"{path} is of another call, or of files that have changed, or damaged: take another folder "
-                "(--output)"
-            )
-        return planned
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before["asked"] == asked:
+            return Plan(**before["plan"])
+    except (OSError, ValueError, KeyError, TypeError):  # not there, or none of ours
+        pass
+    check_replaced(folder, [PLAN, PICTURE], overwrite=overwrite)
     configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
     for of_row in configs.values():
-        # What a model does not read fails before hours of parsing.
+        # What a model does not read, or the machine lacks, fails before hours of parsing.
+        check_accelerator(of_row)
         family_of(of_row.task).task_class.make_edges(of_row)
     config = configs[rows.trees]
     if "test" not in config.splits:
@@ -217,6 +216,7 @@ def needs_structure(
     minutes: float = 20.0,
     bound: float = 0.02,
     console: Console | None = None,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Trains models that differ in what they are told of the structure of sentences, and says whether a
     parser is worth having for the task.
@@ -240,6 +240,7 @@ def needs_structure(
         minutes: Time for all of it. (default: :obj:`20.0`)
         bound: The smallest effect of interest, in units of the task's first metric. (default: :obj:`0.02`)
         console: Where progress goes. (default: stderr)
+        overwrite: Plan anew where the folder has another plan, and replace it. (default: :obj:`False`)
 
     Returns:
         Plain values: ``verdict``, ``sentences``, ``rows`` (name, what it is, scores, difference to the plain
@@ -257,7 +258,8 @@ def needs_structure(
         - ``"undecided"`` else.
 
     Raises:
-        ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
+        ValueError: If the task's family has no such rows, a setting is wrong, the time is too short, or the
+            folder has a plan of another call, or of files that have changed.
         RuntimeError: If a run fails; names it.
     """
     check_bound(bound)
@@ -268,9 +270,7 @@ def needs_structure(
     rows = _rows(task, model, trees)
     given = dict(settings or {})
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / PLAN).exists():
-        check_replaced(folder, [PICTURE], overwrite=None)
-    plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound)
+    plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound, overwrite=overwrite)
     chosen = {**given, **plan.settings}
     summary = ablate(
         task,

@@ -55,11 +55,13 @@ def check_report(
     """Raises :class:`ValueError` if the files of another table would be replaced: of another task, with other
     settings, or with a row that these are not. Seeds, rows and epochs may become more.
     """
-    own = _REPORT.values() if _same_table(folder / _REPORT["summary"], task, {*rows}, settings) else ()
-    check_replaced(folder, _REPORT.values(), {*own}, overwrite=overwrite)
+    other = _other_table(folder / _REPORT["summary"], task, {*rows}, settings)
+    own = _REPORT.values() if other == "" else ()
+    check_replaced(folder, _REPORT.values(), {*own}, overwrite=overwrite, about=other or "")
 
 
-def _same_table(path: Path, task: str, rows: set[str], settings: Mapping[str, Any]) -> bool:
+def _other_table(path: Path, task: str, rows: set[str], settings: Mapping[str, Any]) -> str | None:
+    """What another table there is of: nothing where it is the same, :obj:`None` where it is none."""
     free = {*TrainConfig.of_task(task).with_mark("late", "free", "place"), "max_epochs"}
     try:
         before = json.loads(path.read_text(encoding="utf-8"))
@@ -71,9 +73,14 @@ def _same_table(path: Path, task: str, rows: set[str], settings: Mapping[str, An
             }
             for of in (before["settings"], dict(settings))
         )
-        return before["task"] == task and then == now and {row["name"] for row in before["rows"]} <= rows
+        if before["task"] != task:
+            return f", a table of the task {before['task']},"
+        if changed := [name for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]:
+            return f", a table with another {' and '.join(changed)},"
+        left = [row["name"] for row in before["rows"] if row["name"] not in rows]
+        return f", a table that also has the row {', '.join(left)}," if left else ""
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not there, or none of ours
-        return False
+        return None
 
 
 def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = False) -> dict[str, str]:
@@ -85,7 +92,7 @@ def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = Fal
         overwrite: Replace files that are not of the same table, too. (default: :obj:`False`)
 
     Raises:
-        ValueError: If a file would be replaced that is not of the same table.
+        ValueError: If a file would be replaced that is not of the same table; says what differs.
     """
     names = [row["name"] for row in summary["rows"]]
     check_report(folder, summary["task"], names, summary["settings"], overwrite=overwrite)

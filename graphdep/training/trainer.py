@@ -279,6 +279,12 @@ _STRATEGIES = ("auto", "ddp")
 _STARTED_BY = "GRAPHDEP_STARTED_BY"
 
 
+def check_accelerator(config: TrainConfig) -> None:
+    """Raises :class:`ValueError` if a GPU is asked for and there is none."""
+    if config.accelerator == "gpu" and not (torch.cuda.is_available() or torch.backends.mps.is_available()):
+        raise ValueError("'accelerator' cannot be 'gpu': PyTorch finds none (auto takes one if there is)")
+
+
 @dataclass(frozen=True)
 class Processes:
     """How many processes train one model, each on a device of its own, and which of them this is.
@@ -329,10 +335,7 @@ class Processes:
         """Raises :class:`ValueError` if a GPU is asked for and there is none, or each process would find out
         for itself what is fast.
         """
-        if config.accelerator == "gpu" and not (
-            torch.cuda.is_available() or torch.backends.mps.is_available()
-        ):
-            raise ValueError("'accelerator' cannot be 'gpu': PyTorch finds none (auto takes one if there is)")
+        check_accelerator(config)
         if self.count > 1 and config.precision == "auto":
             raise ValueError(
                 f"'precision' must be said where {self.count} processes train, such as 32-true or "

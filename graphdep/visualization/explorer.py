@@ -21,7 +21,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.node_table import to_data
 from graphdep.io.extras import check_extra
-from graphdep.io.files import atomic_path
+from graphdep.io.files import drawing
 from graphdep.io.limits import MAX_PAGE_WORDS, MAX_WORDS, check_between, check_list, check_page_words, plural
 from graphdep.sentence.intake import as_sentences
 from graphdep.sentence.sentence import Sentence
@@ -370,12 +370,16 @@ class Explorer:
         """Tree and edges of the first side, or what differs between two, as one drawing."""
         return self._scene().svg()
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Writes the page (``.html``), or tree and edges as a picture (``.svg``, ``.png``, ``.pdf``), whole
-        or not at all, and returns where.
+        or not at all, and returns where. A page or picture that was written so is replaced.
+
+        Args:
+            path: The file.
+            overwrite: Replace another file, too, or one that was changed since. (default: :obj:`False`)
 
         Raises:
-            ValueError: If the name has another ending.
+            ValueError: If the name has another ending, or another file would be replaced.
         """
         path = Path(path)
         if path.suffix not in ENDINGS:
@@ -383,7 +387,7 @@ class Explorer:
         if path.suffix not in (".html", ".svg"):
             check_extra(f"a picture of this kind ({path.suffix[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path, typed=True) as temporary:
+        with drawing(path, overwrite=overwrite) as temporary:
             if path.suffix in (".html", ".svg"):
                 text = self.html() if path.suffix == ".html" else self.svg()
                 Path(temporary).write_text(text, encoding="utf-8", newline="")

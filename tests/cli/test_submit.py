@@ -107,8 +107,12 @@ def test_fill_makes_it_whole_with_the_official_sizes(submit, checkpoints, tmp_pa
     before = (tmp_path / "out" / "submission.zip").read_bytes()
     again = submit({"cola": checkpoints["cola"]}, "--fill")
     assert again.exit_code == 2
-    assert "'output' must be a new or an empty folder (got 'out')" in again.stderr
+    assert "out/CoLA.tsv is there and would be replaced" in again.stderr
     assert (tmp_path / "out" / "submission.zip").read_bytes() == before
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert submit({"stsb": checkpoints["stsb"]}, "--overwrite").exit_code == 0
+    files = ["STS-B.tsv", "WNLI.tsv", "notes.txt", "submission.zip"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == files
 
 
 def test_a_run_on_all_of_train(submit, glue, tmp_path_factory, tmp_path):
@@ -266,7 +270,7 @@ def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path,
     assert "test.tsv is not in" in other.stderr
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("a file")
-    assert "'output' must be a new or an empty folder" in submit(checkpoints).stderr
+    assert "'output' must be a folder" in submit(checkpoints).stderr
     (tmp_path / "out").unlink()
 
     def fail(*args: object) -> None:

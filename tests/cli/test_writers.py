@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import graphdep
 from graphdep.cli import app
 from graphdep.io.files import check_replaced
 
@@ -44,7 +45,7 @@ FOLDERS = {
         ["human-eval", "sheet", "--system", "a=c.jsonl", "--system", "b=c.jsonl", "--n", "1", "--output"],
         ["key.json", "raters/rater1.csv", "raters/rate.html"],
     ),
-    "submit": (["submit", "--checkpoint", "cola=run", "--output"], ["CoLA.tsv", "notes.txt"]),
+    "submit": (["submit", "--checkpoint", "cola=run", "--output"], ["CoLA.tsv", "submission.zip"]),
     "export": (
         ["export", *MODEL, "--output"],
         ["README.md", "config.json", "vocab.json", "run.yaml", "model.safetensors"],
@@ -85,6 +86,46 @@ def test_the_table_has_every_command_that_writes():
         name for name, command in commands.items() if any("--output" in p.opts for p in command.params)
     }
     assert writers == {*FILES, *FOLDERS, *ASIDE}
+    for name in writers:
+        options = {option for param in commands[name].params for option in param.opts}
+        assert ("--overwrite" in options) == (name not in ASIDE), name
+
+
+@pytest.mark.parametrize("command", [*FILES, *FOLDERS, *ASIDE])
+def test_a_home_folder_is_that_of_a_user(here, tmp_path, monkeypatch, command):
+    given, name = (
+        (FILES[command][:-1], FILES[command][-1])
+        if command in FILES
+        else ({**FOLDERS, **ASIDE}[command][0], "x")
+    )
+    done = here(*given, f"~nosuchuser/{name}")
+    assert done.exit_code == 2, done.output
+    assert f"no user has the home folder of '~nosuchuser/{name}'" in done.stderr
+    assert not Path("~nosuchuser").exists()
+
+
+def test_a_path_at_home_that_no_shell_has_read(here, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert here(*FILES["draw"][:-1], "~/out.svg").exit_code == 0
+    assert (tmp_path / "out.svg").is_file()
+    (tmp_path / "texts.txt").write_text("A fine film.\n")
+    done = here("embed", *MODEL, "--input=~/texts.txt", "--parser", "chain")
+    assert done.exit_code == 0, done.output
+
+
+OF_STRUCTURE = ["needs-structure", *SETTINGS, "--test", "r.csv", "--set", "heads=2", "--output"]
+
+
+@pytest.mark.parametrize("command", [TRAIN, ABLATE, OF_STRUCTURE])
+def test_a_gpu_that_is_not_there_is_told_before_texts_are_parsed(here, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: False)
+    swaps = {"accelerator=cpu": "accelerator=gpu", "root": str(tmp_path / "root")}
+    given = [swaps.get(part, part) for part in command]
+    done = here(*given, tmp_path / "out")
+    assert done.exit_code == 2, done.output
+    assert "'accelerator' cannot be 'gpu': PyTorch finds none" in done.stderr
+    assert not (tmp_path / "root").exists()
 
 
 @pytest.mark.parametrize("command", FILES)
@@ -95,9 +136,98 @@ def test_a_file_that_is_there_stays(here, command):
     path, text = path, path.read_text()
     path.unlink()
     assert done.exit_code == 2, done.output
-    assert f"{path} is there, was not written for this" in done.stderr
-    assert "--overwrite" in done.stderr
+    assert f"{path} is there and would be replaced: choose another place, or --overwrite" in done.stderr
     assert text == MINE
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".html"])
+def test_a_page_or_picture_of_ours_is_replaced_until_somebody_changes_it(here, tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    given = [*FILES["draw"][:-1], path]
+    for _ in range(2):
+        done = here(*given)
+        assert done.exit_code == 0, done.output
+    drawn = path.read_bytes()
+    if suffix == ".png":
+        from PIL import Image
+
+        assert Image.open(path).text["Comment"].startswith("graphdep sha256 ")
+    for changed in (drawn.replace(b"e", b"E", 1), drawn + b"\n", drawn[:-1]):
+        path.write_bytes(changed)
+        assert here(*given).exit_code == 2
+        assert path.read_bytes() == changed
+    assert here(*given, "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["parse", "draw", "predict", "embed"])
+def test_a_file_is_replaced_where_that_is_asked_for(here, command):
+    path = Path(FILES[command][-1])
+    path.write_text(MINE)
+    model = ["--parser", "chain"] if command in ("predict", "embed") else []
+    done = here(*FILES[command], *model, "--overwrite")
+    text = path.read_bytes()
+    path.unlink()
+    assert done.exit_code == 0, done.output
+    assert text != MINE.encode()
+
+
+def _page():
+    return graphdep.draw(graphdep.Sentence(["She", "sings"], [2, 0], ["nsubj", "root"]))
+
+
+def _encoder(folder):
+    pytest.importorskip("transformers")
+    from graphdep.nn.pretrained import load_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
+
+    return load_encoder(write_tiny_encoder(folder / "base", positions=16))
+
+
+# Of each class that saves itself: how one is made, and the file that it writes of what is given to it.
+SAVERS = {
+    "Explorer.save": (lambda place: _page().save, "page.html", ""),
+    "estimator.save": (
+        lambda place: graphdep.SequenceClassifier.load(place / "run", parser="chain").save,
+        "model.ckpt",
+        "",
+    ),
+    "save_pretrained": (
+        lambda place: graphdep.load(place / "run", parser="chain").save_pretrained,
+        "model",
+        "README.md",
+    ),
+    "PretrainedEncoder.save_pretrained": (
+        lambda place: _encoder(place).save_pretrained,
+        "encoder",
+        "config.json",
+    ),
+}
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+def test_what_python_saves_replaces_its_own_alone(place, tmp_path, saver):
+    make, name, part = SAVERS[saver]
+    save, path = make(place), tmp_path / name / part if part else tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(MINE)
+    with pytest.raises(ValueError, match=f"{path.name} is there and would be replaced: .*overwrite=True"):
+        save(tmp_path / name)
+    assert path.read_text() == MINE
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+    save(tmp_path / name, overwrite=True)
+    assert path.read_bytes() != MINE.encode()
+    save(tmp_path / name)  # its own, as it was written
+    written = bytearray(path.read_bytes())
+    written[len(written) // 2] ^= 1
+    path.write_bytes(written)
+    with pytest.raises(ValueError, match=f"{path.name} is there"):
+        save(tmp_path / name)
+
+
+def test_the_checkpoint_of_a_run_is_none_of_an_estimator(place):
+    model = graphdep.SequenceClassifier.load(place / "run", parser="chain")
+    with pytest.raises(ValueError, match="best.ckpt is there"):
+        model.save(place / "run" / "best.ckpt")
 
 
 FILES_OF_FOLDERS = [(command, name) for command, (_, names) in FOLDERS.items() for name in names]
@@ -154,7 +284,10 @@ def test_a_link_in_a_run_that_goes_on_and_among_parses_is_not_followed(here, tmp
 def test_the_same_table_is_written_again_and_another_one_is_not(here, tmp_path):
     assert here(*ABLATE, tmp_path).exit_code == 0
     assert here(*ABLATE, tmp_path, "--models", "lstm").exit_code == 0  # a row more
-    for other in (["--models", "lstm"], ["--models", "word-average,lstm", "--set", "hidden_channels=4"]):
+    for other, said in (
+        (["--models", "lstm"], "a table that also has the row word-average, and"),
+        (["--models", "word-average,lstm", "--set", "hidden_channels=4"], "another hidden_channels, and"),
+    ):
         command = [part for part in ABLATE if part not in ("--models", "word-average")]
         if "--set" in other:
             at = command.index("hidden_channels=8")
@@ -162,6 +295,7 @@ def test_the_same_table_is_written_again_and_another_one_is_not(here, tmp_path):
         before = (tmp_path / "table.md").read_bytes()
         done = here(*command, tmp_path, *other)
         assert done.exit_code == 2, done.output
+        assert f"summary.json is there, {said}" in done.stderr.replace("a table with ", "")
         assert "--overwrite" in done.stderr
         assert (tmp_path / "table.md").read_bytes() == before
         assert here(*command, tmp_path, *other, "--overwrite").exit_code == 0
@@ -175,5 +309,7 @@ def test_what_is_empty_or_own_may_be_replaced(tmp_path):
     (tmp_path / "own").write_text(MINE)
     check_replaced(tmp_path, ["empty", "none", "own"], {"own"})
     check_replaced(tmp_path, ["own"], overwrite=True)
-    with pytest.raises(ValueError, match=r"own is there, .*: choose another place$"):
-        check_replaced(tmp_path, ["own"], overwrite=None)
+    with pytest.raises(
+        ValueError, match=r"own is there, a poem, and would be replaced: choose another place"
+    ):
+        check_replaced(tmp_path, ["own"], about=", a poem,")

@@ -102,12 +102,14 @@ def test_the_seed_draws_contexts_and_order(tmp_path):
     assert max(drawn[0]) > 100
 
 
-def test_filled_sheets_are_never_overwritten(systems, tmp_path):
+def test_filled_sheets_are_overwritten_only_when_asked(systems, tmp_path):
     write_sheets(systems, tmp_path / "out", n=2, raters=1)
     (tmp_path / "out" / "key.json").unlink()
-    with pytest.raises(ValueError, match=r"raters/rate\.html is there, .*: choose another place$"):
+    with pytest.raises(ValueError, match=r"raters/rate\.html is there, .*overwrite=True"):
         write_sheets(systems, tmp_path / "out", n=2, raters=1)
     assert not (tmp_path / "out" / "key.json").exists()
+    write_sheets(systems, tmp_path / "out", n=2, raters=1, overwrite=True)
+    assert (tmp_path / "out" / "key.json").exists()
 
 
 @pytest.mark.parametrize(

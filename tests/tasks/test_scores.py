@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.labels.base import label_number
 from graphdep.datasets.labels.bio import bio_of, spans_of
 from graphdep.metrics.scores import NOTHING, micro_f1
 from graphdep.tasks import ACCEPTABILITY, DUPLICATE, ENTAILMENT, RELATEDNESS, SIMILARITY
@@ -137,20 +138,28 @@ def slow_arguments(tags: tuple[str, ...]) -> list[tuple[str, list[tuple[int, int
     return [argument for argument in arguments if argument[0] != "V"]
 
 
+@pytest.mark.parametrize("unseen", [(), ("B-C-A", "I-C-A", "I-C-R"), ("B-C-R", "I-C-R", "B-C-V", "I-C-V")])
 @given(st.lists(st.lists(st.tuples(*[st.sampled_from(ROLES)] * 2), min_size=1, max_size=12), min_size=1))
-def test_srl_eval(propositions):
-    """Right, found and there of all arguments, as precrecf1 counts them, and the perfect propositions."""
+def test_srl_eval(unseen, propositions):
+    """Right, found and there of all arguments, as precrecf1 counts them, and the perfect propositions; what
+    is there may be a C-X that training does not have.
+    """
+    known = {label: n for n, label in enumerate(tag for tag in ROLES if tag not in unseen)}
+    propositions = [
+        [(there, found.replace("C-", "") if found in unseen else found) for there, found in words]
+        for words in propositions
+    ]
     right = found = there = perfect = 0
     for words in propositions:
         asked, got = (slow_arguments(tags) for tags in zip(*words))
         same = sum(argument in asked for argument in got)
         right, found, there = right + same, found + len(got), there + len(asked)
         perfect += same == len(got) == len(asked)
-    scoring = LabelScoring(ROLES, "O", "bio", "srl-eval")
+    scoring = LabelScoring(tuple(known), "O", "bio", "srl-eval")
     assert scoring.names == ("A", "R")
     rows = [(n, place, *pair) for n, words in enumerate(propositions) for place, pair in enumerate(words)]
     example, place = (np.array([row[n] for row in rows]) for n in (0, 1))
-    target, prediction = (np.array([ROLES.index(row[n]) for row in rows]) for n in (2, 3))
+    target, prediction = (np.array([label_number(row[n], known) for row in rows]) for n in (2, 3))
     words = ScoredWords(target, example, example, place)
     scores = scoring.scores(prediction, words)
     assert scores["f1"] == pytest.approx(2 * right / (found + there) if found + there else 0)

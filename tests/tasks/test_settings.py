@@ -119,6 +119,15 @@ WRONG = [
     ("sst", "bert", {"max_length": 4}, "'max_length' must be at least 5"),
     ("sst", "bert", {"val_from": "dev"}, "'val_from' is not for task 'sst'"),
     ("sst", "dt", {"relation_terms": "key-value"}, "'relation_terms' is for relation_attention in a"),
+    *(
+        (
+            "sst",
+            model,
+            {"directions": False},
+            "'directions' is for models that read the labels of arcs from both",
+        )
+        for model in ("transformer", "tree-lstm", "lstm")
+    ),
     ("sst", "dt", {"head_lr": 0.1}, "'head_lr' is for a pretrained encoder"),
     ("sst", "dt", {"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
     ("sst", "tree-lstm", {"dependent_places": 3}, r"'dependent_places' is for encoder='dt-rnn' \(got 3\)"),
@@ -131,6 +140,10 @@ WRONG = [
     ("sst", "bert-dt", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
     ("sst-trees", "rntn", {"node_labels": True, "phrases": True}, "'phrases' and 'node_labels' are both"),
     ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are of the treebank's own .*\(got trees"),
+    *(
+        ("sst", f"{model}@{control}", {"node_labels": True}, r"'node_labels' are .*, and no control's \(got")
+        for model, control in (("dt", "random"), ("tree-lstm", "chain"), ("dt-rnn", "noisy-20"))
+    ),
     ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' is for an encoder that is trained; a frozen"),
     ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
     ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),

@@ -113,13 +113,17 @@ def test_structure_decides(tmp_path, ask):
     assert ask(HELPED) == found
     assert ask.trials == ["transformer", "dt@parser"]
     for other in ({"seeds": 4}, {"bound": 0.9}):
-        with pytest.raises(ValueError, match="plan.json is of another call"):
+        with pytest.raises(ValueError, match="plan.json is there and would be replaced"):
             ask(HELPED, **other)
-    with pytest.raises(ValueError, match="or of files that have changed"):
+    with pytest.raises(ValueError, match="plan.json is there"):
         ask(HELPED, words="xyz")
     (tmp_path / "runs" / "plan.json").write_text("{}")
-    with pytest.raises(ValueError, match="plan.json is of another call, .* or damaged"):
+    with pytest.raises(ValueError, match="plan.json is there"):
         ask(HELPED)
+    assert ask(HELPED, overwrite=True)["verdict"] == "yes"
+    assert len(ask.trials) == 4
+    assert ask(HELPED)["verdict"] == "yes"  # by the plan that is there now
+    assert len(ask.trials) == 4
 
 
 @pytest.mark.parametrize(

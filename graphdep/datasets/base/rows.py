@@ -374,6 +374,10 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
 
 UNKNOWN = -1
 """A label that training does not have: it is scored, and whatever is predicted is wrong."""
+CONTINUED = -1000
+"""Less the number of ``B-X`` or ``I-X``: ``B-C-X`` or ``I-C-X``, a further part of an X, which training does
+not have: as :data:`UNKNOWN`, but where the parts of an X are one finding.
+"""
 UNSCORED = -100
 """A word without a label: nobody asks for one. It is the number that PyTorch's losses ignore."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -23,7 +23,7 @@ from graphdep.datasets.base.parsed import (
     sentence_numbers,
 )
 from graphdep.datasets.base.raw import OwnFiles
-from graphdep.datasets.base.rows import UNKNOWN, UNSCORED, learned_names, spread_rows
+from graphdep.datasets.base.rows import CONTINUED, UNKNOWN, UNSCORED, learned_names, spread_rows
 from graphdep.datasets.labels.bio import OUTSIDE, encoding_of, recoded, with_insides
 from graphdep.datasets.labels.own import (
     OwnSentences,
@@ -93,6 +93,16 @@ def _upward(head: list[int], deprel: list[str], word: int) -> str:
     return f"<{deprel[word]}" + (f"<{deprel[governor]}" if governor >= 0 else "")
 
 
+def label_number(label: Any, numbers: Mapping[Any, int]) -> int:
+    """The number of a label; of one that is not among them -1, or of ``B-C-X`` and ``I-C-X``, a further part
+    of an X, what tells the number of ``B-X`` and ``I-X`` (:data:`~graphdep.datasets.base.rows.CONTINUED`).
+    """
+    text = str(label)
+    if label not in numbers and text[1:4] == "-C-" and text[:2] + text[4:] in numbers:
+        return CONTINUED - numbers[text[:2] + text[4:]]
+    return numbers.get(label, UNKNOWN)
+
+
 class LabelDataset(WordDataset):
     r"""Base of the corpora of labelled words: one ``Data`` an example, with a label for each word.
 
@@ -110,8 +120,8 @@ class LabelDataset(WordDataset):
         options: Further ones, see :class:`WordOptions`.
 
     Shapes:
-        - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`; -1 for a label
-          that is not among them, -100 for none
+        - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`
+          (:func:`label_number`); -100 for none
         - ``form_id``: :math:`(W)`, long, a digest of each word as it is written, the same in all splits
         - ``path_id``: :math:`(W)`, long, where some word of the corpus is marked: a digest of the way through
           the tree from it to each word (:func:`relation_paths`)
@@ -192,7 +202,7 @@ class LabelDataset(WordDataset):
     def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
         """What is known of each word of an example."""
         numbers = {label: place for place, label in enumerate(self.labels)}
-        y = [UNSCORED if label is None else numbers.get(label, UNKNOWN) for label in example.labels]
+        y = [UNSCORED if label is None else label_number(label, numbers) for label in example.labels]
         group = number if example.group is None else example.group
         found = {"y": torch.tensor(y), "form_id": digests(example.words)}
         if self.marks:
@@ -200,6 +210,9 @@ class LabelDataset(WordDataset):
             found["mark"] = torch.tensor(marked)
             found["path_id"] = digests(relation_paths(tree, example.mark))
         return found | {"example_id": torch.tensor([number]), "group": torch.tensor([group])}
+
+    def _depends_on(self) -> dict[str, Any]:
+        return super()._depends_on() | {"numbers": CONTINUED}
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         for data in super().make_data(examples, vocab):
@@ -234,7 +247,7 @@ class LabelDataset(WordDataset):
         """
         y: Tensor = self.y
         y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
-        scored, unknown = int((y != UNSCORED).sum()), int((y == UNKNOWN).sum())
+        scored, unknown = int((y != UNSCORED).sum()), int(((y < 0) & (y != UNSCORED)).sum())
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
         note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
         own = {"scored_words": scored, "unknown_labels": unknown, "note": note}

@@ -20,7 +20,16 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import warn_of_unknown
-from graphdep.io.files import disk_errors, file_mode, temporary_folder
+from graphdep.io.files import (
+    CHECKSUMS,
+    check_folder,
+    check_replaced,
+    disk_errors,
+    file_mode,
+    temporary_folder,
+    unchanged_files,
+    write_checksums,
+)
 from graphdep.io.limits import check_above, check_between, check_choice, check_count, check_share
 from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, refuse_unread
@@ -381,18 +390,23 @@ def node_inputs(
     return words if marks is None else words + marks_of(data, marks).to(words.dtype)
 
 
-def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
-    """Writes model and tokenizer to a folder, so that no file is seen half written.
+def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any, *, overwrite: bool = False) -> None:
+    """Writes model and tokenizer to a folder, so that no file is seen half written, and their
+    ``SHA256SUMS``, by which files that nobody has changed since are replaced.
 
     Raises:
-        ValueError: If :obj:`folder` is a file.
+        ValueError: If :obj:`folder` is a file, or another file would be replaced.
     """
+    check_folder("folder", folder)
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     with temporary_folder("saving", path) as temporary:
         with quiet_transformers(), disk_errors(path):
             model.save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
+        names = [file.name for file in temporary.iterdir() if file.is_file()]
+        check_replaced(path, [*names, CHECKSUMS], unchanged_files(path), overwrite=overwrite)
+        write_checksums(temporary, names)
         for file in temporary.iterdir():
             if file.is_file():  # safetensors lets nobody but the writer read it
                 file.chmod(file_mode(path / file.name))
@@ -815,13 +829,18 @@ class PretrainedEncoder(TextEncoder):
             self.model.activation_checkpointing_enable({"use_reentrant": False})
         return self
 
-    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Writes model and tokenizer as transformers has them, in safetensors, for :func:`load_encoder` and
         for others. Edges of single layers and what was added to the model are not kept; of the latter, a
         warning tells.
 
+        Args:
+            folder: The folder.
+            overwrite: Replace files of the same names that this has not written, or that were changed since.
+                (default: :obj:`False`)
+
         Raises:
-            ValueError: If :obj:`folder` is a file.
+            ValueError: If :obj:`folder` is a file, or a file would be replaced that is not as this wrote it.
         """
         left = {
             "relations": self.relations is not None,
@@ -833,7 +852,7 @@ class PretrainedEncoder(TextEncoder):
             logger.warning(
                 "%s: without the %s that were added to the model (see state_dict())", os.fspath(folder), names
             )
-        save(folder, self.model, self.tokenizer)
+        save(folder, self.model, self.tokenizer, overwrite=overwrite)
 
     def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
         related = check_nodes(data, self.relations is not None)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.base.rows import CONTINUED, UNKNOWN
 from graphdep.datasets.labels.bio import OUTSIDE, Span, spans_of
 from graphdep.datasets.labels.own import check_given, check_word_file
 from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTIONS
@@ -43,7 +43,9 @@ class ScoredWords(NamedTuple):
     """The scored words of a split, all of them ``[N]``."""
 
     target: np.ndarray
-    """Numbers of labels; -1 for one that training does not have."""
+    """Numbers of labels, also of those that training does not have, see
+    :func:`~graphdep.datasets.labels.base.label_number`.
+    """
     example: np.ndarray
     """Number of the example."""
     group: np.ndarray
@@ -141,13 +143,13 @@ class LabelScoring:
         """
         if self.scheme == "words":
             first = 0 if self.labels and self.labels[0] == self.outside else 1
-            return np.where(numbers < 0, numbers, numbers + first)
+            return np.where(numbers < 0, np.where(numbers <= CONTINUED, UNKNOWN, numbers), numbers + first)
         return self._span_codes(numbers, words)
 
     def _span_codes(self, numbers: np.ndarray, words: ScoredWords) -> np.ndarray:
         codes = np.where(numbers == NOTHING, NOTHING, np.zeros_like(numbers))
         number = {name: place for place, name in enumerate(self.names, 1)}
-        tags: list[str | None] = [_UNKNOWN_TAG if n == UNKNOWN else self._tag(n) for n in numbers.tolist()]
+        tags = [self._tag(n) for n in numbers.tolist()]
         examples: dict[int, list[Span]] = {}
         for start, end in _runs(words):
             spans = [(start + first, start + last, name) for first, last, name in spans_of(tags[start:end])]
@@ -175,6 +177,11 @@ class LabelScoring:
         return found
 
     def _tag(self, number: int) -> str | None:
+        if number <= CONTINUED and self.rules == "srl-eval":
+            tag = str(self.labels[CONTINUED - number])
+            return f"{tag[:2]}{_GOES_ON}{tag[2:]}"
+        if number == UNKNOWN or number <= CONTINUED:
+            return _UNKNOWN_TAG
         return None if number < 0 else str(self.labels[number])
 
 

@@ -13,7 +13,7 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.glue import CORPORA, GLUE, MAX_SCORE, corpus_folder, part_files, part_pattern
-from graphdep.io.files import home_path, temporary_folder
+from graphdep.io.files import check_folder, check_replaced, home_path, temporary_folder
 from graphdep.parsing import Parser
 from graphdep.training.estimator import (
     check_batch_size,
@@ -229,43 +229,48 @@ def constant_answers(file: str) -> list[str]:
     return [FILES[file].constant] * FILES[file].rows
 
 
-def check_new_folder(output: str | os.PathLike[str]) -> None:
+def check_submission(output: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Raises :class:`ValueError` if a folder of that name cannot be made, or would lose what is there."""
+    check_folder("output", output)
+    check_replaced(output, [*FILES, ARCHIVE], overwrite=overwrite)
     path = Path(os.path.realpath(output))
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise ValueError(f"'output' must be a new or an empty folder (got {os.fspath(output)!r})")
     folder = next(parent for parent in path.parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"'output' cannot be made in {str(folder)!r} (got {os.fspath(output)!r})")
 
 
-def write_submission(output: str | os.PathLike[str], answers: Mapping[str, Sequence[str]]) -> None:
-    """Writes the leaderboard's files and ``submission.zip`` of them into a new folder, whole or not at all.
+def write_submission(
+    output: str | os.PathLike[str], answers: Mapping[str, Sequence[str]], *, overwrite: bool = False
+) -> None:
+    """Writes the leaderboard's files and ``submission.zip`` of them, all or none.
 
     Every file has the header ``index<TAB>prediction``; rows count from 0. The same answers make the same
     bytes.
 
     Args:
-        output: The folder, new or empty.
+        output: The folder.
         answers: The answers in the order of the test set, by file.
+        overwrite: Replace another submission that is there. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the folder is there and not empty.
+        ValueError: If one of the leaderboard's files is there, and :obj:`overwrite` is not set.
     """
-    check_new_folder(output)
+    check_submission(output, overwrite=overwrite)
     path = Path(os.path.realpath(output))
     path.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(path.name, path.parent) as temporary:
-        whole = temporary / "whole"
-        whole.mkdir()
-        with zipfile.ZipFile(whole / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(temporary / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
             for file, rows in answers.items():
                 lines = ["index\tprediction", *(f"{number}\t{row}" for number, row in enumerate(rows))]
                 content = "".join(line + "\n" for line in lines).encode()
-                (whole / file).write_bytes(content)
+                (temporary / file).write_bytes(content)
                 # A date of its own: without one, the archive would have that of today.
                 archive.writestr(zipfile.ZipInfo(file), content, zipfile.ZIP_DEFLATED)
-        os.replace(whole, path)
+        path.mkdir(exist_ok=True)
+        for name in (ARCHIVE, *FILES):  # none of another submission stays beside these
+            (path / name).unlink(missing_ok=True)
+        for name in (*answers, ARCHIVE):
+            os.replace(temporary / name, path / name)
 
 
 def _ids(task: SentenceTask, state: RunState) -> dict[str, Any]:

@@ -840,5 +840,5 @@ def test_whoever_may_read_other_files_may_read_what_is_saved(make, tmp_path):
 
 def test_saving_to_a_file(make, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(ValueError, match="'folder' must be a folder"):
         make()[0].save_pretrained(tmp_path / "file")
