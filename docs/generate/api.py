@@ -105,7 +105,9 @@ def _said(value: object) -> str:
     if isinstance(value, Mapping):
         return f"By name: {', '.join(f'``{key}``' for key in value)}."
     if isinstance(value, (tuple, list, frozenset)):
-        return f"{', '.join(f'``{one}``' for one in value)}."
+        names = [str(getattr(one, "name", one)) for one in value]
+        ordered = sorted(names) if isinstance(value, frozenset) else names
+        return f"{', '.join(f'``{name}``' for name in ordered)}."
     return (
         f"``{value!r}``" if isinstance(value, (str, int, float)) else f"Of type ``{type(value).__name__}``."
     )

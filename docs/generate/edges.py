@@ -95,7 +95,7 @@ def page() -> str:
 
 def _section(name: str) -> str:
     cls = getattr(transforms, name)
-    said = [f"### {name}\n\n{summary(cls)}\n", f"```python\n{figures.made(cls)!r}\n```\n"]
+    said = [f"### {name}\n\n{summary(cls)}\n", f"```text\n{figures.made(cls)!r}\n```\n"]
     said.append(f"![{name} on six words](/{figures.FOLDER}/{name}.svg)\n")
     known = [f"`{preset}` reads {what}" for preset in presets_with(name) if (what := reads(preset))]
     if known:

@@ -2,8 +2,8 @@
 
     make pages
 
-A page has it between ``<!-- generated: NAME -->`` and ``<!-- generated:end -->``, so that it can be read where
-no site is built. The reference with all docstrings and the pages of the explorer are made with the site.
+A page has it between ``<!-- generated: NAME -->`` and ``<!-- generated:end -->``, so that it can be read
+where no site is built. The reference with all docstrings and the explorer's pages are made with the site.
 """
 
 from __future__ import annotations

@@ -78,6 +78,6 @@ def page() -> str:
     parts.append(table(header, published_and_ours()))
     parts.append("\n## Drawn\n")
     for name in PRESETS:
-        parts.append(f"### Edges of {name}\n\n```python\n{resolve(name)!r}\n```\n")
+        parts.append(f"### Edges of {name}\n\n```text\n{resolve(name)!r}\n```\n")
         parts.append(f"![{name} on six words](/{figures.FOLDER}/preset-{name}.svg)\n")
     return "\n".join(parts)
