@@ -15,13 +15,15 @@ WORKERS ?= auto
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help demo install install-dev extras test lint typecheck pytest format docs audit lowest other-python clean
+.PHONY: help demo install install-dev extras test lint typecheck pytest format pages notebooks docs audit lowest other-python clean
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
 	@echo "make extras     install extras that are not in [all]: make extras EXTRAS=spacy,enhanced"
 	@echo "make test       install the development tools, then: ruff, mypy, pytest on all cores (WORKERS=1: on one)"
 	@echo "                tests of more than ten seconds, which .ci/run runs: $(BIN)/pytest -m slow"
+	@echo "make pages      write into docs/ what its pages say of the code: cheat sheets, papers, commands, names"
+	@echo "make notebooks  run the notebooks of docs/notebooks and write them as .ipynb, with what they show"
 	@echo "make docs       build the documentation site: docs/_build/index.html"
 	@echo "make audit      known holes of the pinned packages (pip-audit; needs the network)"
 	@echo "make lowest     tests with the lowest versions that pyproject.toml admits (uv; needs the network)"
@@ -63,6 +65,15 @@ audit lowest other-python: $(VENV)/.dev
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+# What pages say of the code is written into them; the tests fail where it is older than the code.
+pages: $(VENV)/.installed
+	@echo "== docs/generate"
+	@cd docs && ../$(BIN)/python -m generate.pages
+
+notebooks: $(VENV)/.dev
+	@echo "== docs/make_notebooks.py"
+	@$(BIN)/python docs/make_notebooks.py
 
 # -n -W: a reference that leads nowhere fails. What is generated is written anew.
 docs: $(VENV)/.docs

@@ -47,7 +47,6 @@ include_patterns = [
 ]
 exclude_patterns = [
     "docs/_build",
-    "docs/_generated/parts",
     "docs/_generated/live",
     "docs/_generated/runs",
     "**/.*",
@@ -63,6 +62,7 @@ exclude_patterns = [
 ]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_fence_as_directive = ["math"]
 myst_heading_anchors = 4
 nitpicky = True
 suppress_warnings = ["myst.header"]  # pages of results have two levels of headings in one

@@ -45,6 +45,7 @@ BLOCK = re.compile(
     r"(?P<code>.*?)^```\n(?:\n?```output\n(?P<output>.*?)^```\n)?",
     re.M | re.S,
 )
+GENERATED = re.compile(r"^<!-- generated: .*?^<!-- generated:end -->", re.M | re.S)
 INSTALLERS = ("pip", "uv", "make", "hf", "sbatch")  # a block with one of them is not run
 NUMBER = r"[-+]?\d+\.\d+(?:e[-+]\d+)?"
 
@@ -68,9 +69,11 @@ class Block:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """The blocks of a page, in order."""
-    found = []
+    """The blocks of a page, in order, without those that are generated from the code."""
+    found, generated = [], [match.span() for match in GENERATED.finditer(text)]
     for match in BLOCK.finditer(text):
+        if any(start < match.start() < end for start, end in generated):
+            continue
         kind = {"{code-cell}": "python", "{code-block}": "file"}.get(match["kind"], match["kind"])
         line = text.count("\n", 0, match.start("code")) + 1
         found.append(Block(line, kind, match["said"] or "", match["code"], match["output"], match.span()))

@@ -26,7 +26,7 @@ FLOORS = {
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory) -> Message:
     folder = tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     shutil.copytree(ROOT / "graphdep", folder / "graphdep", ignore=shutil.ignore_patterns("*.pt", "*.pyc"))
     code = "from setuptools.build_meta import prepare_metadata_for_build_wheel as made; made('out')"
@@ -49,6 +49,27 @@ def test_the_enhancer_of_another_package_is_for_the_pythons_that_the_page_says(m
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     assert "| `enhanced` | enhanced graphs by pybart, Python 3.11 alone;" in page
     assert not re.search(r"Requires-Dist: .*pybart(?!.*extra ==)", str(metadata))  # the own rules need none
+
+
+def test_the_description_leads_to_the_repository_and_is_the_readme_otherwise(metadata):
+    """An index shows it without the files beside it, and the pictures too."""
+    text = metadata.get_payload()
+    links = re.findall(r"\]\(([^)\s]+)", text)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert len(links) >= 30
+    assert [link for link in links if not link.startswith("https://")] == []
+    source = "https://github.com/graphdep/graphdep"
+    assert f"Source, {source}" in metadata.get_all("Project-URL")
+    back = re.sub(rf"{source}/(raw|blob)/v[\d.]+/", "", text)
+    assert back.strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
+    assert all(one.endswith(".png") == ("/raw/" in one) for one in links if one.startswith(source))
+
+
+def test_the_addresses_agree_with_the_readme(metadata):
+    urls = dict(one.split(", ") for one in metadata.get_all("Project-URL"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in ("Documentation", "Changelog"):
+        assert f"[{name}]({urls[name].partition('/blob/main/')[2]})" in readme
 
 
 def test_every_requirement_has_a_lowest_version(metadata):

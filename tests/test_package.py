@@ -33,7 +33,7 @@ def built(kind: str, source: Path, target: Path) -> Path:
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory) -> Path:
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "constraints.txt"):
         shutil.copy(ROOT / name, source)
     shutil.copytree(ROOT / "graphdep", source / "graphdep", ignore=LEFT_OUT)
     return built("sdist", source, tmp_path_factory.mktemp("sdist"))
@@ -95,12 +95,13 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
 def test_the_source_distribution_has_what_the_wheel_needs_and_no_data(sdist):
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
-    assert {"pyproject.toml", "LICENSE", "README.md", "graphdep/py.typed"} <= {*names}
+    assert {"pyproject.toml", "setup.py", "LICENSE", "README.md", "graphdep/py.typed"} <= {*names}
     tops = {name.partition("/")[0] for name in names} - {""}
     assert tops <= {
         "graphdep",
         "graphdep.egg-info",
         "pyproject.toml",
+        "setup.py",
         "LICENSE",
         "README.md",
         "setup.cfg",

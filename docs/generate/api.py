@@ -1,4 +1,4 @@
-"""The reference: a page a package, from its ``__all__``."""
+"""The reference: a page a package, from its ``__all__``, for the site, and one list of all names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
 
 import graphdep
 from graphdep.training.estimator import TaskEstimator
+
+from .markdown import linked, summary, table
 
 LEFT_OUT = ("graphdep.cli",)  # it has pages of its own
 
@@ -25,6 +28,7 @@ def packages() -> list[str]:
     ]
 
 
+@cache
 def homes() -> dict[int, tuple[str, str]]:
     """By object: the package that documents it, the one whose name is the longest beginning of its module's,
     and the name that it has there.
@@ -40,11 +44,34 @@ def homes() -> dict[int, tuple[str, str]]:
     return found
 
 
+def names() -> str:
+    """A table a package: its public names, each where it is at home, with a line."""
+    parts = []
+    for package in packages():
+        module = importlib.import_module(package)
+        rows = [_row(name, getattr(module, name)) for name in _own(package)]
+        about = f"{summary(module)}\n\n"
+        parts.append(f"## {package}\n\n{about}{table(('name', 'what it is'), rows) if rows else ''}")
+    return "\n".join(parts)
+
+
+def _row(name: str, value: object) -> tuple[str, str]:
+    if inspect.isclass(value) or inspect.isfunction(value):
+        return linked(name, value), summary(value)
+    about = f"the module `{value.__name__}`" if inspect.ismodule(value) else _said(value).replace("``", "`")
+    return f"`{name}`", about
+
+
+def _own(package: str) -> list[str]:
+    """The public names of a package that are at home there."""
+    module, homed = importlib.import_module(package), homes()
+    return [name for name in module.__all__ if homed[id(getattr(module, name))] == (package, name)]
+
+
 def page(package: str) -> str:
     """The page of a package, in Markdown."""
     module = importlib.import_module(package)
-    homed = homes()
-    own = [name for name in module.__all__ if homed[id(getattr(module, name))] == (package, name)]
+    homed, own = homes(), _own(package)
     guests = [name for name in module.__all__ if name not in own]
     parts = [f"# {package}\n", f"```{{eval-rst}}\n.. automodule:: {package}\n   :no-members:\n```\n"]
     if guests:
@@ -78,7 +105,9 @@ def _said(value: object) -> str:
     if isinstance(value, Mapping):
         return f"By name: {', '.join(f'``{key}``' for key in value)}."
     if isinstance(value, (tuple, list, frozenset)):
-        return f"{', '.join(f'``{one}``' for one in value)}."
+        names = [str(getattr(one, "name", one)) for one in value]
+        ordered = sorted(names) if isinstance(value, frozenset) else names
+        return f"{', '.join(f'``{name}``' for name in ordered)}."
     return (
         f"``{value!r}``" if isinstance(value, (str, int, float)) else f"Of type ``{type(value).__name__}``."
     )

@@ -11,7 +11,7 @@ from graphdep import transforms
 from graphdep.transforms import PRESETS, EdgeConstructor, resolve
 
 from . import figures
-from .markdown import code, summary, table
+from .markdown import code, linked, summary, table
 from .papers import papers_of, rows, slug
 from .probes import reads
 
@@ -72,34 +72,35 @@ def _paper(paper: Any) -> str:
     return f"[{paper.title}]({paper.url})"
 
 
-def page(figures_folder: Path) -> str:
+def draw(folder: Path) -> None:
+    """Draws each constructor, as ``NAME.svg``."""
+    for kind, draw_one in (("edges", figures.draw), ("trees", figures.draw_tree)):
+        for name in groups()[kind]:
+            draw_one(name, figures.made(getattr(transforms, name)), folder / f"{name}.svg")
+
+
+def page() -> str:
     """Tables and pictures, in Markdown."""
     found = groups()
     parts = ["## All of them\n", table(HEADER, [row(name) for some in found.values() for name in some])]
     parts.append("## Edges, drawn\n")
-    parts += [_section(name, figures_folder) for name in found["edges"]]
+    parts += [_section(name) for name in found["edges"]]
     parts.append("## Trees, drawn\n")
-    parts += [_section(name, figures_folder) for name in found["trees"]]
+    parts += [_section(name) for name in found["trees"]]
     parts.append("## Nodes and types\n")
     for name in found["rest"]:
         parts.append(f"### {name}\n\n{summary(getattr(transforms, name))}\n")
     return "\n".join(parts)
 
 
-def _section(name: str, folder: Path) -> str:
+def _section(name: str) -> str:
     cls = getattr(transforms, name)
-    transform = figures.made(cls)
-    path = folder / f"{name}.svg"
-    draw = figures.draw if name in groups()["edges"] else figures.draw_tree
-    if not path.is_file():
-        draw(name, transform, path)
-    said = [f"### {name}\n\n{summary(cls)}\n", f"```python\n{transform!r}\n```\n"]
-    said.append(f"![{name} on six words](/docs/_generated/figures/{path.name})\n")
+    said = [f"### {name}\n\n{summary(cls)}\n", f"```text\n{figures.made(cls)!r}\n```\n"]
+    said.append(f"![{name} on six words](/{figures.FOLDER}/{name}.svg)\n")
     known = [f"`{preset}` reads {what}" for preset in presets_with(name) if (what := reads(preset))]
     if known:
         said.append(
-            "By [the probes](../../examples/research/results/edges.md), with two layers: "
-            f"{'; '.join(known)}.\n"
+            f"By [the probes](/examples/research/results/edges.md), with two layers: {'; '.join(known)}.\n"
         )
-    said.append(f"Reference: {{py:class}}`~graphdep.transforms.{name}`.\n")
+    said.append(f"Reference: {linked(name, cls)}.\n")
     return "\n".join(said)

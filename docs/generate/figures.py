@@ -23,6 +23,7 @@ from graphdep.transforms import (
 )
 from graphdep.visualization import plot_edge_matrix, plot_tree
 
+FOLDER = "docs/cheat-sheets/figures"
 SENTENCE = Sentence(
     form=["The", "old", "dog", "chased", "a", "cat"],
     head=[3, 3, 4, 0, 6, 4],

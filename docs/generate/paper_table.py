@@ -1,7 +1,5 @@
 """Which class is which paper's: the table of docs/papers/index.md, read from the docstrings.
 
-    python docs/generate/paper_table.py
-
 A docstring names a paper by its title in quotation marks, linked as in PyTorch Geometric, and the equations
 behind it: `"Title" <https://...>`_ (Eq. 2-5). The first one that it names is the paper that it implements.
 """
@@ -142,7 +140,3 @@ def ranges(numbers: list[int]) -> str:
         else:
             parts.append([number])
     return ", ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
-
-
-if __name__ == "__main__":
-    print(table(), end="")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import paper_table
-from .markdown import DASH, code, summary, table
+from .markdown import code, docstring, linked, summary, table
 
 RESEARCH = Path(__file__).parents[2] / "examples" / "research"
 sys.path.append(str(RESEARCH))  # at the end: no name there may stand before one of another package
@@ -107,13 +107,16 @@ def published_and_ours() -> list[tuple[str, ...]]:
             link = f"[{slug(title)}](/docs/papers/{slug(title)}.md)"
             for claim, source, said, _, difference, _, _, verdict, _ in map(_filled, claims()):
                 if title in source:
-                    found.append(
-                        (link, claim, said, source.replace(title, "").strip(", "), difference, verdict)
-                    )
+                    found.append((link, claim, said, _place(source, title), difference, verdict))
             for one in read_open_claims(RESEARCH / "claims" / "open"):
                 if title in one.source:
                     found.append((link, one.text, "", one.published, "", f"not decided: {one.why}"))
     return found
+
+
+def _place(source: str, title: str) -> str:
+    """Where in a paper a claim stands."""
+    return source.replace(title, "").strip(", ")
 
 
 def _filled(line: list[str]) -> list[str]:
@@ -127,19 +130,20 @@ def part(title: str) -> str:
     numbers = paper_table.ranges(row["equations"])
     said = [f"**Paper:** {name}{f' (equations {numbers})' if numbers else ''}.\n"]
     things = list(_things(title))
-    header = ("kind", "name", "what it is")
-    said.append(table(header, [(kind, _link(kind, name, of), summary(of)) for kind, name, of in things]))
+    cells = [(kind, _name(kind, name, of), summary(of)) for kind, name, of in things]
+    said.append(table(("kind", "name", "what it is"), cells))
     if row["command"]:
         command = row["command"][0].strip("`")
         said.append(f"<!-- needs the corpus -->\n```sh\n{command} --raw-from path/to/corpus\n```\n")
     said += _verdicts(title)
-    classes = [(name, of) for kind, name, of in things if kind != "preset"]
     said.append("## Method, formula, arguments\n")
-    for kind, name, of in things:
-        if kind == "preset":
-            said.append(f"### Preset {name}\n\n{_rest('autofunction', of)}\n")
-    said += [f"### Class {name}\n\n{_rest('autoclass', of)}\n" for name, of in classes]
+    for kind, name, of in sorted(things, key=lambda thing: thing[0] != "preset"):
+        said.append(f"### {'Preset' if kind == 'preset' else 'Class'} {name}\n\n{docstring(of)}")
     return "\n".join(said)
+
+
+def _name(kind: str, name: str, of: Any) -> str:
+    return code(name) if kind == "preset" else linked(name, of)
 
 
 def _verdicts(title: str) -> list[str]:
@@ -147,15 +151,16 @@ def _verdicts(title: str) -> list[str]:
     lines = [line for line in map(_filled, claims()) if _of_paper(line, title)]
     if lines:
         header = ("claim", "source", "rows", "seeds", "difference [95%]", "published", "verdict")
-        said.append(table(header, [(*line[:5], *line[6:8]) for line in lines]))
+        cells = [(line[0], _place(line[1], title), *line[2:5], *line[6:8]) for line in lines]
+        said.append(table(header, cells))
         said.append(
             "How to read it, and what was asked beforehand: [claims](/examples/research/claims/README.md).\n"
         )
     left = [one for one in read_open_claims(RESEARCH / "claims" / "open") if title in one.source]
     if left:
         said.append("Not decided here:\n")
-        cells = [(one.text, one.source.replace(title, "") or DASH, one.published, one.why) for one in left]
-        said.append(table(("claim", "", "published", "why not"), cells))
+        cells = [(one.text, _place(one.source, title), one.published, one.why) for one in left]
+        said.append(table(("claim", "source", "published", "why not"), cells))
     if not lines and not left:
         said.append(
             "No claim of this paper was put to the test here: it is a baseline or a part of other models.\n"
@@ -167,11 +172,3 @@ def _things(title: str) -> Any:
     for column, name, of in paper_table.things():
         if [paper.title for paper in papers_of(of)[:1]] == [title]:
             yield column, name, of
-
-
-def _link(kind: str, name: str, of: Any) -> str:
-    return code(name) if kind == "preset" else f"{{py:class}}`~{of.__module__.rpartition('.')[0]}.{name}`"
-
-
-def _rest(directive: str, of: Any) -> str:
-    return f"```{{eval-rst}}\n.. {directive}:: {of.__module__}.{of.__name__}\n   :no-index:\n```"

@@ -53,7 +53,13 @@ def carried_and_read() -> list[tuple[str, ...]]:
     return [(name, *(word if kind in kinds else "" for kind in CARRIED)) for name, kinds, word in rows]
 
 
-def page(figures_folder: Path) -> str:
+def draw(folder: Path) -> None:
+    """Draws each preset, as ``preset-NAME.svg``."""
+    for name in PRESETS:
+        figures.draw(name, resolve(name), folder / f"preset-{name}.svg")
+
+
+def page() -> str:
     """Table and pictures, in Markdown."""
     parts = [table(HEADER, map(row, PRESETS))]
     parts.append("\n## What edges carry, and what reads it\n")
@@ -66,15 +72,12 @@ def page(figures_folder: Path) -> str:
         "the model is read from them; a pretrained encoder is given what [CLS] lacks where edges are a plain "
         "set. Edges of your own say what they carry (`carries`), or a small batch shows it.\n"
     )
-    parts.append(table(("", *CARRIED.values()), carried_and_read()))
+    parts.append(table(("edges or layer", *CARRIED.values()), carried_and_read()))
     parts.append("\n## Published and measured\n")
     header = ("paper", "claim", "rows", "published or expected", "ours [95%]", "verdict")
     parts.append(table(header, published_and_ours()))
     parts.append("\n## Drawn\n")
     for name in PRESETS:
-        path = figures_folder / f"preset-{name}.svg"
-        if not path.is_file():
-            figures.draw(name, resolve(name), path)
-        parts.append(f"### Edges of {name}\n\n```python\n{resolve(name)!r}\n```\n")
-        parts.append(f"![{name} on six words](/docs/_generated/figures/preset-{name}.svg)\n")
+        parts.append(f"### Edges of {name}\n\n```text\n{resolve(name)!r}\n```\n")
+        parts.append(f"![{name} on six words](/{figures.FOLDER}/preset-{name}.svg)\n")
     return "\n".join(parts)

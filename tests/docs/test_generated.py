@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 import graphdep.nn.conv
@@ -19,7 +20,20 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS))
 try:
-    from generate import api, command_line, edges, figures, markdown, models, papers, presets, probes, tasks
+    from generate import (
+        api,
+        command_line,
+        contents,
+        edges,
+        figures,
+        markdown,
+        models,
+        pages,
+        papers,
+        presets,
+        probes,
+        tasks,
+    )
 finally:
     sys.path.remove(str(DOCS))
 
@@ -31,6 +45,40 @@ def first_cells(page: str) -> list[str]:
 
 def names_of(page: str) -> list[str]:
     return [match[1] for match in first_cells(page)]
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_page_says_what_the_code_has(page) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == pages.rewritten(page), "make pages writes it anew"
+    for part in pages.BLOCK.finditer(text):  # no markup that a code host shows as it stands
+        assert not re.search(r"(^|[\s(])\{\w+(:\w+)?\}`|^```\{|^:::|^%|\]\(/", part["text"], re.M)
+
+
+def test_all_parts_are_on_a_page() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in pages.pages()]
+    names = [block["name"] for text in texts for block in pages.BLOCK.finditer(text)]
+    assert sorted(names) == sorted(
+        [*pages.PARTS, *(f"papers/{papers.slug(title)}" for title in papers.rows())]
+    )
+
+
+def test_pictures_show_what_the_code_draws(tmp_path) -> None:
+    made = f"Matplotlib v{matplotlib.__version__}"
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in pages.FIGURES.iterdir()}
+    if not all(made in text for text in drawn.values()):
+        pytest.skip(f"drawn by another version than {made}, which sets letters elsewhere")
+    pages.draw(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*drawn}
+    old = [path.name for path in tmp_path.iterdir() if path.read_text(encoding="utf-8") != drawn[path.name]]
+    assert not old, "make pages draws them anew"
+
+
+def test_every_page_of_the_sidebar_is_listed_for_a_code_host() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    names = re.findall(r"^((?:\.\./)?[\w/-]+)$", index.partition("<!-- site:")[2], re.M)
+    assert len(names) > 30
+    assert all(f"/docs/{name}.md)" in contents.page() for name in names)
 
 
 def test_edge_constructors() -> None:
@@ -114,7 +162,7 @@ def test_each_paper_has_a_page() -> None:
     pages = {path.stem for path in (DOCS / "papers").glob("*.md")} - {"index"}
     assert pages == set(slugs) == set(papers.SLUGS.values())
     for slug in slugs:
-        assert f"_generated/parts/papers/{slug}.md" in (DOCS / "papers" / f"{slug}.md").read_text("utf-8")
+        assert f"<!-- generated: papers/{slug} -->" in (DOCS / "papers" / f"{slug}.md").read_text("utf-8")
 
 
 def test_a_papers_page_has_its_claims_with_the_verdicts_of_today() -> None:
@@ -146,8 +194,64 @@ def test_every_command_is_on_the_page() -> None:
     ("rest", "markdown_"),
     [
         ('As in `"A B" <https://a.b>`_ (Eq. 2).', 'As in ["A B"](https://a.b) (Eq. 2).'),
-        (":class:`~a.b.C` and ``x``, :math:`x_1`", "`C` and `x`, $x_1$"),
+        (":class:`~a.b.C` and ``x``, :math:`x_1`", "`C` and `x`, $`x_1`$"),
     ],
 )
 def test_rest_as_markdown(rest, markdown_) -> None:
     assert markdown.from_rest(rest) == markdown_
+
+
+DOCSTRING = """A layer.
+
+.. math::
+    a &= b, \\\\
+    c &= d
+
+with :math:`d`.
+
+Args:
+    size: Its size,
+        or two. (default: :obj:`1`)
+    a, b: Others.
+
+Shapes:
+    - x: :math:`(N)`; y: none
+    - output: :math:`(M)`
+
+Example:
+    >>> a = [
+    ...     1]
+"""
+MARKDOWN = """A layer.
+
+```math
+\\begin{aligned}
+a &= b, \\\\
+c &= d
+\\end{aligned}
+```
+
+with $`d`$.
+
+**Arguments**
+
+- `size`: Its size, or two. (default: `1`)
+- `a`, `b`: Others.
+
+**Shapes**
+
+- x: $`(N)`$; y: none
+- output: $`(M)`$
+
+```pycon
+>>> a = [
+...     1]
+```
+"""
+
+
+def test_a_docstring_as_markdown() -> None:
+    def layer() -> None: ...
+
+    layer.__doc__ = DOCSTRING
+    assert markdown.docstring(layer) == MARKDOWN

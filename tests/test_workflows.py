@@ -1,0 +1,38 @@
+"""The workflows of the code host: they may do what they must, and call what is in this repository."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def steps(text: str) -> list[dict]:
+    return [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_rights_are_few_and_actions_have_a_version(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {"contents": "read"}
+    rights = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
+    assert rights in ({}, {"publish": {"pages": "write", "id-token": "write"}})
+    assert all(job["timeout-minutes"] for job in workflow["jobs"].values())
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]) for step in steps(text) if "uses" in step)
+
+
+def test_they_call_what_is_here() -> None:
+    said = {
+        file.stem: [step.get("run") for step in steps(file.read_text(encoding="utf-8"))] for file in FILES
+    }
+    assert ".ci/run" in said["test"]
+    assert "make docs" in said["release"]
+    assert "python -m twine check --strict dist/*" in said["release"]
+    assert (ROOT / ".ci" / "run").is_file()
+    assert re.search(r"^docs:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
