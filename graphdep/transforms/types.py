@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import lexsort
 
-from graphdep.io.limits import check_between, check_count, check_flag, shown
+from graphdep.io.limits import check_between, check_count, check_flag
 from graphdep.transforms.controls import RewiredEdges
 from graphdep.transforms.edge_set import (
     DISTANCES,
@@ -369,8 +369,9 @@ class CompactTypes(BaseTransform):
 
     def __init__(self, types: Iterable[int]) -> None:
         self.types = [check_count("types", one) for one in types]
-        if len({*self.types}) < len(self.types):
-            raise ValueError(f"'types' has an id twice (got {shown(self.types)})")
+        twice = [one for one in self.types if self.types.count(one) > 1]
+        if twice:
+            raise ValueError(f"'types' has an id twice (got {twice[0]})")
         self.num_types = len(self.types) + 1
 
     @classmethod

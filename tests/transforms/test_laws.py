@@ -345,7 +345,7 @@ def test_compose_and_pre_transform(example):
         (lambda: TreePathTypes(9), r"'max_distance' must be between 0 and 8 \(got 9\)"),
         (lambda: TreePathTypes(-1), "'max_distance' must be a whole number of at least 0"),
         (lambda: TreePathTypes(pieces="none"), "'pieces'"),
-        (lambda: CompactTypes([2, 2]), r"'types' has an id twice \(got \[2, 2\]\)"),
+        (lambda: CompactTypes([2, 2]), r"'types' has an id twice \(got 2\)"),
         (lambda: MergeTypes(labels=0), r"'labels' must be True or False \(got 0\)"),
         (lambda: MergeTypes(directions="false"), r"'directions' must be True or False \(got 'false'\)"),
         (lambda: SameConstituentEdges(implicit=None), r"'implicit' must be True or False \(got None\)"),
