@@ -25,7 +25,7 @@ NEEDS = {
     "RerootedTree": "a marked span (`mark_words`)",
     "PositionTypes": "edges before it",
     "TreePathTypes": "edges before it",
-    "MergeTypes": "typed edges before it",
+    **dict.fromkeys(("MergeTypes", "CompactTypes"), "typed edges before it"),
     "RewiredEdges": "a constructor",
     "MarkedEdges": "two constructors",
 }

@@ -19,7 +19,7 @@ from graphdep.cli.common import ErrorGroup, print_json
 from graphdep.cli.demo import demo
 from graphdep.cli.look import attention, draw, explore, models, parse, settings
 from graphdep.cli.options import EvaluateCommand, RunCommand, TaskCommand
-from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train
+from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train, train_parser
 from graphdep.cli.use import embed, export, generate, predict, rank, submit
 from graphdep.io.console import plain_console
 from graphdep.version import __version__
@@ -169,5 +169,6 @@ for command in (
 app.command(cls=RunCommand)(train)
 app.command(cls=RunCommand)(ablate)
 app.command("needs-structure", cls=RunCommand)(needs_structure)
+app.command("train-parser")(train_parser)
 app.command(cls=EvaluateCommand)(evaluate)
 app.add_typer(human_eval, name="human-eval")

@@ -1,4 +1,4 @@
-"""``graphdep train``, ``evaluate``, ``ablate``, ``compare`` and ``needs-structure``."""
+"""``graphdep train``, ``evaluate``, ``ablate``, ``compare``, ``needs-structure`` and ``train-parser``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import plain_console
-from graphdep.io.files import check_folder, find_checkpoint
+from graphdep.io.files import check_folder, check_replaced, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
 if TYPE_CHECKING:
@@ -481,3 +481,66 @@ def needs_structure(
     for sentence in filter(None, found["sentences"]):
         console.print(sentence, soft_wrap=True)
     console.print(f"verdict: {found['verdict']}; {found['files']['plot']}", soft_wrap=True)
+
+
+def train_parser(
+    raw_from: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="DIR",
+            help="A treebank: a folder with *-ud-train.conllu, *-ud-dev.conllu and *-ud-test.conllu. May be "
+            "given several times; the first is developed on.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the models go: --parser bundled:DIR.")],
+    language: Annotated[str, typer.Option(metavar="CODE", help="The language, as stanza names it.")] = "en",
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE_NAME", help="What the files start with. [default: en_ewt, of others CODE_ud]"
+        ),
+    ] = None,
+    glove: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="GloVe vectors of 50 dimensions, for tagger and parser."),
+    ] = None,
+    budget_minutes: Annotated[float, typer.Option(min=0.01, metavar="N", help="For all of it.")] = 75,
+    copies: Annotated[int, typer.Option(min=1, metavar="N", help="Training sets tagged with dropout.")] = 5,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Sentences of each file to use, for a try-out."),
+    ] = None,
+    overwrite: o.Overwrite = False,
+) -> None:
+    """Train a parser from treebanks of Universal Dependencies, on a CPU.
+
+    Where the first treebank has no training split, four fifths of its dev split are trained on. Of further
+    treebanks the training split is used, or all there is.
+
+    Example:
+        graphdep train-parser --raw-from UD_German-GSD --language de --output german
+    """
+    from graphdep.parsing.treebanks import read_splits
+
+    prefix = name or {"en": "en_ewt"}.get(language, f"{language}_ud")
+    if not prefix.startswith(f"{language}_"):
+        raise ValueError(f"'name' must start with '{language}_' (got {name!r})")
+    kinds = ("tokenizer", "mwt", "lemmatizer", "tagger", "parser")
+    check_folder("output", output)
+    check_replaced(output, [*(f"{prefix}_{kind}.pt" for kind in kinds), "SHA256SUMS"], overwrite=overwrite)
+    splits = read_splits(raw_from, limit)
+    if glove is not None and not glove.is_file():
+        raise FileNotFoundError(f"no file {glove}, which is 'glove'")
+    say_loading()
+    from graphdep.parsing.training import train_parser as run
+
+    run(
+        splits,
+        output,
+        name=prefix,
+        glove=glove,
+        minutes=budget_minutes,
+        copies=copies,
+        short=limit is not None,
+    )
+    print(f"--parser bundled:{output}")

@@ -388,7 +388,7 @@ def to_data(
 def warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
     """One warning for the labels of trees that fresh relations read as ``dep``."""
     if unknown := relations.unknown(relations.fallbacks):
-        why = "RelationVocab.learn makes relations of your labels: docs/how-to/own-relations.md"
+        why = "RelationVocab.learn makes relations of your labels: docs/how-to/arc-labels.md"
         if is_clear(labels):
             why = (
                 "labels of spaCy's English models are converted by Sentence.from_dict(..., scheme='clear'), "

@@ -79,7 +79,7 @@ class BundledParser(Parser):
     r"""A small stanza pipeline in a folder, which needs no network: the package's own of English, or another.
 
     The package's own is trained on UD English EWT; ``bundled/MODEL_CARD.md`` has its data, licences, scores
-    and limits. ``examples/research/train_bundled_parser.py`` makes others, of other languages too. Their
+    and limits. ``graphdep train-parser`` makes others, of other languages too. Their
     files start with stanza's shorthand, ``zh_joined_parser.pt`` say, which begins with the code of the
     language. What a word is longer than 100 characters is hidden from the tagger and the parser, and a text
     of more than 10,000 characters is split into sentences piece by piece, cut at blank lines or white space.

@@ -91,7 +91,7 @@ def resolve_parser(
 
     Args:
         name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
-            ``examples/research/train_bundled_parser.py`` made), ``"stanza"`` (English),
+            ``graphdep train-parser`` made), ``"stanza"`` (English),
             ``"stanza:<language>"``, ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"ptb:<file>"``
             (constituents that are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)

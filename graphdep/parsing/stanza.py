@@ -392,11 +392,14 @@ def _draft(tokens: list[RawToken], text: str, end: int) -> Sentence:
     return dataclasses.replace(chain, misc=column(misc), multiword=multiword, comments=[f"# text = {line}"])
 
 
+_NO_TAG = "<PAD>"  # the tag of all words, of a tagger whose treebank has none
+
+
 def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | None]:
     columns: dict[str, Any] = {
         "lemma": column([_lemma(word, form) for word, form in zip(words, draft.form)]),
         "upos": column([word.upos for word in words]),
-        "xpos": column([word.xpos for word in words]),
+        "xpos": column([None if word.xpos == _NO_TAG else word.xpos for word in words]),
         "feats": column([word.feats for word in words]),
     }
     head, deprel = [word.head for word in words], [word.deprel for word in words]

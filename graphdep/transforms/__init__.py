@@ -51,12 +51,20 @@ if TYPE_CHECKING:
         register_edges,
         resolve,
     )
-    from graphdep.transforms.types import ArcTypes, EdgeOrigins, MergeTypes, PositionTypes, TreePathTypes
+    from graphdep.transforms.types import (
+        ArcTypes,
+        CompactTypes,
+        EdgeOrigins,
+        MergeTypes,
+        PositionTypes,
+        TreePathTypes,
+    )
 
 __all__ = [
     # edges
     "AncestorEdges",
     "ArcTypes",
+    "CompactTypes",
     "CompleteEdges",
     "ConstituentEdges",
     "DependencyEdges",

@@ -50,6 +50,7 @@ FOLDERS = {
         ["export", *MODEL, "--output"],
         ["README.md", "config.json", "vocab.json", "run.yaml", "model.safetensors"],
     ),
+    "train-parser": (["train-parser", "--raw-from", "x", "--output"], ["en_ewt_parser.pt", "SHA256SUMS"]),
     "demo": (["demo", "--output"], ["tree.png", "explorer.html"]),
 }
 # It moves what is there to a folder of its own.

@@ -214,7 +214,7 @@ def test_labels_of_other_schemes_are_not_laid_to_spacy(labels, caplog):
     with caplog.at_level(logging.WARNING):
         to_data([Sentence(["a", "b"], [2, 0], list(labels))])
     assert f"{labels[0]} (1)" in caplog.text
-    assert "docs/how-to/own-relations.md" in caplog.text
+    assert "docs/how-to/arc-labels.md" in caplog.text
     assert "spaCy" not in caplog.text
 
 

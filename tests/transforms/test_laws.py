@@ -23,6 +23,7 @@ from graphdep.transforms import (
     AncestorEdges,
     ArcTypes,
     ChainTree,
+    CompactTypes,
     CompleteEdges,
     ConstituentEdges,
     DependencyEdges,
@@ -87,6 +88,7 @@ SETTINGS = [
         for p in ("all", "first")
     ),
     *(MergeTypes(labels=a, directions=b) for a in (True, False) for b in (True, False)),
+    *(CompactTypes(ids) for ids in ([], [1, 3], [3, 1, 71])),
     *(RewiredEdges(e, p, s) for e in (SelfLoops(), RootEdges()) for p in (0.1, 0.2) for s in (0, 1)),
     RewiredEdges(SelfLoops(), 0.1, scope="example"),
     *(MarkedEdges(e, CompleteEdges(s)) for e in (SelfLoops(), RootEdges()) for s in ("utterance", "example")),
@@ -159,7 +161,7 @@ def prepared(setting, data):
         return PhraseNodes()(data) if isinstance(setting, PHRASES) else data
     if isinstance(setting, (SpanPathEdges, RerootedTree)):
         return with_marks(data)
-    if isinstance(setting, MergeTypes):
+    if isinstance(setting, MergeTypes | CompactTypes):
         return TreePathTypes()(DependencyEdges("both")(data))
     if isinstance(setting, TreePathTypes | ArcTypes | PositionTypes):
         return SelfLoops()(data)
@@ -343,6 +345,7 @@ def test_compose_and_pre_transform(example):
         (lambda: TreePathTypes(9), r"'max_distance' must be between 0 and 8 \(got 9\)"),
         (lambda: TreePathTypes(-1), "'max_distance' must be a whole number of at least 0"),
         (lambda: TreePathTypes(pieces="none"), "'pieces'"),
+        (lambda: CompactTypes([2, 2]), r"'types' has an id twice \(got 2\)"),
         (lambda: MergeTypes(labels=0), r"'labels' must be True or False \(got 0\)"),
         (lambda: MergeTypes(directions="false"), r"'directions' must be True or False \(got 'false'\)"),
         (lambda: SameConstituentEdges(implicit=None), r"'implicit' must be True or False \(got None\)"),
@@ -391,6 +394,7 @@ def test_wrong_arguments(make, message):
         (TreePathTypes(), "put a transform that builds edges before TreePathTypes"),
         (PositionTypes(), "put a transform that builds edges before PositionTypes"),
         (MergeTypes(), "put TreePathTypes"),
+        (CompactTypes([1]), "put a transform that types edges"),
         (SpanPathEdges(), "the data has no 'mark'"),
         (RerootedTree(), "the data has no 'mark'"),
         (

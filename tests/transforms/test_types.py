@@ -18,6 +18,7 @@ from graphdep.testing import assert_same_data
 from graphdep.transforms import (
     PRESETS,
     AncestorEdges,
+    CompactTypes,
     CompleteEdges,
     DependencyEdges,
     EdgeOrigins,
@@ -174,6 +175,23 @@ def test_the_input_keeps_its_types():
     assert torch.equal(data.edge_type, before)
     assert not torch.equal(merged.edge_type, before)
     assert torch.equal(merged.edge_index, data.edge_index)
+
+
+@given(examples(), st.lists(st.integers(0, 90), unique=True))
+def test_types_are_numbered_as_a_loop_does_it(example, ids):
+    data = resolve("dt")(example)
+    expected = [ids.index(one) + 1 if one in ids else 0 for one in data.edge_type.tolist()]
+    assert CompactTypes(ids)(data).edge_type.tolist() == expected
+
+
+def test_all_types_of_a_training_set_have_a_number():
+    trees = [Sentence(["a", "b", "c"], [0, 1, 1], ["root", label, "nsubj"]) for label in ("obj", "iobj")]
+    train = [resolve("dt")(to_data([tree])) for tree in trees]
+    compact = CompactTypes.of(train)
+    numbers = {one for data in train for one in compact(data).edge_type.tolist()}
+    assert numbers == {*range(1, compact.num_types)}
+    other = resolve("dt")(to_data([Sentence(["a", "b"], [0, 1], ["root", "vocative"])]))
+    assert 0 in compact(other).edge_type
 
 
 def test_presets_merge():

@@ -637,7 +637,7 @@ def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None
 
 _TAKES = (
     "is in Chinese: it takes a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
-    "'bundled:FOLDER' with models that examples/research/train_bundled_parser.py made, or 'conllu:FILE' with "
+    "'bundled:FOLDER' with models that `graphdep train-parser` made, or 'conllu:FILE' with "
     "the trees"
 )
 

@@ -235,8 +235,8 @@ class OwnSpans(OwnFiles, SpanDataset):
     ``datasets`` describe them. Those of entities and their relations have an example a relation, and as
     :obj:`negatives` asks, the pairs of entities without one, ``"none"``.
 
-    In a ``.csv`` or ``.tsv`` file the column of texts has the spans marked, ``<e1>...</e1>`` and
-    ``<e2>...</e2>``.
+    In a ``.csv`` or ``.tsv`` file, and in an object without ``spans``, the text has the spans marked,
+    ``<e1>...</e1>`` and ``<e2>...</e2>``.
 
     The words of a text are the parser's. One with the border of a span in it is split there, and its first
     part governs the others as ``goeswith``. Where the parser's words do not spell a text, its words are those

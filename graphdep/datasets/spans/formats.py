@@ -21,11 +21,11 @@ from graphdep.datasets.base.rows import (
 )
 from graphdep.datasets.labels.bio import spans_of
 from graphdep.datasets.spans.rows import (
+    EXAMPLE_ROWS,
     NONE,
     Range,
     SpanExample,
     check_spans,
-    column_of,
     is_lines,
     wrong_spans,
 )
@@ -116,14 +116,13 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None, spa
         ValueError: If a row is damaged, with file and line, or the layout is unknown; the message has the
             keys that are there and the layouts that are known.
     """
-    columns = _columns(path, text_column, label_column)
     if not is_lines(path):
-        return Read(read_text_rows(path, columns))
+        return Read(read_text_rows(path, _columns(text_column, label_column)))
     objects = read_text_rows(path, [])
-    layout = _layout(objects[0])
+    layout = _layout(objects[0], text_column)
     if layout is None:
         for row in objects:
-            check_there(path, row.line, row.values, columns)
+            _check_own(row, text_column, label_column)
         return Read(objects)
     by_word = layout is _ENTITIES and names_words((row.place, row.values) for row in objects)
     ends = (span_end_of([path]) or "last") if span_end == "auto" else span_end
@@ -142,27 +141,42 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None, spa
     return Read(rows, [*said, *reading.notes()], layout.paired)
 
 
-def _columns(path: Path, text_column: str, label_column: str | None) -> list[str]:
-    return [column_of(path, text_column), *([label_column] if label_column else [])]
+def _columns(text_column: str, label_column: str | None) -> list[str]:
+    return [text_column, *([label_column] if label_column else [])]
 
 
 def check_first_row(path: Path, text_column: str, label_column: str) -> None:
     """Raises what :func:`read_rows` does, as far as the first row tells it."""
-    first = check_columns(path, []) if is_lines(path) else None
-    if first is None or _layout(first) is None:
-        check_columns(path, _columns(path, text_column, label_column))
+    if not is_lines(path):
+        check_columns(path, _columns(text_column, label_column))
+    elif (first := check_columns(path, [])) is not None and _layout(first, text_column) is None:
+        _check_own(first, text_column, label_column)
 
 
-def _layout(row: TextRow) -> Layout | None:
+def _check_own(row: TextRow, text_column: str, label_column: str | None) -> None:
+    """Raises :class:`ValueError` if an object has no spans, or none of the labels that are asked for."""
+    if "spans" not in row.values and text_column not in row.values:
+        there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
+        raise row.error(f"no 'spans' and no {text_column!r}: the keys are {there}; {EXAMPLE_ROWS}")
+    if label_column:
+        check_there(row.path, row.line, row.values, [label_column])
+
+
+def _layout(row: TextRow, text_column: str) -> Layout | None:
     """The layout of an object; :obj:`None` for the library's own."""
     if "spans" in row.values:
         return None
     for layout in LAYOUTS:
         if layout.known(row.values):
             return layout
-    known = "; ".join(["'words', 'sentences' or 'text', and 'spans'", *(layout.keys for layout in LAYOUTS)])
+    if text_column in row.values:
+        return None
+    known = "; ".join(layout.keys for layout in LAYOUTS)
     there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
-    raise row.error(f"no layout that is known: the keys are {there}; known are {known} (datasets/README.md)")
+    raise row.error(
+        f"no layout that is known: the keys are {there}; {EXAMPLE_ROWS}; known are also {known} "
+        "(datasets/README.md)"
+    )
 
 
 def _row(

@@ -230,6 +230,11 @@ def marks_of(spans: Sequence[Range], size: int) -> list[int]:
     return marks
 
 
+EXAMPLE_ROWS = (
+    'a row is {"words": ["Rain", "makes", "mud"], "spans": [[0, 1], [2, 3]], "label": "cause"} or '
+    '{"text": "<e1>Rain</e1> makes <e2>mud</e2>.", "label": "cause"}'
+)
+"""What a row looks like, for messages."""
 _TAG = re.compile(r"<(/?)e([0-9]{1,3})>")
 
 
@@ -293,11 +298,6 @@ def _several_trees(raw: Raw | None) -> Raw | None:
     return raw._replace(columns={**raw.columns, "multiroot": True})
 
 
-def column_of(path: Path, text_column: str) -> str:
-    """The column that every row of a file has."""
-    return "spans" if is_lines(path) else text_column
-
-
 def is_lines(path: Path) -> bool:
     """Whether a file has objects, not cells."""
     return path.suffix.lower() in OBJECTS
@@ -313,12 +313,16 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
         )
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)
+    label = None if label_column is None else row.label(label_column)
+    return _of_tags(row, text_column, label, max_words)
+
+
+def _of_tags(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
     text = row.text(text_column)
     with placed(row.place, value=text):
         plain, ranges = read_tags(text)
     check_forms(row.place, {text_column: plain}, {text_column: _text_form(max_words)})
-    named: Any = None if label_column is None else row.label(label_column)
-    return SpanExample.of_text(plain, ranges, named, place=row.place)
+    return SpanExample.of_text(plain, ranges, label, place=row.place)
 
 
 def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
@@ -331,6 +335,10 @@ def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None
             f"'words', 'sentences' or {text_column!r} must be there, 'head' and 'deprel' with 'words', "
             f"'edges' without {text_column!r} (got {there})"
         )
+    if "spans" not in row.values:
+        if not _TAG.search(row.text(text_column)):
+            raise row.error(f"no 'spans', and no <e1>...</e1> in {text_column!r}; {EXAMPLE_ROWS}")
+        return _of_tags(row, text_column, label, max_words)
     spans = row.value("spans", LIST)
     if has == ["words"]:
         words = row_words(row, max_words)

@@ -402,7 +402,7 @@ def examine(model: Any) -> Anatomy:
         _refuse(model, "it takes no position_ids, without which packed examples have wrong positions")
     for name, weight in model.named_parameters():
         if not weight.isfinite().all():
-            _refuse(model, f"weight {name!r} is not finite")
+            raise ValueError(f"{type(model).__name__} cannot run over edges: weight {name!r} is not finite")
     first, length = _positions(model) if distances is None else distances.places(model)
     if type(length) is not int or length < 1:
         _refuse(model, f"it has no places for nodes (got {length!r})")
@@ -638,4 +638,5 @@ def _positions(model: Any) -> tuple[int, int]:
 
 
 def _refuse(model: Any, why: str) -> NoReturn:
-    raise ValueError(f"{type(model).__name__} cannot run over edges: {why}")
+    way = "layers of your own over its states can: docs/how-to/own-model.md"
+    raise ValueError(f"{type(model).__name__} cannot run over edges: {why} ({way})")

@@ -193,7 +193,7 @@ def test_pairs_without_relation(tmp_path, parser, negatives, train, val):
 
 
 OBJECTS = {
-    "no layout that is known: the keys are dep, form; known are 'words', 'sentences' or 'text', and": {
+    'no layout that is known: the keys are dep, form; a row is {"words": ["Rain", ': {
         "form": ["a"],
         "dep": ["root"],
     },

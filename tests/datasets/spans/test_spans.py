@@ -325,6 +325,34 @@ def test_tags(tmp_path, parser, suffix, mark):
     assert [data.mark.tolist() for data in dataset] == [[0, 1, 0, 2, 2, 0], [0, 2, 0, 1, 0]]
 
 
+def test_tags_in_objects(tmp_path, parser):
+    tagged = {"text": "<e2>It</e2> is <e1>mud</e1>.", "label": "other"}
+    spans = {"text": "It is mud.", "spans": [[6, 9], [0, 2]], "label": "cause"}
+    path = write(tmp_path / "train.jsonl", [tagged, spans])
+    dataset = own(tmp_path, parser, train=path, val=path)
+    assert [data.mark.tolist() for data in dataset] == [[0, 2, 0, 1, 0]] * 2
+    assert dataset.labels == ("cause", "other")
+
+
+ROW_IS = r'a row is {"words": .* or {"text": "<e1>Rain</e1>'
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"text": "Rain", "label": "a"}, f"no 'spans', and no <e1>...</e1> in 'text'; {ROW_IS}"),
+        ({"words": ["Rain"], "label": "a"}, f"no 'spans' and no 'text': the keys are label, words; {ROW_IS}"),
+        ({"text": "<e1>Rain</e1>"}, "no column 'label'; the columns are text"),
+        ({"text": "<e1>Rain", "label": "a"}, r"a text has <e1>...</e1>, .* .got '<e1>Rain'"),
+    ],
+)
+def test_objects_without_spans(tmp_path, parser, row, message):
+    first = {"text": "<e1>Rain</e1> falls", "label": "a"}
+    path = write(tmp_path / "train.jsonl", [first, row])
+    with pytest.raises(ValueError, match=f"train.jsonl:2: {message}"):
+        own(tmp_path, parser, train=path, val=path)
+
+
 def test_trees_of_their_own(tmp_path, parser, train):
     path = write(tmp_path / "test.jsonl", [ROW | TREE_OF_RAIN, ROW])
     test = own(tmp_path, parser, "test", train=train, test=path)

@@ -1,0 +1,58 @@
+"""The sentences of treebanks that a parser is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def read_splits(treebanks: Sequence[Path], limit: int | None = None) -> dict[str, list[str]]:
+    """The sentences of ``"train"``, ``"dev"`` and ``"test"``, each as its lines of CoNLL-U.
+
+    The first treebank is developed on, and its test split is never trained on; where it has no training
+    split, every fifth sentence of its dev split is developed on and the others are trained on. Of each
+    further treebank the training split is used, or all there is where it has none. XPOS is left out unless
+    every treebank has it. Nothing is converted: scripts and kinds of text are mixed as they are.
+
+    Args:
+        treebanks: Folders with ``*-ud-train.conllu``, ``*-ud-dev.conllu`` and ``*-ud-test.conllu``.
+        limit: Read so many sentences of each file; :obj:`None` for all. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If the first treebank has no dev or no test split, or another one has none at all.
+    """
+    first, *others = treebanks
+    train, dev, test = (_sentences(first, split, limit) for split in ("train", "dev", "test"))
+    if not dev or not test:
+        raise ValueError(f"no *-ud-{'test' if dev else 'dev'}.conllu in {first}")
+    if not train:
+        train, dev = [s for i, s in enumerate(dev) if i % 5], dev[::5]
+    parts = [train]
+    for other in others:
+        everything = (_sentences(other, split, limit) for split in ("dev", "test"))
+        parts.append(_sentences(other, "train", limit) or [s for split in everything for s in split])
+        if not parts[-1]:
+            raise ValueError(f"no *-ud-*.conllu in {other}")
+    result = {"train": [sentence for part in parts for sentence in part], "dev": dev, "test": test}
+    if not all(any(map(_has_xpos, part)) for part in parts):
+        result = {split: list(map(_without_xpos, blocks)) for split, blocks in result.items()}
+    return result
+
+
+def _sentences(treebank: Path, split: str, limit: int | None) -> list[str]:
+    source = next(iter(sorted(treebank.glob(f"*-ud-{split}*.conllu"))), None)
+    return [] if source is None else source.read_text(encoding="utf-8").strip().split("\n\n")[:limit]
+
+
+def _rows(sentence: str) -> list[list[str]]:
+    return [line.split("\t") for line in sentence.split("\n")]
+
+
+def _has_xpos(sentence: str) -> bool:
+    return any(len(row) == 10 and row[4] != "_" for row in _rows(sentence))
+
+
+def _without_xpos(sentence: str) -> str:
+    return "\n".join(
+        "\t".join([*row[:4], "_", *row[5:]] if len(row) == 10 else row) for row in _rows(sentence)
+    )
