@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import re
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand
+
+from graphdep.io.limits import near_names
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -236,7 +237,7 @@ def _object(module: str, path: str) -> object:
     try:
         return reduce(getattr, path.split("."), found)
     except AttributeError:
-        near = difflib.get_close_matches(path, dir(found), n=1)
+        near = near_names(path, dir(found))
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
 
