@@ -59,6 +59,7 @@ def explained(tab: Any) -> Any:
 
 def difference(tab: Any) -> Any:
     """What one model has and the other has not."""
+    side(tab, "Difference")
     tab.locator("#map").select_option(label="layer 2")
     choose(tab, "found")
     return tab

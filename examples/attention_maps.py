@@ -2,9 +2,9 @@
 
     python examples/attention_maps.py --checkpoint transformer.ckpt --checkpoint dra.ckpt --output maps.png
 
-Checkpoints may be of any task; those of pairs and of response selection need --text several times. DRA's mask
+Checkpoints may be of any task; those of pairs and of response selection need several. DRA's mask
 is drawn first, as in the paper's Figure 2, but as equal weights, so that its rows sum to 1 as the models' do.
-Special nodes but ROOT are left out, so that the maps have the same words. Without --text it is the paper's
+Special nodes but ROOT are left out, so that the maps have the same words. Without a text it is the paper's
 sentence.
 """
 
@@ -22,12 +22,12 @@ from graphdep.visualization import plot_attention
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--checkpoint", action="append", required=True, help="may be repeated")
-parser.add_argument("--text", action="append", help="may be repeated")
+parser.add_argument("texts", metavar="TEXT", nargs="*")
 parser.add_argument("--parser", default="bundled")
 parser.add_argument("--output", type=Path, default=Path("runs/attention_maps.png"))
 args = parser.parse_args()
 
-texts = args.text or ["I'd like to reserve a hotel room."]
+texts = args.texts or ["I'd like to reserve a hotel room."]
 model_parser = resolve_parser(args.parser)
 trees, _ = parse_joined(model_parser, texts)
 words = [word for tree in trees for word in ("[ROOT]", *tree.form)]

@@ -15,6 +15,7 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
+from graphdep.cli import complete
 from graphdep.cli import options as o
 from graphdep.cli.common import (
     Texts,
@@ -47,10 +48,7 @@ def parse(
     text: Annotated[
         str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
     ],
-    parser: Annotated[
-        str,
-        typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
-    ] = "bundled",
+    parser: o.TextParser = "bundled",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -252,7 +250,12 @@ def draw(
         ),
     ] = Path("tree.svg"),
     edges: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help=f"Edges to draw below the words: {EDGES}")
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help=f"Edges to draw below the words: {EDGES}",
+            autocompletion=complete.edges,
+        ),
     ] = None,
     against: Annotated[
         str | None,
@@ -269,10 +272,7 @@ def draw(
             "phrases do so without being told.",
         ),
     ] = False,
-    parser: Annotated[
-        str,
-        typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
-    ] = "bundled",
+    parser: o.TextParser = "bundled",
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
     overwrite: o.Overwrite = False,
@@ -326,7 +326,7 @@ def draw(
     for name, part in zip(files, parts):
         drawn(part, names, against=other, root=True).save(name, overwrite=overwrite)
         words = sum(len(sentence) for sentence in part)
-        plain_console(stderr=True).print(f"{words} words -> {name}", soft_wrap=True)
+        plain_console(stderr=True).print(f"{plural(words, 'word')} -> {name}", soft_wrap=True)
 
 
 def attention(
@@ -347,6 +347,14 @@ def attention(
     layer: Annotated[
         int | None,
         typer.Option(metavar="N", help="All heads of this layer, from 1. [default: each layer's mean]"),
+    ] = None,
+    head: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="This head of --layer alone, from 1, as wide as a column of a paper."),
+    ] = None,
+    figsize: Annotated[
+        str | None,
+        typer.Option(metavar="WxH", help="Inches, such as 3.3x2.9. [default: what the maps need]"),
     ] = None,
     special: Annotated[
         bool,
@@ -371,9 +379,14 @@ def attention(
 
     Examples:
         graphdep attention --checkpoint runs/.../best.ckpt "The dog chased the cat." --output attention.png
+
+        graphdep attention --checkpoint runs/A "The dog chased the cat." --layer 2 --head 3 --output head.pdf
     """
     check_output(output, checkpoint, None, overwrite)
     check_suffix(output, ".png", ".pdf", ".svg")
+    if head is not None and layer is None:
+        raise ValueError(f"--head is one of a layer: give --layer, too (got {head})")
+    size = None if figsize is None else _inches(figsize)
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.visualization.attention import attention_map
@@ -381,7 +394,11 @@ def attention(
     shown = attention_map(checkpoint, texts, parser=parser, return_gate=gate)
     check_between("layer", layer, 1, len(shown.layers))
     shown = shown if special else shown.without_special()
-    figure = shown.plot(None if layer is None else layer - 1, gate=gate, title=" | ".join(texts))
+    check_between("head", head, 1, shown.heads)
+    # The words of one head are read at its sides.
+    options: dict[str, Any] = {"title": " | ".join(texts) if head is None else "", "figsize": size}
+    chosen = (None if number is None else number - 1 for number in (layer, head))
+    figure = shown.plot(*chosen, gate=gate, **options)
     output.parent.mkdir(parents=True, exist_ok=True)
     with drawing(output, overwrite=overwrite) as temporary:
         figure.savefig(temporary, dpi=110, format=output.suffix[1:])
@@ -393,9 +410,18 @@ def attention(
         gates = {name: values.tolist() for name, values in gates.items()}
         print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist(), **gates})
     plain_console(stderr=True).print(
-        f"{len(shown.words)} words, {len(shown.layers)} layers, {shown.heads} heads -> {output}",
+        f"{plural(len(shown.words), 'word')}, {plural(len(shown.layers), 'layer')}, "
+        f"{plural(shown.heads, 'head')} -> {output}",
         soft_wrap=True,
     )
+
+
+def _inches(text: str) -> tuple[float, float]:
+    """Width and height."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)", text)
+    if found is None or not all(1 <= float(side) <= 100 for side in found.groups()):
+        raise ValueError(f"'figsize' must be WxH, inches from 1 to 100, such as 3.3x2.9 (got {text!r})")
+    return float(found[1]), float(found[2])
 
 
 def explore(
@@ -403,12 +429,13 @@ def explore(
         list[Path],
         typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt; twice to compare two models."),
     ],
-    text: Annotated[
+    texts: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="One example: a text; once more for the second of a pair; the turns of a dialogue; for "
-            "response selection the turns and then the response; spans as <e1>a</e1> and <e2>b</e2>.",
+        typer.Argument(
+            metavar="TEXT...",
+            help="One example: a text; two of a pair; the turns of a dialogue; for response selection the "
+            "turns and then the response; spans as <e1>a</e1> and <e2>b</e2>.",
+            show_default=False,
         ),
     ] = None,
     input: Annotated[
@@ -426,7 +453,12 @@ def explore(
         str | None, typer.Option(metavar="random", help="Compare with the same model on a random tree.")
     ] = None,
     edges: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help=f"Further edges to show and look for: {EDGES}")
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help=f"Further edges to show and look for: {EDGES}",
+            autocompletion=complete.edges,
+        ),
     ] = None,
     candidate: Annotated[
         list[str] | None,
@@ -452,17 +484,17 @@ def explore(
     heads, and what flows through them; what the model says; and of two models what differs.
 
     Examples:
-        graphdep explore --checkpoint runs/.../best.ckpt --text "The dog chased the cat."
+        graphdep explore --checkpoint runs/.../best.ckpt "The dog chased the cat."
 
-        graphdep explore --checkpoint runs/A --checkpoint runs/B --text "Fine." --output difference.html
+        graphdep explore --checkpoint runs/A --checkpoint runs/B "Fine." --output difference.html
 
-        graphdep explore --checkpoint runs/A --text "The dog chased the cat." --against random
+        graphdep explore --checkpoint runs/A "The dog chased the cat." --against random
 
-        graphdep explore --checkpoint runs/A --text "The dog chased the cat." --explain gradient
+        graphdep explore --checkpoint runs/A "The dog chased the cat." --explain gradient
     """
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
-    if (text is None) == (input is None):
-        raise ValueError("give the example by --text or by --input, one of the two")
+    if bool(texts) == (input is not None):
+        raise ValueError("give either a TEXT or --input FILE")
     if len(checkpoint) > 2 or (len(checkpoint) == 2 and against is not None):
         raise ValueError("two can be compared: give --checkpoint twice, or once with --against")
     check_choice("against", against or "random", ["random"])
@@ -487,33 +519,38 @@ def explore(
         return resolve_parser(reads or "bundled")
 
     note = ""
-    texts: list[Any] = text or []
+    example: list[Any] = texts or []
     if given is not None:
         task, state = load_task(places[0])
         scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
         if task.reads_spans and Path(str(input)).suffix.lower() in SUFFIXES:
             parses = make() if bad_trees == "parse" else None
             intake = Intake(scheme, bad_trees, parses, OF_ROWS)
-            texts, note = [one_row(Path(str(input)), state, intake)], intake.note()
+            example, note = [one_row(Path(str(input)), state, intake)], intake.note()
         elif given.format != "text":
             own = own_trees(given, str(input), scheme, bad_trees, make)
-            texts, note = [sentence.text for sentence in own.sentences], own.note
+            example, note = [sentence.text for sentence in own.sentences], own.note
             reads = LookupParser(own.sentences, input)
         else:
-            texts = [*given.stream]
+            example = [*given.stream]
     if note:
         plain_console(stderr=True).print(note, soft_wrap=True)
     other = places[1] if len(places) == 2 else against
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
     options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}
-    page = explored(places[0], texts, against=other, parser=reads, **options)
+    page = explored(places[0], example, against=other, parser=reads, **options)
     page.save(output, overwrite=overwrite)
     plain_console(stderr=True).print(f"{page.summary} -> {output}", soft_wrap=True)
 
 
 def models(
     task: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Those of one task. [default: of every family]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Those of one task. [default: of every family]",
+            autocompletion=complete.tasks,
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -557,7 +594,10 @@ def settings(
         typer.Argument(metavar="NAME...", help="Some settings alone, or parts of names.", show_default=False),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model. [default: that of the task]")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The model. [default: that of the task]", autocompletion=complete.models
+        ),
     ] = None,
     task: o.Task = None,
     json: o.Json = False,

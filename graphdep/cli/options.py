@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import re
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from typer.core import TyperCommand
 
+from graphdep.cli import complete
 from graphdep.io.files import home_path
+from graphdep.io.limits import near_names
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -136,6 +137,7 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
             metavar="PATH" if own.get("place") and str in kinds else _METAVARS[kinds[0]],
             rich_help_panel=own.get("panel"),
             hidden=hidden,
+            autocompletion=complete.of_setting(name, own.get("choices") or ()),
         )
         # The columns of pairs may be given one after the other.
         kind: Any = list[str] | None if name == "text_columns" else str | None
@@ -252,7 +254,7 @@ def _object(module: str, path: str) -> object:
     try:
         return reduce(getattr, path.split("."), found)
     except AttributeError:
-        near = difflib.get_close_matches(path, dir(found), n=1)
+        near = near_names(path, dir(found))
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
 
@@ -268,6 +270,7 @@ Task = Annotated[
         help=f"The task {TASKS}. A wrong name lists all. [default: sick-e; csv where --text-columns are "
         "given or --train is a .csv file, labels where it is .conllu, .conll or .spacy]",
         show_default=False,
+        autocompletion=complete.tasks,
     ),
 ]
 Bound = Annotated[
@@ -286,11 +289,13 @@ RawFrom = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
+_PARSERS = "bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE"
+TextParser = Annotated[str, typer.Option(help=f"{_PARSERS}.", autocompletion=complete.parsers)]
 ModelParser = Annotated[
     str | None,
     typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE; must be given "
-        "if training had another one than bundled. [default: bundled]"
+        help=f"{_PARSERS}; must be given if training had another one than bundled. [default: bundled]",
+        autocompletion=complete.parsers,
     ),
 ]
 BadTrees = Annotated[
@@ -322,6 +327,7 @@ ModelEdges = Annotated[
         metavar="NAME",
         help="The edges that it was trained with, where they are your own: package.module:Name. A checkpoint "
         "names them, and nothing is imported for it.",
+        autocompletion=complete.edges,
     ),
 ]
 Settings = Annotated[

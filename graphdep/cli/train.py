@@ -12,6 +12,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from graphdep.cli import complete
 from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
@@ -31,7 +32,8 @@ def train(
         typer.Option(
             help=f"The model: {MODELS}. Names that begin with bert stand on a pretrained encoder "
             "(--encoder NAME); behind any may stand a control, as in dt@random. `graphdep models "
-            "--task NAME` lists all."
+            "--task NAME` lists all.",
+            autocompletion=complete.models,
         ),
     ] = None,
     config_file: o.ConfigFile = None,
@@ -161,6 +163,7 @@ def ablate(
             metavar="A,B,...",
             help="Models, separated by commas or each behind an option of its own; a wrong name lists all. "
             f"Controls: dt@random, dt@chain, dt@reversed. [default: {ROWS}]",
+            autocompletion=complete.models,
         ),
     ] = None,
     seeds: Annotated[
@@ -314,7 +317,10 @@ def compare(
         str | None, typer.Option(metavar="NAME", help="One metric. [default: all of the task's]")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="Task of predictions without a result.json, e.g. sick-e.")
+        str | None,
+        typer.Option(
+            help="Task of predictions without a result.json, e.g. sick-e.", autocompletion=complete.tasks
+        ),
     ] = None,
     bound: o.Bound = None,
     samples: Annotated[int, typer.Option(min=2, metavar="N", help="Resamples.")] = 10_000,
@@ -413,6 +419,7 @@ def needs_structure(
         typer.Option(
             metavar="NAME",
             help="The row with trees, e.g. bert-dt. [default: dt; of dialogues transformer-dra]",
+            autocompletion=complete.models,
         ),
     ] = None,
     trees: Annotated[

@@ -150,10 +150,39 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     check_limit(name, value, least)
 
 
+def near_names(value: Any, known: Iterable[Any], count: int = 1) -> list[str]:
+    """The known names that are spelt most like a value, whatever the case of their letters."""
+    names = {str(name).lower(): str(name) for name in known}
+    return [names[one] for one in difflib.get_close_matches(str(value).lower(), names, n=count)]
+
+
+def choices(value: Any, known: Iterable[Any], listed: str = "choose one of") -> str:
+    """What a message says behind a name that is unknown: the nearest of those that are known, or where none
+    is near all of them.
+
+    Example:
+        >>> from graphdep.io.limits import choices
+        >>> choices("DT", ["dt", "dra"]), choices("cats", ["dt", "dra"])
+        (" (did you mean 'dt'?)", '; choose one of dt, dra')
+    """
+    known = [*map(str, known)]
+    near = near_names(value, known)
+    return f" (did you mean {near[0]!r}?)" if near else f"; {listed} {', '.join(known)}"
+
+
+def no_choice(name: str, value: Any, known: Iterable[Any]) -> str:
+    """The message for a value, by its name, that is none of the known ones."""
+    known = [*map(str, known)]
+    near = near_names(value, known)
+    hint = f", did you mean {near[0]!r}?" if near else ""
+    return f"{name!r} must be one of {', '.join(known)} (got {brief(value)}){hint}"
+
+
 def check_choice(name: str, value: T, known: Iterable[Any]) -> T:
     """The value; raises :class:`ValueError`, with its name, if it is none of the known ones."""
-    choices = tuple(known)
-    _must_be(value in choices, name, f"one of {', '.join(map(str, choices))}", value)
+    names = tuple(known)
+    if value not in names:
+        raise ValueError(no_choice(name, value, names))
     return value
 
 
@@ -319,10 +348,14 @@ def check_page_words(words: int, most: int) -> None:
     _must_be(words <= most, "words", f"at most {most} to be shown together", words)
 
 
-def check_encoder_name(name: str) -> None:
-    """Finds out what can be no encoder, without a look at the Hugging Face hub."""
+def check_encoder_name(name: str, models: Iterable[str] = ()) -> None:
+    """Finds out what can be no encoder, such as one of the models, without a look at the Hugging Face hub."""
     if os.path.exists(name):
         return
+    if (model := name.lower()) in models:
+        raise ValueError(
+            f"'encoder' {name!r} is no folder, and the name of a model (did you mean model={model!r}?)"
+        )
     if re.fullmatch(r"[A-Z_]+", name):
         raise ValueError(
             f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import json
 import math
@@ -15,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path, check_read_again, home_path, placed
-from graphdep.io.limits import check_choice, check_divides, check_encoder_name
+from graphdep.io.limits import check_choice, check_divides, check_encoder_name, choices
 from graphdep.parsing.resolver import check_parser
 from graphdep.sentence.intake import BAD_TREES, SCHEMES
 from graphdep.training.settings import (
@@ -30,7 +29,7 @@ from graphdep.training.settings import (
     setting,
 )
 from graphdep.training.task import DEFAULT_TASK, Task, config_of, families, family_of, resolve_task
-from graphdep.transforms.presets import check_known, edge_names, is_known, is_own, preset_options, resolve
+from graphdep.transforms.presets import check_edges, check_known, edge_names, is_own, preset_options, resolve
 from graphdep.version import __version__
 
 CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
@@ -113,14 +112,11 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
     models = config_of(None).models if models is None else models
     model, *controls = name.split("@")
     if model not in models:
-        near = difflib.get_close_matches(model, models, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else _elsewhere(model)
-        raise ValueError(f"no model {model!r}{hint}; choose one of {', '.join(models)}")
+        raise ValueError(f"no model {model!r}{_elsewhere(model)}{choices(model, models)}")
     preset = models[model]
     for control in controls:
         if control not in CONTROLS:
-            known = ", ".join(f"{model}@{known}" for known in CONTROLS)
-            raise ValueError(f"no control {control!r} (got the model {name!r}); choose one of {known}")
+            raise ValueError(f"no control {control!r} (got the model {name!r}){choices(control, CONTROLS)}")
         preset = preset.control(control)
     _check_trees(name, controls)
     return preset
@@ -376,7 +372,7 @@ class TrainConfig(Settings):
         if not self.any_encoder:
             check_choice("encoder", self.encoder, self.encoders)
         for name in self.edge_settings:
-            _check_edges(name, getattr(self, name))
+            check_edges(name, getattr(self, name))
         if self.encoder in self.headed:
             check_divides("heads", self.heads, "hidden_channels", self.hidden_channels)
         check_divides("val_every", self.val_every, "max_epochs", self.max_epochs)
@@ -575,7 +571,7 @@ class TrainConfig(Settings):
         """
         if self.pretrained:
             check_extra("a pretrained encoder", "pretrained")
-            check_encoder_name(self.encoder_base or self.encoder)
+            check_encoder_name(self.encoder_base or self.encoder, self.models)
         for name in ("root", "raw_from", "ud_from", "vectors"):
             home_path(getattr(self, name, None) or "")
         for name, path in self.own_files().items():
@@ -735,15 +731,6 @@ class OwnTableConfig(OwnFilesConfig):
         "out.",
         panel=OWN,
         free=True,
-    )
-
-
-def _check_edges(setting: str, name: str | None) -> None:
-    if name is None or is_known(name) or name in edge_names():
-        return
-    raise ValueError(
-        f"{setting!r} must be one of {', '.join(edge_names())}, none (got {name!r}); your own are known by "
-        "graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
     )
 
 

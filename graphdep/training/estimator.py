@@ -29,6 +29,7 @@ from graphdep.io.files import atomic_path, hold, remove_leftovers, temporary_fol
 from graphdep.io.limits import (
     MAX_WORDS,
     check_count,
+    check_encoder_name,
     check_limit,
     check_string,
     plain,
@@ -560,6 +561,8 @@ class TaskEstimator(HubModel, BaseEstimator):
             raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
         scratch, known = self.encoder in _SCRATCH, TrainConfig.of_task(self.task)
         model = plain(self.model) or self.usual_models[not scratch]
+        if not scratch and self.encoder not in known.encoders:
+            check_encoder_name(os.fspath(cast(str, self.encoder)), known.models)
         if scratch and resolve_model(model, known.models).overrides.get("encoder") not in (
             None,
             *known.encoders,

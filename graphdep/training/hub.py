@@ -58,7 +58,7 @@ def licence_of(root: str) -> str | None:
 
 _HEAD = """---
 library_name: graphdep
-tags:
+{known}tags:
 - graphdep
 - dependency-parsing
 - pytorch-geometric
@@ -75,8 +75,8 @@ An encoder whose attention follows the syntax of its input (`{model}`: {summary}
 ```python
 import graphdep
 
-model = graphdep.load("FOLDER")  # this folder, or its name on the hub
-```
+model = graphdep.load("FOLDER"{parser})  # this folder, or its name on the hub
+{predict}```
 
 `graphdep predict`, `evaluate` and the other commands take the folder as `--checkpoint FOLDER`. Nothing in
 it is code.
@@ -96,7 +96,13 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
     family = config.task_family
     parts = [
         _HEAD.format(
-            model=config.model, task=config.task, summary=summary, gives=_gives(family, config.task)
+            model=config.model,
+            task=config.task,
+            summary=summary,
+            gives=_gives(family, config.task),
+            known="".join(f"{key}: {value}\n" for key, value in _known(config, state).items() if value),
+            parser="" if config.parser == "bundled" else f", parser={config.parser!r}",
+            predict=_predicts(config),
         ),
         _data(config, state),
         _scores(config, result),
@@ -105,6 +111,81 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
         _licence(family.tasks[config.task]),
     ]
     return "\n".join(parts)
+
+
+# What a hub calls tasks of a family, and how one is asked.
+_ASKED = {
+    "SequenceClassifier": ("text-classification", "model.predict({texts})"),
+    "SentenceEncoder": ("sentence-similarity", 'model.encode(["A fine film."])'),
+    "WordLabeller": ("token-classification", 'model.predict([["Ann", "sees", "Bob"]]{mark})'),
+    "SpanClassifier": ("text-classification", 'model.predict(["{spans}"])'),
+    "Responder": ("text-generation", 'model.respond([["Hi."]])'),
+    "ResponseSelector": ("text-ranking", 'model.rank(["Hi."], ["Hello.", "It rains."])'),
+}
+_PAIR = '[("A dog barks.", "A dog is loud.")]'
+_SPANS = ("The <e1>fire</e1> was a surprise.", "The <e1>fire</e1> met a <e2>war</e2>.")
+
+
+def _asked(task: str) -> tuple[str, str]:
+    known = family_of(task).task_class.predictor(task) or ""
+    return _ASKED.get(known.rpartition(".")[2], ("", ""))
+
+
+def _predicts(config: TrainConfig) -> str:
+    """The line that asks a model, with an example of its kind."""
+    spec: Any = family_of(config.task).tasks[config.task]
+    line = _asked(config.task)[1].format(
+        texts=_PAIR if getattr(config, "num_texts", 1) == 2 else '["A fine film."]',
+        mark=", [1]" if getattr(spec, "marked", False) else "",
+        spans=_SPANS[getattr(spec, "num_spans", 2) - 1],
+    )
+    return line and f"print({line})\n"
+
+
+def _known(config: TrainConfig, state: RunState) -> dict[str, str | None]:
+    """What the hub reads of a card: the encoder it is made from, language, licence and kind of task."""
+    licence = licence_of(config.task_family.tasks[config.task].root) or ""
+    identifier = licence.lower().replace(" ", "-") if re.match("MIT|CC BY", licence) else None
+    base = hub_name(state.config.encoder) if getattr(state.config, "pretrained", False) else None
+    return {
+        "base_model": base,
+        "language": _language(config.parser),
+        "license": identifier,
+        "pipeline_tag": _asked(config.task)[0],
+    }
+
+
+def _language(parser: str) -> str | None:
+    """The language that a parser is of, where its name says so."""
+    kind, _, own = parser.partition(":")
+    found = own.partition("_")[0] if own else "en"
+    return (
+        found
+        if kind in ("bundled", "stanza", "spacy", "corenlp") and re.fullmatch("[a-z]{2}", found)
+        else None
+    )
+
+
+def hub_name(encoder: str) -> str | None:
+    """The name on the hub of an encoder, by a name or a folder: of the hub's cache, or one whose
+    ``config.json`` says where it is from; :obj:`None` where nothing says so.
+
+    Example:
+        >>> from graphdep.training.hub import hub_name
+        >>> hub_name("/cache/hub/models--acme--tiny/snapshots/0a1b"), hub_name("my/own/model")
+        ('acme/tiny', None)
+    """
+    cached = re.search(r"models--([\w.-]+?)(?:--([\w.-]+?))?[/\\]snapshots[/\\]", encoder)
+    if cached is not None:
+        return "/".join(filter(None, cached.groups()))
+    if os.path.exists(encoder):
+        try:
+            settings = json.loads(Path(encoder, "config.json").read_text(encoding="utf-8"))
+            encoder = str(settings.get("_name_or_path", ""))
+        except (OSError, ValueError, AttributeError):
+            return None
+    # What an export has written of a folder is a word, such as "model".
+    return encoder if not os.path.exists(encoder) and _HUB_NAME.fullmatch(encoder) else None
 
 
 def _gives(family: TaskFamily, task: str) -> str:
@@ -125,7 +206,10 @@ def _licence(task: Task) -> str:
 
 def _data(config: TrainConfig, state: RunState) -> str:
     rows: dict[str, object] = {"parser": config.parser, "edges": config.edges}
-    rows["words"] = f"{len(state.vocab):,}"
+    if getattr(config, "pretrained", False):
+        rows["encoder"] = config.encoder
+    else:
+        rows["words"] = f"{len(state.vocab):,}"
     for name, value in state.data.items():
         if isinstance(value, (str, int, float)):
             rows[f"data: {name}"] = value
@@ -249,13 +333,11 @@ def without_folders(config: TrainConfig) -> TrainConfig:
 
 # NAME:FOLDER/FILE, and no address.
 _PARSER_FILE = re.compile(r"^([\w-]+:)(?!.*//).*[/\\]([^/\\]*)$")
-_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_HUB_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.]*-[\w.-]*|\w[\w.-]*/\w[\w.-]*")
 
 
 def _last_part(name: str, value: str) -> str:
-    if name == "encoder" and _HUB_NAME.fullmatch(value) and not os.path.exists(value):
-        return value
-    return Path(value).name
+    return (name == "encoder" and hub_name(value)) or Path(value).name
 
 
 def _json(value: Any) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, get_args
 
@@ -17,7 +16,7 @@ from pydantic import (
 )
 
 from graphdep.io.files import brief
-from graphdep.io.limits import LIMITS, check_above, check_limit
+from graphdep.io.limits import LIMITS, check_above, check_limit, choices
 from graphdep.training.task import config_of
 
 USUAL_WORDS: dict[str, str] = {
@@ -197,9 +196,9 @@ class Settings(BaseModel):
     @classmethod
     def _unknown(cls, name: str) -> str:
         known = [*cls.model_fields]
-        near = [USUAL_WORDS[name]] if name in USUAL_WORDS else difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        return f"unknown setting {name!r}{hint}; the settings are {', '.join(known)}"
+        if name in USUAL_WORDS:
+            known = [USUAL_WORDS[name]]
+        return f"unknown setting {name!r}{choices(USUAL_WORDS.get(name, name), known, 'the settings are')}"
 
     @classmethod
     def check_keys(cls, keys: Iterable[str]) -> None:

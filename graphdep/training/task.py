@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.datasets.base.rows import option_names
+from graphdep.io.limits import choices
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.parsed import ParsedDataset
@@ -151,9 +151,8 @@ def family_of(task: str) -> Any:
     known = _by_task()
     if task not in known:
         near = [name for name in known if task and name.startswith(f"{task}-")]
-        near = near or difflib.get_close_matches(task, known, n=1)
-        hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
-        raise ValueError(f"task {task!r} is unknown{hint}; choose one of {', '.join(known)}")
+        hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else choices(task, known)
+        raise ValueError(f"task {task!r} is unknown{hint}")
     return known[task]
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphdep import transforms as T
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, choices, no_choice
 
 if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
@@ -403,6 +403,16 @@ def is_known(name: str) -> bool:
     return not is_own(name) or name in _own
 
 
+def check_edges(setting: str, name: str | None) -> None:
+    """Raises :class:`ValueError`, with the name of the setting, if there are no edges of a name."""
+    if name is None or is_known(name) or name in edge_names():
+        return
+    raise ValueError(
+        f"{no_choice(setting, name, [*edge_names(), 'none'])}; your own are known by "
+        "graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
+    )
+
+
 def is_own(name: str) -> bool:
     """Whether edges are none of the presets."""
     return name not in PRESETS and name not in PHRASE_PRESETS
@@ -496,7 +506,7 @@ def _find(name: str) -> Factory:
         entries = entry_points(group=GROUP, name=name)
         if not entries:
             raise ValueError(
-                f"no preset {name!r}; choose one of {', '.join(edge_names())}; your own are known after "
+                f"no preset {name!r}{choices(name, edge_names())}; your own are known after "
                 "register_edges, or by --edges PACKAGE.MODULE:NAME"
             )
         _own[name] = _load([*entries])

@@ -370,7 +370,8 @@ def explore(
     named = named_edges(edges)
     asks = _Asked([*candidates], named, [*explain], None if asked is None else [*asked])
     sides = [_side(model, texts, own, asks, masks or {})]
-    if against is not None and os.fspath(against) == "random":
+    one_model = against is not None and os.fspath(against) == "random"
+    if one_model:
         sides = [
             _renamed(sides[0], "the parse"),
             _side(model, texts, own, asks, {}, name="a random tree", tree=_random_tree),
@@ -389,7 +390,7 @@ def explore(
     if asked is not None:
         sides = [_with_answers(side, [_only(answer, asked) for answer in side.answers]) for side in sides]
     about = f"{config.model}, trained on {config.task}" if len(sides) == 1 else ""
-    return Explorer(sides, title=title, about=about)
+    return Explorer(sides, title=title, about=about, one_model=one_model)
 
 
 @dataclasses.dataclass(frozen=True)

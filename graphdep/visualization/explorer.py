@@ -38,7 +38,7 @@ from graphdep.visualization.page_data import (
     page_side,
     unpack_pairs,
 )
-from graphdep.visualization.rows import row_scene, row_scenes
+from graphdep.visualization.rows import lane_title, row_scene, row_scenes
 from graphdep.visualization.scene import Arc, Bracket, Lane, Row, Scene, runs_right_to_left, stacked
 from graphdep.visualization.side import Side
 from graphdep.vocab.relations import RelationVocab
@@ -203,24 +203,23 @@ def _lane(edges: PageEdges, matrix: Tensor, places: _Places, utterance: int, col
 def _difference_lanes(
     pair: tuple[_Set, _Set], sides: Sequence[PageSide], places: _Places, utterance: int, many: bool
 ) -> list[Lane]:
-    """What one side alone has, and what both have; of equal sets that alone."""
+    """What one side alone has, where that is any edge, and what both have."""
     (mine, left), (other, right) = pair
     alone = [edges.alone[utterance] for edges in (mine, other)]
     same = mine.name == other.name
     shared = mine.name if same else f"{mine.name} and {other.name}"
     both = _plain(f"both: {shared}", left & right, 0, 2, places, "both" + f", {mine.name}" * many)
-    if same and torch.equal(left, right) and not any(alone):
-        return [both]
     names = [
         side.name if edges.name == side.name else f"{edges.name} ({side.name})"
         for edges, side in zip((mine, other), sides)
     ]
     chips = [f"only {side.name}" + f", {edges.name}" * many for edges, side in zip((mine, other), sides)]
-    return [
-        _plain(f"only {names[0]}", left & ~right, alone[0], 0, places, chips[0]),
-        _plain(f"only {names[1]}", right & ~left, alone[1], 1, places, chips[1]),
-        both,
+    own = [
+        _plain(f"only {names[number]}", matrix, alone[number], number, places, chips[number])
+        for number, (edges, matrix) in enumerate([(mine, left & ~right), (other, right & ~left)])
+        if matrix.any() or any(edges.alone)  # of any utterance: each has the same lanes
     ]
+    return [*own, both]
 
 
 def _plain(name: str, matrix: Tensor, alone: int, colour: int, places: _Places, chip: str) -> Lane:
@@ -273,7 +272,7 @@ def _drawings(side: int, rows: Sequence[Row]) -> str:
         parts = [f'<div class="tree">{tree.svg()}</div>']
         parts += [
             f'<div class="lane" data-lane="{place}" data-colour="{own.colour % 6}" '
-            f'data-name="{escape(_clean(own.name))}">{lane.svg()}</div>'
+            f'data-name="{escape(_clean(own.name))}">{lane.svg()}{_caption(own, first=place == 0)}</div>'
             for place, (own, lane) in enumerate(zip(row.lanes, lanes))
         ]
         body = f'<div class="scroll" tabindex="-1">{"".join(parts)}</div>'
@@ -287,6 +286,12 @@ def _drawings(side: int, rows: Sequence[Row]) -> str:
         blocks.append(body)
     hidden = "" if side == 0 else " hidden"
     return f'<div class="drawing" data-side="{side}"{hidden}>{"".join(blocks)}</div>'
+
+
+def _caption(lane: Lane, first: bool) -> str:
+    """What is said below a lane, as a paragraph for narrow screens, on which it would be cut."""
+    text = "; ".join(filter(None, (lane_title(lane, first), lane.note)))
+    return f'<p class="caption c{lane.colour % 6}" dir="ltr">{escape(_clean(text))}</p>'
 
 
 def _digest(text: str) -> str:
@@ -318,6 +323,8 @@ class Explorer:
         sides: One side, or two over the same words; what one of them alone has is left out.
         title: What stands on top. (default: the words)
         about: A line below it. (default: none)
+        one_model: Two sides are of one model, whose heads are compared one by one; of two that were trained
+            apart, whose heads have no order in common, the means are. (default: :obj:`False`)
 
     Raises:
         ValueError: If there is no side or more than two, or two have no word in common.
@@ -331,7 +338,9 @@ class Explorer:
         ('.html', True)
     """
 
-    def __init__(self, sides: Sequence[Side], *, title: str = "", about: str = "") -> None:
+    def __init__(
+        self, sides: Sequence[Side], *, title: str = "", about: str = "", one_model: bool = False
+    ) -> None:
         check_between("sides", len(sides), 1, 2)
         self.sides = tuple(sides)
         self._keep = common_entries(self.sides)
@@ -340,6 +349,7 @@ class Explorer:
         words = zip(self.sides[0].nodes.names, self.sides[0].nodes.special)
         self.title = title or " ".join(word for word, special in words if not special)
         self.about = about
+        self.one_model = one_model
 
     @cached_property
     def data(self) -> PageData:
@@ -357,7 +367,7 @@ class Explorer:
         ]
         utterances = 1 + max(node.utterance for node in nodes)
         rtl = runs_right_to_left([node.text for node in nodes if node.kind == "WORD"])
-        return PageData(self.title, self.about, rtl, utterances, nodes, pieces, sides)
+        return PageData(self.title, self.about, rtl, utterances, nodes, pieces, sides, self.one_model)
 
     def html(self) -> str:
         """The page, one file that fetches nothing."""

@@ -249,7 +249,9 @@ class PageSide:
 
 @dataclass(frozen=True)
 class PageData:
-    """All of a page: its words, its pieces if words have several, and one or two sides over them."""
+    """All of a page: its words, its pieces if words have several, one or two sides over them, and whether two
+    are of one model.
+    """
 
     title: str
     about: str
@@ -258,6 +260,7 @@ class PageData:
     nodes: list[PageNode]
     pieces: list[PageNode]
     sides: list[PageSide]
+    one_model: bool
 
 
 def common_entries(sides: Sequence[Side]) -> list[Tensor]:

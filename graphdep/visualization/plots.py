@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import matplotlib
 import torch
@@ -48,11 +48,11 @@ from graphdep.visualization.scene import COLOURS, INK, PALE, STYLES, Lane, Scene
 from graphdep.vocab.relations import RelationVocab
 
 
-def label_matrix(axes: Axes, labels: Sequence[str], title: str) -> None:
-    """Words at both sides of a matrix: rows are targets, columns sources."""
+def label_matrix(axes: Axes, labels: Sequence[str], title: str, size: float = 9) -> None:
+    """Words at both sides of a matrix, in letters of a size: rows are targets, columns sources."""
     places = range(len(labels))
-    axes.set_xticks(places, labels, rotation=60, ha="left", rotation_mode="anchor", fontsize=9)
-    axes.set_yticks(places, labels, fontsize=9)
+    axes.set_xticks(places, labels, rotation=60, ha="left", rotation_mode="anchor", fontsize=size)
+    axes.set_yticks(places, labels, fontsize=size)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_xticks([place - 0.5 for place in places], minor=True)
@@ -61,7 +61,7 @@ def label_matrix(axes: Axes, labels: Sequence[str], title: str) -> None:
     axes.tick_params(which="minor", length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_xlabel(title, fontsize=10)
+    axes.set_xlabel(title, fontsize=size + 1)
 
 
 logger = logging.getLogger("graphdep.visualization")
@@ -233,6 +233,8 @@ def plot_attention(
     titles: Sequence[str] | None = None,
     title: str = "",
     label: str = "weight (a row sums to 1)",
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
 ) -> Figure:
     r"""Heat maps of attention weights, one a head: row :math:`i` shows where word :math:`i` looks.
 
@@ -243,6 +245,9 @@ def plot_attention(
         titles: Title of each map. (default: ``head 1``, ``head 2``, ...)
         title: Title of the whole. (default: none)
         label: What the colours are. (default: ``"weight (a row sums to 1)"``)
+        ax: Draw a single map here, in a figure of your own. (default: :obj:`None`)
+        figsize: Width and height in inches; letters are as large as their rows allow. (default: what the
+            maps need)
 
     Shapes:
         - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`,
@@ -250,7 +255,7 @@ def plot_attention(
           source]
 
     Raises:
-        ValueError: If the sizes do not fit together.
+        ValueError: If the sizes do not fit together, or there are several maps for :obj:`ax`.
     """
     maps = _dense(alpha.detach().float().cpu(), edge_index, len(labels))
     check_length("labels", labels, maps.size(-1), "nodes")
@@ -259,24 +264,38 @@ def plot_attention(
     check_length("titles", titles, len(maps), "maps")
     columns = 2 if len(maps) == 4 else min(3, len(maps))
     rows = math.ceil(len(maps) / columns)
-    side = 1.4 + 0.32 * len(labels)
-    figure = Picture(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).flat
-    cells = list(grid)
+    side, size = 1.4 + 0.32 * len(labels), 9.0
+    if ax is not None:
+        check_between("maps for 'ax'", len(maps), 1, 1)
+        figure, cells = ax.figure, [ax]
+        figsize = ax.get_window_extent().width / ax.figure.dpi + _LABELS, 0.0
+    else:
+        figure = Picture(figsize=figsize or (columns * side + 0.6, rows * side + 0.7), layout="constrained")
+        cells = list(figure.subplots(rows, columns, squeeze=False).flat)
+    if figsize is not None:
+        side = figsize[0] / columns
+        size = max(4.0, min(8.0, 72 * (side - _LABELS) / len(labels)))
     most = max(float(maps.nan_to_num().abs().max()), 1e-6)
     signed = bool((maps < 0).any())
     colours: dict[str, Any] = {"cmap": "RdBu" if signed else "Blues", "vmin": -most if signed else 0}
     for axes, weights, name in zip(cells, maps, titles):
         image = axes.imshow(weights.numpy(), **colours, vmax=most)
-        label_matrix(axes, labels, textwrap.fill(name, int(_LETTERS_AN_INCH * (side - 1))))
+        label_matrix(axes, labels, textwrap.fill(name, max(8, int(_LETTERS_AN_INCH * (side - 1)))), size)
     for axes in cells[len(maps) :]:
         axes.set_visible(False)
-    figure.colorbar(image, ax=cells, shrink=0.5, aspect=30, label=label)
-    figure.suptitle(title, fontsize=12)
-    return figure
+    bar = figure.colorbar(image, ax=cells, shrink=0.5 if figsize is None else 0.8, aspect=30)
+    bar.set_label(label, fontsize=size + 1)
+    bar.ax.tick_params(labelsize=size)
+    if ax is None:
+        figure.suptitle(title, fontsize=12 if figsize is None else size + 2)
+    elif title:
+        ax.set_title(title, fontsize=size + 2)
+    return cast(Figure, figure)
 
 
 _LETTERS_AN_INCH = 12  # of the captions of maps
+_LABELS = 1.2  # inches beside a map: words and colours
+_COLUMN = (3.3, 2.9)  # inches of a figure in one column of a paper
 
 
 def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
@@ -404,30 +423,58 @@ class AttentionMap:
         gates = {name: values[..., kept[:, None], kept] for name, values in self.gates.items()}
         return AttentionMap(words, special, self.layers, alpha, gates)
 
-    def plot(self, layer: int | None = None, *, gate: bool = False, title: str = "") -> Figure:
-        """Heat maps: the mean over the heads of each layer, or all heads of one layer.
+    def plot(
+        self,
+        layer: int | None = None,
+        head: int | None = None,
+        *,
+        gate: bool = False,
+        title: str = "",
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Figure:
+        """Heat maps: the mean over the heads of each layer, all heads of one layer, or one head, as wide as a
+        column of a paper.
 
         Args:
             layer: Number of the layer, from 0, or from the last with -1. (default: all)
+            head: Number of a head of the layer, in the same way. (default: all)
             gate: Show the gate in place of the weights. (default: :obj:`False`)
             title: Title. (default: none)
+            ax: Draw one head here, in a figure of your own. (default: :obj:`None`)
+            figsize: Width and height in inches. (default: what the maps need; of one head 3.3 and 2.9)
 
         Raises:
-            ValueError: If there is no such layer, or no gate.
+            ValueError: If there is no such layer or head, a head is given without its layer, or there is no
+                gate.
+
+        Example:
+            >>> import torch
+            >>> from graphdep.visualization import AttentionMap
+            >>> alpha = torch.rand(2, 4, 3, 3).softmax(dim=-1)
+            >>> shown = AttentionMap(["It", "rains", "."], [False] * 3, ["layer 1", "layer 2"], alpha)
+            >>> shown.plot(layer=1, head=2).get_size_inches().tolist()
+            [3.3, 2.9]
         """
         if gate and not self.gates:
             raise ValueError("'gate' is for maps that have gates: attention_map(..., return_gate=True)")
-        values, options = self.alpha, dict[str, Any](title=title)
+        values, options = self.alpha, dict[str, Any](title=title, ax=ax, figsize=figsize)
         if gate:
             values, options = (
                 self.gates["gate"],
                 {**options, "label": "gate, the share of the relation's score"},
             )
         if layer is None:
+            if head is not None:
+                raise ValueError(f"'head' is one of a layer: give 'layer', too (got {head})")
             return plot_attention(values.mean(dim=1), self.words, titles=self.layers, **options)
         check_between("layer", layer, -len(self.layers), len(self.layers) - 1)
-        titles = [f"{self.layers[layer]}, head {head + 1}" for head in range(self.heads)]
-        return plot_attention(values[layer], self.words, titles=titles, **options)
+        titles = [f"{self.layers[layer]}, head {number + 1}" for number in range(self.heads)]
+        if head is None:
+            return plot_attention(values[layer], self.words, titles=titles, **options)
+        check_between("head", head, -self.heads, self.heads - 1)
+        options["figsize"] = figsize or _COLUMN
+        return plot_attention(values[layer, head], self.words, titles=[titles[head]], **options)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.words)} words, {len(self.layers)} layers, {self.heads} heads"

@@ -257,7 +257,7 @@ def _lane(row: Row, lane: Lane, x: Sequence[float], y: float, first: bool) -> tu
     """The edges below the words; lanes that do not follow the words have them once more."""
     style = f"edge-{lane.colour % 6}"
     shapes: list[Shape] = []
-    title = f"{lane.title}, {_LEGEND}" if first else lane.title
+    title = lane_title(lane, first)
     if not first or row.brackets:
         y += 16
         shapes += [_word(row, place, (x[place], y), AGAIN, "again") for place in range(row.num_words)]
@@ -289,6 +289,11 @@ def _lane(row: Row, lane: Lane, x: Sequence[float], y: float, first: bool) -> tu
     y += 17
     shapes.append(Shape(style, text=title, at=(_EDGE, y), size=SMALL, anchor="start"))
     return shapes, y + 4
+
+
+def lane_title(lane: Lane, first: bool) -> str:
+    """What stands below a lane: of the first, how its arrows are read, too."""
+    return f"{lane.title}, {_LEGEND}" if first else lane.title
 
 
 def _edge(

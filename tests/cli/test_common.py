@@ -149,7 +149,7 @@ def test_a_run_and_what_is_done_with_it(odd, sets):
         output, columns = f"{ODD} out.{suffix}", ("--text-columns", "text")
         assert f"-> {output}" in odd(command, *model, "--input", f"{ODD}.csv", *columns, "--output", output)
     text = "[/b] likes :dog:"
-    for command, suffix, named in (("attention", "svg", [text]), ("explore", "html", ["--text", text])):
+    for command, suffix, named in (("attention", "svg", [text]), ("explore", "html", [text])):
         output = f"{ODD} {command}.{suffix}"
         assert f"-> {output}" in odd(command, *model, *named, "--output", output)
     assert f"checkpoint: {found}" in odd(

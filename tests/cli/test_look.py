@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from graphdep import attention_map
 from graphdep.cli import common as texts
@@ -313,6 +314,24 @@ def test_the_gate_in_place_of_the_weights(run, checkpoint, tmp_path):
     assert found["gate"][0][0][1][3] is not None  # a path of two arcs
 
 
+def test_one_head_is_as_wide_as_a_column(run, checkpoint, tmp_path):
+    text = ["attention", "--checkpoint", checkpoint, "--parser", "chain", "ann likes bob"]
+    for more, size in (((), (330, 290)), (("--figsize", "4x2.5"), (400, 250))):
+        done = run(*text, "--layer", 2, "--head", 1, *more, "--output", "head.png", "--overwrite")
+        assert done.exit_code == 0, done.stderr
+        with Image.open(tmp_path / "head.png") as picture:
+            assert picture.size == tuple(round(1.1 * side) for side in size)
+    for wrong, message in (
+        (("--head", 1), "--head is one of a layer: give --layer, too"),
+        (("--layer", 2, "--head", 3), "'head' must be between 1 and 2"),
+        (("--figsize", "wide"), "'figsize' must be WxH, inches from 1 to 100, such as 3.3x2.9 (got 'wide')"),
+        (("--figsize", "0x3"), "'figsize' must be WxH"),
+    ):
+        done = run(*text, *wrong)
+        assert done.exit_code == 2
+        assert message in done.stderr
+
+
 def test_one_layer_without_special_nodes(run, checkpoint, tmp_path):
     text = ["attention", "--checkpoint", checkpoint, "--parser", "chain", "ann likes bob"]
     done = run(*text, "--layer", 2, "--no-special", "--output", "map.svg")
@@ -350,7 +369,7 @@ def page_of(path):
 
 
 def test_a_page_of_one_model(run, checkpoints, tmp_path):
-    text = ("--text", "ann likes bob", "--parser", "chain", "--edges", "dra")
+    text = ("ann likes bob", "--parser", "chain", "--edges", "dra")
     done = run("explore", "--checkpoint", checkpoints[0], *text)
     assert done.exit_code == 0, done.stderr
     assert "3 words, 2 layers, 1 side -> page.html" in done.stderr
@@ -370,7 +389,7 @@ def test_two_models_and_the_parse_against_a_random_tree(run, checkpoints, tmp_pa
     done = run("explore", *two, "--input", "text.txt", "--parser", "chain", "--output", "a.html")
     assert done.exit_code == 0, done.stderr
     assert [side["name"] for side in page_of(tmp_path / "a.html")["sides"]] == ["dt", "transformer"]
-    one = ("--checkpoint", checkpoints[0], "--against", "random", "--text", "ann likes bob")
+    one = ("--checkpoint", checkpoints[0], "--against", "random", "ann likes bob")
     done = run("explore", *one, "--parser", "chain", "--output", "b.html")
     assert done.exit_code == 0, done.stderr
     sides = page_of(tmp_path / "b.html")["sides"]
@@ -379,7 +398,7 @@ def test_two_models_and_the_parse_against_a_random_tree(run, checkpoints, tmp_pa
 
 
 def test_on_which_edges_the_answer_depends(run, checkpoints, tmp_path):
-    text = ("--text", "ann likes bob", "--parser", "chain", "--explain", "gradient")
+    text = ("ann likes bob", "--parser", "chain", "--explain", "gradient")
     done = run("explore", "--checkpoint", checkpoints[0], *text)
     assert done.exit_code == 0, done.stderr
     maps = page_of(tmp_path / "page.html")["sides"][0]["maps"]
@@ -389,16 +408,16 @@ def test_on_which_edges_the_answer_depends(run, checkpoints, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "a.gif", "--text", "a"], "'output' must end in .html"),
-        ([], "give the example by --text or by --input"),
-        (["--text", "a", "--input", "b"], "one of the two"),
-        (["--text", "a", "--against", "chain"], "'against' must be one of random"),
-        (["--text", "a", "--parser", "chain", "--explain", "shap"], "'explain' must be one of gradient, gnn"),
+        (["--output", "a.gif", "a"], "'output' must end in .html"),
+        ([], "give either a TEXT or --input FILE"),
+        (["a", "--input", "b"], "give either a TEXT or --input FILE"),
+        (["a", "--against", "chain"], "'against' must be one of random"),
+        (["a", "--parser", "chain", "--explain", "shap"], "'explain' must be one of gradient, gnn"),
         (
-            ["--text", "a", "--parser", "chain", "--edges", "dra,constituents"],
+            ["a", "--parser", "chain", "--edges", "dra,constituents"],
             "'edges' 'constituents' read constituents, and 'dt' was trained without",
         ),
-        (["--text", "a", "--candidate", "b", "--parser", "chain"], "'candidates' are for response selection"),
+        (["a", "--candidate", "b", "--parser", "chain"], "'candidates' are for response selection"),
     ],
 )
 def test_errors_of_explore(run, checkpoints, arguments, message):

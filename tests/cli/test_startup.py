@@ -84,9 +84,26 @@ def test_help_version_and_wrong_options(tmp_path):
 
 
 def test_completion(tmp_path):
-    words = {"_GRAPHDEP_COMPLETE": "complete_bash", "COMP_WORDS": "graphdep ne", "COMP_CWORD": "1"}
-    ((_, text),) = ask(tmp_path, (words, []))
-    assert text.split() == ["needs-structure"]
+    """Of commands, and of what options take: names that begin so, in a list its last part."""
+    lines = {
+        "graphdep ne": ["needs-structure"],
+        "graphdep train --task sick": ["sick-r", "sick-e"],
+        "graphdep train --model dt-lr": ["dt-lr"],
+        "graphdep train --task dailydialog --model hr": ["hred", "hran"],
+        "graphdep train --task cats --model d": [],
+        "graphdep train --model dt@noisy-5": ["dt@noisy-5", "dt@noisy-5-parsed"],
+        "graphdep ablate --models dt@random,bert-g2g-s": ["dt@random,bert-g2g-start"],
+        "graphdep ablate --edges dr": ["dra"],
+        "graphdep train --optimizer ada": ["adagrad", "adam", "adamw"],
+        "graphdep draw --edges sia,dr": ["sia,dra"],
+        "graphdep parse --parser sta": ["stanza", "stanza:"],
+        "graphdep predict --parser cor": ["corenlp"],
+        "graphdep evaluate --parser bund": ["bundled", "bundled:"],
+    }
+    shell = {"_GRAPHDEP_COMPLETE": "complete_bash"}
+    asked = [{**shell, "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))} for line in lines]
+    found = ask(tmp_path, *((words, []) for words in asked))
+    assert {line: text.split() for line, (_, text) in zip(lines, found)} == lines
 
 
 def test_what_can_be_refused_is_refused(tmp_path):

@@ -43,7 +43,7 @@ def test_a_run_as_one_object_and_as_a_table_which_is_evaluated(run, tiny):
         (["--set", "dropout=2"], "'dropout' must be at most 1"),
         (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
         (["--task", "cats"], "task 'cats' is unknown; choose one of sick-r, sick-e"),
-        (["--model", "berd"], "no model 'berd' (did you mean 'bert'?); choose one of transformer, dt-lr"),
+        (["--model", "berd"], "no model 'berd' (did you mean 'bert'?)"),
         (["--edges", "drat"], "'edges' must be one of"),
         (["--parser", "nonsense"], "unknown parser 'nonsense'"),
         (["--root", "~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),

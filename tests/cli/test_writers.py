@@ -29,7 +29,7 @@ FILES = {
     "parse": ["parse", "A fine film.", "--parser", "chain", "--output", "out.conllu"],
     "draw": ["draw", "A fine film.", "--parser", "chain", "--output", "out.svg"],
     "attention": ["attention", *MODEL, "A fine film.", "--output", "out.png"],
-    "explore": ["explore", *MODEL, "--text", "A fine film.", "--output", "out.html"],
+    "explore": ["explore", *MODEL, "A fine film.", "--output", "out.html"],
     "predict": ["predict", *MODEL, "--input", "r.csv", "--output", "out.csv"],
     "embed": ["embed", *MODEL, "A fine film.", "--output", "out.npy"],
     "generate": ["generate", *MODEL, "--input", "c.jsonl", "--output", "out.jsonl"],

@@ -298,11 +298,20 @@ def test_a_search_over_numbers_of_numpy(kind, tmp_path):
     assert len([*tmp_path.glob("*-*.jsonl")]) == 3
 
 
+@each
+def test_a_model_is_no_encoder(kind):
+    """Nor is it looked for on the hub."""
+    assert kind.make().encoder is None
+    for name in ("dt", "DT"):
+        with pytest.raises(ValueError, match=f"'encoder' '{name}' is no folder.*did you mean model='dt'"):
+            kind.fit(name)
+
+
 @pytest.mark.parametrize(
     ("kind", "model", "usual"),
     [
         (texts, "bert-g2g", None),
-        (texts, None, "bert-dam-basic"),
+        (texts, None, "bert-dt"),
         (words, None, "bert-dt"),
         (spans, None, "bert-dt"),
     ],

@@ -83,7 +83,7 @@ def test_every_task_has_its_corpus_a_class_or_its_name():
 
 
 def test_unknown_tasks():
-    with pytest.raises(ValueError, match="task 'sick' is unknown .*; choose one of"):
+    with pytest.raises(ValueError, match="task 'sick' is unknown .did you mean 'sick-r' or 'sick-e'"):
         resolve_task("sick")
 
 

@@ -63,7 +63,7 @@ def test_parse_settings_reads_by_type():
     [
         (
             "hidden_chanels=3",
-            r"unknown setting 'hidden_chanels' \(did you mean 'hidden_channels'\?\).*batch_size",
+            r"unknown setting 'hidden_chanels' \(did you mean 'hidden_channels'\?\)$",
         ),
         ("heads=four", "'heads' takes a whole number .got 'four'"),
         ("lr", "key=value .got 'lr'"),
@@ -84,12 +84,15 @@ def test_parse_settings_refuses_a_key_twice():
     [
         ({"heads": 7}, "'heads' .7. must divide 'hidden_channels' .300."),
         ({"lr": 1e300}, "'lr' must be at most 3e.38 .got 1e.300"),
-        ({"edges": "drat"}, "'edges' must be one of .*dra.*got 'drat'"),
+        ({"edges": "drat"}, "'edges' must be one of .*dra.*got 'drat'., did you mean 'dra'.;"),
         ({"gate": "none"}, "'gate' must be one of .*got 'none'"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer, lisa, gate, g2g, .*got 'gru'"),
         ({"encoder": "lstm"}, "'edges' are for encoder='transformer'.*edges='dt', encoder='lstm'"),
         ({"edges": None}, "'edges' are for encoder='transformer'.*edges=None"),
-        ({"model": "berd"}, "no model 'berd' .did you mean 'bert'..; choose one of transformer"),
+        ({"model": "DT"}, "no model 'DT' .did you mean 'dt'..$"),
+        ({"model": "dt@Random"}, "no control 'Random' .got the model 'dt@Random'. .did you mean 'random'..$"),
+        ({"gate": "Shared"}, "'gate' must be one of .*got 'Shared'"),
+        ({"model": "berd"}, "no model 'berd' .did you mean 'bert'..$"),
     ],
 )
 def test_wrong_values_name_key_and_value(setting, message):
@@ -172,7 +175,7 @@ def test_a_setting_that_is_declared_again_keeps_what_it_does_not_say_otherwise()
         ({"size": 2, "plain": 1}, "'plain' takes true or false (got 1)"),
         (
             {"size": 2, "sice": 1},
-            "unknown setting 'sice' (did you mean 'size'?); the settings are size, lr, ",
+            "unknown setting 'sice' (did you mean 'size'?)",
         ),
         ({"size": 2, "epochs": 1}, "unknown setting 'epochs' (did you mean 'max_epochs'?)"),
     ],
@@ -461,7 +464,7 @@ def test_a_control_without_labels():
     [
         ("dt@random@chain", r"one kind of trees \(got random and chain in 'dt@random@chain'\)$"),
         ("dt@noisy-5@parser", r"\(got noisy-5 and parser in .*\); did you mean '@noisy-5-parsed'\?"),
-        ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of dt@parser, dt@gold"),
+        ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of parser, gold"),
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
         ("dra", r"no model 'dra' \(edges have that name: --edges dra; a model of --task up\); choose one of"),
         ("smn", r"no model 'smn' \(a model of --task ubuntu\); choose one of"),

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch import nn
 from torch_geometric.data import Batch
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
@@ -139,6 +140,16 @@ def test_every_family_shows_what_its_words_attend_to(made, request):
     assert left.float().mean() > 0.9
     assert len(shown.plot().axes) > len(layers)
     assert len(shown.plot(-1, title="x").axes) == 3  # two heads and the colours
+    assert len(shown.plot(-1, 1).axes) == 2
+    axes = Figure().subplots()
+    assert shown.plot(0, 1, ax=axes) is axes.figure
+    assert axes.images[0].get_array().tolist() == shown.alpha[0, 1].tolist()
+    with pytest.raises(ValueError, match="maps for 'ax'"):
+        shown.plot(0, ax=axes)
+    with pytest.raises(ValueError, match="'head' must be between -2 and 1"):
+        shown.plot(0, 2)
+    with pytest.raises(ValueError, match="'head' is one of a layer"):
+        shown.plot(head=0)
     with pytest.raises(ValueError, match=f"'layer' must be between -{len(layers)} and"):
         shown.plot(len(layers))
 

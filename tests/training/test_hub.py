@@ -38,6 +38,12 @@ RUNS = {
 }
 
 
+PIPELINES = (
+    *("text-classification", "sentence-similarity", "token-classification"),
+    *("text-generation", "text-ranking"),
+)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict[str, Path]:
     """A run of each family; the one of selection on a pretrained encoder."""
@@ -47,6 +53,9 @@ def runs(tmp_path_factory) -> dict[str, Path]:
         given = {**write(folder / f"{task}-data"), "task": task, **options, **OWN}
         if model.startswith("bert"):
             given["encoder"] = write_tiny_encoder(folder / "encoder")
+            settings = json.loads((folder / "encoder" / "config.json").read_text())
+            settings["_name_or_path"] = "acme/tiny-encoder"
+            (folder / "encoder" / "config.json").write_text(json.dumps(settings))
         train(TrainConfig.of(model, **given), folder / task)
         made[task] = folder / task
     return made
@@ -59,7 +68,7 @@ def saved(runs, tmp_path) -> Path:
 
 
 @pytest.mark.parametrize("task", [*RUNS])
-def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task):
+def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task, capsys):
     trained, state = load_task(runs[task])
     write_model_folder(tmp_path, trained, state, json.loads((runs[task] / "result.json").read_text()))
     again, kept = load_task(tmp_path)
@@ -70,7 +79,9 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task):
     folders = ("raw_from", "root", "encoder")
     for name, value in mine["config"].items():
         if name in folders and isinstance(value, str):
-            assert its["config"][name] == Path(value).name
+            assert its["config"][name] == (
+                "acme/tiny-encoder" if name == "encoder" and task == "ubuntu" else Path(value).name
+            )
         else:
             assert its["config"][name] == value
     card = (tmp_path / "README.md").read_text()
@@ -79,6 +90,18 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task):
     assert f": {licence_of(resolve_task(task).root)}. The model has none" in card
     assert f"makes a `graphdep.{type(graphdep.load(tmp_path, parser='chain')).__name__}` of it" in card
     assert "|  |\n| data" not in card
+    own = re.findall(r"^(\w+): (.*)$", card.split("---")[1], flags=re.M)
+    assert dict(own)["pipeline_tag"] in PIPELINES
+    assert (
+        ("base_model: acme/tiny-encoder\n" in card)
+        == ("| encoder | acme/tiny-encoder |" in card)
+        == (task == "ubuntu")
+    )
+    assert ("| words |" in card) == (task != "ubuntu")
+    # The lines of the card run, and predict.
+    (code,) = re.findall(r"```python\n(.*?)```", card, flags=re.S)
+    exec(compile(code.replace("FOLDER", str(tmp_path)), "card", "exec"), {})
+    assert capsys.readouterr().out.strip()
     for path in tmp_path.iterdir():
         assert str(runs[task].parent) not in path.read_text(errors="replace"), path.name
 
@@ -318,6 +341,24 @@ def test_the_hub_gets_and_gives_the_folder(saved, runs, tmp_path, monkeypatch):
     for name in ("gone.ckpt", "./gone", "runs/gone.ckpt", "a/b/c"):
         with pytest.raises(FileNotFoundError, match="no checkpoint or folder at"):
             graphdep.load(name)
+
+
+@pytest.mark.parametrize(
+    ("parser", "language"),
+    [
+        ("bundled", "en"),
+        ("stanza:de", "de"),
+        ("spacy:zh_core_web_sm", "zh"),
+        ("chain", None),
+        ("conllu:a", None),
+    ],
+)
+def test_a_card_has_language_and_licence(saved, parser, language):
+    _, state = load_task(saved)
+    card = hub_model.model_card(state.config.replace(task="sick-e", parser=parser), state)
+    assert f"language: {language}\n" in card if language else "language" not in card
+    assert "license: cc-by-nc-sa-3.0\n" in card
+    assert (", parser=" in card) == (parser != "bundled")
 
 
 def test_nothing_is_fetched_where_there_is_a_folder(saved, monkeypatch):

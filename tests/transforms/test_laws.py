@@ -374,8 +374,8 @@ def test_compose_and_pre_transform(example):
         (lambda: resolve("tree", direction="up"), "'direction' must be one of governor, dependent, both"),
         (lambda: resolve("sia", sum=3), "preset 'sia' has no option 'sum'; it takes max_sum, pieces"),
         (
-            lambda: resolve("drra"),
-            "no preset 'drra'; choose one of transformer, .*dam, dt, .*lisa, gate, g2g",
+            lambda: resolve("edges"),
+            "no preset 'edges'; choose one of transformer, .*dam, dt, .*lisa, gate, g2g",
         ),
         (lambda: resolve(3), "no preset 3"),
         (lambda: resolve(SelfLoops(), pieces="first"), "cannot be given with an instance"),

@@ -90,7 +90,8 @@ def one_side(make_side):
 
 @pytest.fixture(scope="session")
 def two_sides(make_side):
-    return Explorer([make_side(0, "the parse"), make_side(0, "a random tree", tree=False)])
+    sides = [make_side(0, "the parse"), make_side(0, "a random tree", tree=False)]
+    return Explorer(sides, one_model=True)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import os
 import re
 import runpy
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,9 @@ def test_what_goes_out_has_the_numbers(open_page, one_side):
 
 def test_what_differs(open_page, two_sides):
     tab = open_page(two_sides)
-    assert tab.locator('#sides [aria-pressed="true"]').text_content() == "Difference"
+    assert tab.locator('#sides [aria-pressed="true"]').text_content() == "the parse"
+    assert tab.locator("#heads-even").is_visible()
+    tab.locator("#sides button", has_text="Difference").click()
     assert not tab.locator("#heads-even").is_visible()  # of a difference, even attention is 0
     assert tab.locator("#grid i.even").count() == 0
     first, second = (dense(*side.layers[0][1:], 12)[0] for side in two_sides.sides)
@@ -132,6 +135,60 @@ def test_what_differs(open_page, two_sides):
     assert tab.locator('.drawing[data-side="1"]').is_visible()
     assert not tab.locator('.drawing[data-side="2"]').is_visible()
     assert tab.locator("#answer-list .side-1").count() == 2
+
+
+def test_of_models_trained_apart_the_means_of_heads_are_compared(open_page, make_side, sentence):
+    """The page opens on the model whose edges have the tree, and no empty set is shown."""
+    first, second = make_side(0, "without"), make_side(1, "with the tree")
+    plain = Side.of("", to_data([sentence]), [sentence.form], {"transformer": resolve("transformer")})
+    first = replace(first, edges=plain.edges)
+    tab = open_page(Explorer([first, replace(second, edges={"dt": second.edges["dt"]})]))
+    assert tab.locator('#sides [aria-pressed="true"]').text_content() == "with the tree"
+    chosen = tab.locator('#grid [aria-pressed="true"]').get_attribute("data-at")
+    tab.locator("#sides button", has_text="Difference").click()
+    assert tab.locator("#sets button").all_text_contents() == ["both"]
+    assert tab.locator("#grid thead th").all_text_contents() == ["mean"]
+    assert not tab.locator("#head-label").is_visible()
+    tab.locator("#map").select_option(label="layer 2")
+    tab.locator("#canvas").focus()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    shown = number(re.search(r": ([+\u2212]?[\d.]+)", tab.locator("#cell").text_content())[1])
+    means = [dense(*side.layers[1][1:], 12)[0].mean(dim=0) for side in (first, second)]
+    assert shown == pytest.approx(float(means[0][1, 0] - means[1][1, 0]), abs=2e-4)
+    with tab.expect_download() as caught:
+        tab.locator("#save-heads").click()
+    rows = [*csv.DictReader(io.StringIO(Path(caught.value.path()).read_text(encoding="utf-8-sig")))]
+    assert [row["head"] for row in rows] == ["mean"] * 4
+    tab.locator("#sides button", has_text="with the tree").click()
+    tab.locator("#map").select_option(index=int(chosen.partition(",")[0]))
+    assert tab.locator('#grid [aria-pressed="true"]').get_attribute("data-at") == chosen
+
+
+@pytest.mark.parametrize("name", ["one_side", "two_sides"])
+def test_captions_are_whole_on_a_phone(open_page, request, name):
+    tab = open_page(request.getfixturevalue(name))
+    tab.set_viewport_size({"width": 390, "height": 844})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    for caption in tab.locator(".drawing:not([hidden]) .caption").all():
+        for scrolled in (0, 200):
+            tab.evaluate(f"document.querySelector('.drawing:not([hidden]) .scroll').scrollLeft = {scrolled}")
+            box = caption.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 390
+    assert not tab.locator(".lane text", has_text="edges").first.is_visible()
+
+
+def test_the_label_of_the_chosen_row_is_whole(open_page):
+    """Its letters are bold, and wider than those of other rows."""
+    words = ["wonderful" * 2, "a"]
+    data = to_data([Sentence.chain(words)], relations=RelationVocab())
+    tab = open_page(Explorer([Side.of("m", data, [words], {"dra": resolve("dra")})]))
+    label = (
+        "(() => { const pen = canvas.getContext('2d'); pen.font = 'bold 12px system-ui, sans-serif';"
+        "return grid.left - 6 - pen.measureText(short(page.nodes[1].text)).width })()"
+    )
+    assert tab.evaluate(f"(choose(1), {label})") >= 0
 
 
 def test_keys_lead_through_the_tree(open_page, one_side):
@@ -155,6 +212,7 @@ def test_keys_lead_through_the_tree(open_page, one_side):
 def test_a_relation_that_one_side_lacks_is_no_difference(open_page, two_sides):
     """The arcs of a random tree have other labels, and most of the parse's are not there."""
     tab = open_page(two_sides)
+    tab.locator("#sides button", has_text="Difference").click()
     tab.locator('#grid [data-at="0,0"]').click()
     theirs = {row.relation for row in two_sides.data.sides[1].relations}
     rows = tab.locator("#relations tbody tr").all()

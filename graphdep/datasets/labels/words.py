@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphdep.datasets.base.rows import check_label, check_tree_words
-from graphdep.io.limits import check_name
+from graphdep.io.limits import check_name, near_names
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import Constituent, cut_constituents
@@ -116,7 +115,7 @@ class Column:
         known = _keys(self.name, sentences)
         if not known:
             return f": its column {self.name.upper()} has no key"
-        near = difflib.get_close_matches(self.part, known, n=1)
+        near = near_names(self.part, known)
         hint = f" (did you mean '{self.name}:{near[0]}'?)" if near else ""
         return f"{hint}; the keys of {self.name.upper()} are {_some(known)}"
 

@@ -186,12 +186,11 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     The scheme of all trees of ``X`` is decided together (:class:`~graphdep.sentence.Intake`).
 
     Args:
-        encoder: Name or folder of a pretrained Hugging Face encoder; ``"transformer"`` for one that is
-            trained from nothing, on words, which needs more texts. (default: ``"bert-base-uncased"``)
-        model: The syntax in it: a model of ``graphdep train``, such as ``"bert"`` (none), ``"bert-dt"``,
-            ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
-            (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, which
-            ``"bert-dam-ud"`` does not, and ``"dt"`` from nothing)
+        encoder: Name or folder of a pretrained Hugging Face encoder, which needs fewer texts; :obj:`None`
+            for one that is trained from nothing, on words. (default: :obj:`None`)
+        model: The syntax in it: a model of ``graphdep train``, such as from nothing ``"dt"``,
+            ``"transformer"``, ``"lstm"``, or on an encoder ``"bert"`` (none), ``"bert-dt"``, ``"bert-g2g"``,
+            ``"bert-dam"``. (default: ``"dt"``, on an encoder ``"bert-dt"``)
         edges: What a word attends to, instead of the model's own edges: a name of
             :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
             and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
@@ -244,14 +243,14 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     answers = "predictions for single texts or pairs"
     called = "the classifier"
     own = ("text_columns", "label_column")
-    usual_models = ("dt", "bert-dam-basic")
+    usual_models = ("dt", "bert-dt")
     needed = ("train", *own)
     cut_words = parser_failures = _cut_examples = 0
     own_trees: np.ndarray
 
     def __init__(
         self,
-        encoder: str | os.PathLike[str] = "bert-base-uncased",
+        encoder: str | os.PathLike[str] | None = None,
         model: str | None = None,
         *,
         edges: str | BaseTransform | None = None,

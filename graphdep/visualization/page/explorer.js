@@ -3,7 +3,7 @@
 const page = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const size = page.nodes.length, twoSides = page.sides.length === 2, DIFFERENCE = 2;
-const state = { side: twoSides ? DIFFERENCE : 0, view: "words", map: 0, head: -1, word: null, top: 0, least: 0, find: "",
+const state = { side: 0, view: "words", map: 0, head: -1, word: null, top: 0, least: 0, find: "",
   from: 0, span: 0, cell: null };
 
 // -- small things ---------------------------------------------------------------------------------------
@@ -26,6 +26,9 @@ const digits = (value, places = 3) => (Math.abs(value) < 0.5 * 10 ** -places ? 0
 const signed = (value, places = 3) => (isDifference() && value > 0.5 * 10 ** -places ? "+" : "") + digits(value, places);
 const isDifference = () => state.side === DIFFERENCE;
 const mainSide = () => page.sides[isDifference() ? 0 : state.side];
+// Heads of models that were trained apart have no order in common: their means are compared.
+const meansOnly = () => isDifference() && !page.one_model;
+const headShown = () => (meansOnly() ? -1 : state.head);
 const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function bytes(text) { return Uint8Array.from(atob(text), (char) => char.charCodeAt(0)); }
@@ -113,7 +116,7 @@ function oneSide(side, place) {
   }
   const map = matching(side, place), packed = map[state.view];
   const allowed = side.pairs[state.view === "pieces" ? map.allowed_pieces : map.allowed];
-  const weights = headWeights(packed, allowed, count, Math.min(state.head, packed.heads - 1));
+  const weights = headWeights(packed, allowed, count, Math.min(headShown(), packed.heads - 1));
   return { weights, edge: hatchMask(side, allowed, count), partial: packed.top > 0 && packed.top };
 }
 
@@ -484,10 +487,11 @@ function wordAnswers(box, answer) {
 
 const layerMaps = (side) => side.maps.map((map, i) => [map, i]).filter(([map]) => map.kind === "layer");
 
-function measure(name) {  // [layer][head], of a difference that too
+function measure(name) {  // [layer][head], of a difference that too, or [layer][mean of the heads]
   const side = mainSide(), values = side.measures[name];
   if (!isDifference()) return values;
   const other = page.sides[1].measures[name] || [];
+  if (meansOnly()) return values.map((row, layer) => [mean(row) - mean(other[Math.min(layer, other.length - 1)] || [])]);
   return values.map((row, layer) => row.map((value, head) => value - ((other[layer] || [])[head] || 0)));
 }
 
@@ -545,8 +549,9 @@ function showHeads() {
   byId("heads").hidden = !layers.length;
   if (!layers.length) return;
   byId("heads-hint").textContent = isDifference()
-    ? "Each circle is a head of a layer, subtracted from the head of that number on the other side. Heads of models that were trained "
-      + "apart have no order in common: there compare layers, by the mean of all heads."
+    ? meansOnly() ? "Each circle is the mean of a layer's heads, less that of the other model: heads of models that were trained apart have no "
+      + "order in common."
+      : "Each circle is a head of a layer, less the same head on the other side."
     : "Each circle is a head of a layer. Choose what is coloured: with the governor, a dark circle is a head "
       + "that looks at the word each word depends on. Click one to see it in the matrix below and behind the words.";
   const name = byId("colour-by").value, values = measure(name), sizes = byId("size-by").value;
@@ -557,16 +562,15 @@ function showHeads() {
   const focused = document.activeElement && table.contains(document.activeElement) && document.activeElement.dataset.at;
   table.textContent = "";
   table.className = values[0].length <= 8 ? "large" : "";
-  const head = add(add(table, "thead"), "tr"), count = Math.max(...values.map((row) => row.length));
+  const head = add(add(table, "thead"), "tr"), count = meansOnly() ? 0 : Math.max(...values.map((row) => row.length));
+  const columns = [...Array(count).keys(), ...(count === 1 ? [] : [-1])], at = (row, i) => (i < 0 ? mean(row) : row[i]);
   add(head, "td");
-  for (let i = 0; i < count; i += 1) add(head, "th", String(i + 1)).scope = "col";
-  if (count > 1) add(head, "th", "mean").scope = "col";
+  columns.forEach((i) => { add(head, "th", i < 0 ? "mean" : String(i + 1)).scope = "col"; });
   const body = add(table, "tbody");
   values.forEach((row, layer) => {
     const line = add(body, "tr"), [map, place] = layers[layer];
     add(line, "th", map.name).scope = "row";
-    for (let i = 0; i < count; i += 1) gridCell(line, { place, layer, head: i, value: row[i], share: row[i] / most, size: sized(spread && spread[layer][i]) });
-    if (count > 1) gridCell(line, { place, layer, head: -1, value: mean(row), share: mean(row) / most, size: sized(spread && mean(spread[layer])) });
+    columns.forEach((i) => gridCell(line, { place, layer, head: i, value: at(row, i), share: at(row, i) / most, size: sized(spread && at(spread[layer], i)) }));
   });
   showScale("heads-scale", most, isDifference() ? [] : layers.map((_, layer) => evenly(layer)));
   showEven(layers.length);
@@ -593,7 +597,7 @@ function gridCell(line, cell) {
   const text = mainSide().maps[cell.place].name + ", " + who + ": " + signed(cell.value) + " " + byId("colour-by").selectedOptions[0].textContent + alike;
   if (even !== null && cell.value <= even + 5e-4) dot.className = "even";
   button.setAttribute("aria-label", text);
-  button.setAttribute("aria-pressed", String(state.map === cell.place && state.head === cell.head));
+  button.setAttribute("aria-pressed", String(state.map === cell.place && headShown() === cell.head));
   button.addEventListener("click", () => { state.map = cell.place; state.head = cell.head; refresh(); });
   button.addEventListener("pointermove", (event) => tip(event, text));
   button.addEventListener("pointerleave", hideTip);
@@ -615,7 +619,7 @@ function showRelations() {
   const table = byId("relations"), layer = layerMaps(mainSide()).findIndex(([, i]) => i === state.map);
   table.textContent = "";
   if (layer < 0) { add(table, "caption", "Attention by relation: choose a head."); return; }
-  const which = state.head < 0 ? "mean of its heads" : "head " + (state.head + 1);
+  const which = headShown() < 0 ? "mean of its heads" : "head " + (state.head + 1);
   add(table, "caption", "Attention along the arcs: " + mainSide().maps[state.map].name + ", " + which);
   const head = add(add(table, "thead"), "tr");
   ["relation", "arcs", "to governor", "to dependent"].forEach((text) => { add(head, "th", text).scope = "col"; });
@@ -638,7 +642,7 @@ function relationValue(row, way, layer) {
   const value = (found) => {
     const heads = found && found[way][Math.min(layer, found[way].length - 1)];
     if (!heads) return 0;
-    return state.head < 0 ? mean(heads) : heads[Math.min(state.head, heads.length - 1)];
+    return headShown() < 0 ? mean(heads) : heads[Math.min(state.head, heads.length - 1)];
   };
   if (!isDifference()) return value(row);
   const other = page.sides[1].relations.find((one) => one.relation === row.relation);
@@ -672,8 +676,8 @@ function drawMatrix() {
   const data = shown(), { count, from, span } = visible(data);
   const context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
   const room = Math.max(240, byId("canvas-box").clientWidth), font = "12px system-ui, sans-serif";
-  context.font = font;
   const texts = data.nodes.slice(from, from + span).map((node) => short(node.text));
+  context.font = "bold " + font;  // as the chosen row's label is, the widest
   const label = Math.ceil(Math.max(30, ...texts.map((text) => context.measureText(text).width))) + 10;
   const cell = Math.max(2, Math.min(42, Math.floor((Math.min(room, 900) - label - 60) / span)));
   const named = cell >= 10, edge = named ? label : 12, head = named ? Math.ceil(label * 0.84) + 8 : 12;
@@ -820,9 +824,9 @@ function setControls() {
   const sets = side.edges.map((set, i) => [String(-1 - i), "edges of " + set.name]);
   if (state.map >= side.maps.length || (!maps.length && state.map >= 0)) state.map = maps.length ? 0 : -1;
   choices(byId("map"), [...maps, ...sets], state.map);
-  const map = side.maps[state.map], heads = map ? map.words.heads : 1;
-  if (state.head >= heads) state.head = -1;
-  choices(byId("head"), [["-1", heads > 1 ? "mean of all" : "the only one"], ...(heads > 1 ? [...Array(heads).keys()].map((i) => [String(i), String(i + 1)]) : [])], state.head);
+  const map = side.maps[state.map], heads = map && !meansOnly() ? map.words.heads : 1;
+  if (map && state.head >= map.words.heads) state.head = -1;
+  choices(byId("head"), [["-1", heads > 1 ? "mean of all" : "the only one"], ...(heads > 1 ? [...Array(heads).keys()].map((i) => [String(i), String(i + 1)]) : [])], headShown());
   byId("head-label").hidden = heads < 2;
   const hatch = byId("hatch").value || "-1";
   choices(byId("hatch"), [["-1", "the layer itself"], ...side.edges.map((set, i) => [String(i), set.name])], hatch);
@@ -875,7 +879,7 @@ function showSide(number) {
 function setSides() {
   if (!twoSides) return;
   byId("sides").hidden = false;
-  const names = [[DIFFERENCE, "Difference"], [0, page.sides[0].name], [1, page.sides[1].name]];
+  const names = [[0, page.sides[0].name], [1, page.sides[1].name], [DIFFERENCE, "Difference"]];
   names.forEach(([number, text]) => {
     const button = add(byId("sides"), "button", text);
     button.type = "button";
@@ -968,7 +972,7 @@ const csvOf = (rows) => "\ufeff" + rows.map((row) => row.map(quoted).join(",") +
 
 function weightRows() {
   const data = shown(), count = data.nodes.length, map = mainSide().maps[state.map], rows = [["row", "column", "attends", "to", "weight", "edge", "made by"]];
-  const head = !map || state.head < 0 ? "mean" : String(state.head + 1);
+  const head = !map || headShown() < 0 ? "mean" : String(state.head + 1);
   rows[0].push("layer", "head");
   for (let i = 0; i < count; i += 1) {
     for (let j = 0; j < count; j += 1) {
@@ -985,8 +989,8 @@ function weightRows() {
 
 function headRows() {
   const names = Object.keys(mainSide().measures), rows = [["layer", "head", ...names]];
-  layerMaps(mainSide()).forEach(([map], layer) => mainSide().measures.entropy[layer].forEach((_, head) =>
-    rows.push([map.name, head + 1, ...names.map((name) => measure(name)[layer][head])])));
+  layerMaps(mainSide()).forEach(([map], layer) => measure("entropy")[layer].forEach((_, head) =>
+    rows.push([map.name, meansOnly() ? "mean" : head + 1, ...names.map((name) => measure(name)[layer][head])])));
   return rows;
 }
 
@@ -1062,8 +1066,12 @@ function hintSentence() {
   hint.textContent += nodes ? " Brackets are phrases; in a box, a phrase is a node that attends and is seen." : " Brackets are phrases.";
 }
 
+// Whether a model's own edges, its first set, follow the tree: they have types, or some words do not see one another.
+const readsTree = ({ edges: [own] }) => own.typed.length > 0 || setMask(own).includes(0);
+
 function start() {
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  state.side = Math.max(0, page.sides.findIndex((side) => side.edges.length && readsTree(side)));
   const none = !mainSide().maps.length && !mainSide().edges.length;
   byId("matrix").hidden = none;
   byId("folding").hidden = page.utterances < 2;
@@ -1073,7 +1081,7 @@ function start() {
   bestHead();
   state.map = mainSide().maps.length ? state.map : -1;
   listen();
-  if (twoSides) showSide(DIFFERENCE);
+  if (twoSides) showSide(state.side);
   else {
     showDrawings();
     showAnswers();
