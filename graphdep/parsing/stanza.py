@@ -392,15 +392,12 @@ def _draft(tokens: list[RawToken], text: str, end: int) -> Sentence:
     return dataclasses.replace(chain, misc=column(misc), multiword=multiword, comments=[f"# text = {line}"])
 
 
-_NO_TAG = "<PAD>"  # the tag of all words, of a tagger whose treebank has none
-
-
 def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | None]:
     columns: dict[str, Any] = {
         "lemma": column([_lemma(word, form) for word, form in zip(words, draft.form)]),
-        "upos": column([word.upos for word in words]),
-        "xpos": column([None if word.xpos == _NO_TAG else word.xpos for word in words]),
-        "feats": column([word.feats for word in words]),
+        **{
+            name: column([_said(getattr(word, name)) for word in words]) for name in ("upos", "xpos", "feats")
+        },
     }
     head, deprel = [word.head for word in words], [word.deprel for word in words]
     try:
@@ -408,6 +405,11 @@ def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | N
     except ValueError as error:
         reason = f"stanza gave no tree: {error}"
         return chain_sentence(draft.form, reason, dataclasses.replace(draft, **columns)), reason
+
+
+def _said(value: str | None) -> str | None:
+    """A tag; of a tagger whose treebank has none of the kind it is the padding of its vocabulary."""
+    return None if value == "<PAD>" else value
 
 
 def _lemma(word: Any, form: str) -> str:

@@ -374,8 +374,9 @@ def _doubts(
             against = dict.fromkeys(verdicts, said) | against
     learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
     if learning:
+        still = "was still getting better in its" if learning == 1 else "were still getting better in their"
         said = (
-            f"{learning} of {trees['n']} runs with trees were still getting better in their last epochs "
+            f"{learning} of {trees['n']} runs with trees {still} last epochs "
             "(more --epochs, in another --output)."
         )
         against.setdefault("no", said)

@@ -107,8 +107,10 @@ class Picture(Figure):
         kind = str(kwargs.get("format") or fname).rpartition(".")[2].lower()
         if missing and kind != "svg":
             logger.warning(
-                "no font of this machine has some characters of the picture, which are boxes: an .svg file "
-                "is shown with the fonts of its viewer"
+                "no font that Matplotlib knows has some characters of the picture, which are boxes: fonts "
+                "installed after it made its list, a file in %s, are found when that is removed; an .svg "
+                "file is shown with the fonts of its viewer",
+                matplotlib.get_cachedir(),
             )
 
     def _repr_png_(self) -> bytes:

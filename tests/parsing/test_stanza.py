@@ -5,22 +5,31 @@ import shutil
 import subprocess
 import unicodedata
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 import stanza
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphdep import Sentence
 from graphdep.io.files import CHECKSUMS, write_checksums
 from graphdep.parsing import BundledParser, ParserUnavailableError, StanzaParser
 from graphdep.parsing.bundled import BUNDLED
 from graphdep.parsing.stanza import (
     RawToken,
+    _annotated,
     check_checksums,
     files_digest,
     text_pieces,
     whole_words,
 )
+
+
+def test_tags_of_a_kind_that_a_treebank_has_not_are_none():
+    said = {"lemma": "we", "upos": "PRON", "feats": None, "head": 0, "deprel": "root", "text": "we"}
+    sentence, reason = _annotated(Sentence.chain(["we"]), [SimpleNamespace(**said, xpos="<PAD>")])
+    assert (reason, sentence.upos, sentence.xpos, sentence.feats) == (None, ["PRON"], None, None)
 
 
 def test_missing_models_say_what_to_do(tmp_path):

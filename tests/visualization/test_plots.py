@@ -205,7 +205,7 @@ def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
     assert "中国</text>" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
     assert not caplog.text
     picture.savefig(tmp_path / "tree.png")
-    assert caplog.text.count("no font of this machine has some characters") == 1
+    assert caplog.text.count("no font that Matplotlib knows has some characters") == 1
 
 
 def test_other_warnings_come_through(tmp_path, monkeypatch):

@@ -520,7 +520,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             return
         quiet = resolving_now().progress is False
         if self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ:
-            print(f"Processing {self.corpus} ({self.split}) ...", file=sys.stderr)
+            own = getattr(self, "files", {}).get(self.split)
+            print(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...", file=sys.stderr)
         self.process()
 
     def _needed(self) -> list[str]:
