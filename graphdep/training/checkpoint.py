@@ -410,8 +410,10 @@ def _check_parts(checkpoint: Any) -> None:
         raise ValueError(f"a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})")
     with placed("damaged checkpoint"):
         for key, types in _KEYS.items():
-            if not isinstance(state.get(key), types):
-                raise ValueError(f"{key!r} is {type(state.get(key)).__name__}")
+            if key not in state:
+                raise ValueError(f"no {key!r}")
+            if not isinstance(state[key], types):
+                raise ValueError(f"{key!r} is {type(state[key]).__name__}")
         if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
             raise ValueError("'own_edges' must be texts by settings")
         _check_labels(state["labels"] or [])

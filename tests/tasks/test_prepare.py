@@ -1,4 +1,4 @@
-"""A prepared batch is the same batch to every model of every family."""
+"""To every model of every family a prepared batch is the same batch, and a batch is its examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
 from graphdep.training.family import build_task
-from graphdep.training.learning_task import LearningTask
+from graphdep.training.learning_task import LearningTask, join_outputs
 
 # All models of one task of each family; of further tasks what they alone have.
 MODELS = [
@@ -35,20 +35,20 @@ MATCHING = ("smn", "dua", "dam-2018", "ioi")
 
 
 def build(config: TrainConfig) -> tuple[LearningTask, Batch]:
-    """A task in training, and the first batch with its edges."""
+    """A task, and the first batch without edges, if these are not stored."""
     torch.manual_seed(0)
     pretrained = load_pretrained(config) if config.pretrained else None
     splits = load_splits(config, ("train",), pretrained=pretrained)
     labels = splits.labels()
     sizes = len(splits.vocab), len(splits.relations)
     parts = Parts(*sizes, None, pretrained, None if labels is None else len(labels), labels)
-    task = build_task(config, parts).train()
+    task = build_task(config, parts)
     task.log_loss = lambda *_: None
-    return task, task.edges(next(iter(splits.loader("train", config, shuffle=True))))
+    return task, next(iter(splits.loader("train", config, shuffle=True)))
 
 
-@pytest.fixture
-def config(config_of, places, encoder, tmp_path) -> Callable[[str, str], TrainConfig]:
+@pytest.fixture(scope="module")
+def config(config_of, places, encoder, tmp_path_factory) -> Callable[[str, str], TrainConfig]:
     """Settings of a model of any task."""
 
     def config(name: str, model: str) -> TrainConfig:
@@ -63,12 +63,21 @@ def config(config_of, places, encoder, tmp_path) -> Callable[[str, str], TrainCo
         made = config_of(name, model)
         if not made.reads_constituents:
             return made
-        own = {"parser": "bundled", "root": str(tmp_path)}
+        own = {"parser": "bundled", "root": str(tmp_path_factory.mktemp("root"))}
         if name == "ud-tags":
             return made.replace(trees="parser", **own)
         return made.replace(raw_from=f"{made.root}/raw", **own)
 
     return config
+
+
+@pytest.fixture(scope="module")
+def built(request: pytest.FixtureRequest, config: Callable[..., TrainConfig]) -> tuple[LearningTask, Batch]:
+    return build(config(*request.param))
+
+
+# Each is built once for all tests.
+each = pytest.mark.parametrize("built", MODELS, ids="-".join, indirect=True)
 
 
 def step(task: LearningTask, batch: Batch) -> dict[str, Tensor]:
@@ -81,11 +90,9 @@ def step(task: LearningTask, batch: Batch) -> dict[str, Tensor]:
     return {"loss": loss.detach(), **grads}
 
 
-@pytest.mark.parametrize(("name", "model"), MODELS)
-def test_loss_and_gradients_are_the_same(
-    name: str, model: str, config: Callable[[str, str], TrainConfig]
-) -> None:
-    task, batch = build(config(name, model))
+@each
+def test_loss_and_gradients_are_the_same(built: tuple[LearningTask, Batch]) -> None:
+    task, batch = built[0].train(), built[0].edges(built[1])
     plain = step(task, batch)
     before = {key: batch[key] for key in batch.keys()}  # noqa: SIM118
     prepared = prepare(task, batch)
@@ -100,9 +107,26 @@ def test_loss_and_gradients_are_the_same(
             assert torch.equal(value, plain[key]), key
 
 
+@each
+def test_a_batch_is_its_examples(built: tuple[LearningTask, Batch]) -> None:
+    """What is scored of a batch is what is scored of each of its examples alone."""
+    task, batch = built[0].eval(), built[1]
+    followed = [key.removesuffix("_batch") for key in batch.keys() if key.endswith("_batch")]  # noqa: SIM118
+    some = batch.to_data_list()[:3]
+    with torch.no_grad():
+        together, *alone = (
+            task.outputs(task.edges(Batch.from_data_list(datas, followed)))
+            for datas in (some, *([data] for data in some))
+        )
+    assert len(alone) > 1
+    for found, expected in zip(together, join_outputs(alone), strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("name", "model"), [("dailydialog", "transformer-dra"), ("sick-e", "dt-rnn")])
 def test_everything_moves_with_the_batch(name: str, model: str, config: Callable[..., TrainConfig]) -> None:
-    prepared = prepare(*build(config(name, model)), device="cuda")
+    task, batch = build(config(name, model))
+    prepared = prepare(task, task.edges(batch), device="cuda")
     moved = prepared.to("meta")
     assert moved.prepared is True
     values = [value for key, value in moved.to_dict().items() if key.startswith(f"{PREPARED}_")]

@@ -24,7 +24,7 @@ from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 BRACKETS = {"parser": "bundled"}
 SPANS = {"form": "spans"}
-FEW = {"limit_train": 16, "limit_eval": 20}
+FEW = {"limit_train": 16}
 RUNS = [
     ("sick-e", "bert-dam-linked", {}),
     ("sick-e", "bert", {"edges": "constituents", **BRACKETS}),
@@ -169,6 +169,35 @@ def test_texts_are_predicted_as_they_were_scored(trained, task, model, size, see
     texts = [tuple(row[name] for name in row if name.startswith("text")) for row in rows]
     found = predictor.predict([pair[0] if len(pair) == 1 else pair for pair in texts]).tolist()
     assert found == [row["prediction_label"] for row in rows]
+
+
+@pytest.mark.parametrize(("task", "model", "options"), [row for row in RUNS if row[0] == "ubuntu"], ids=str)
+def test_pools_are_ranked_as_they_were_scored(trained, places, task, model, options):
+    """Each candidate beside the others of its pool, in batches of another size."""
+    folder, result = trained(task, model, **options)
+    raw = Path(places(task)["root"], "raw", "ubuntu-v1", "test.txt").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in raw.splitlines()]
+    first = read_predictions(folder / "predictions.csv")[1].tolist()
+    selector = graphdep.load(folder, parser=places(task)["parser"], batch_size=3)
+    ranks = []
+    for start in range(0, len(rows), 10):
+        pool = rows[start : start + 10]
+        ranking = selector.rank(pool[0][1:-1], [row[-1] for row in pool]).ranking
+        ranks.append([pool[place][0] for place in ranking].index("1"))
+    assert [rank == 0 for rank in ranks] == first
+    assert np.mean([1 / (1 + rank) for rank in ranks]) == pytest.approx(result["metrics"]["test_MRR"])
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "options"), [row for row in RUNS if row[0] == "dailydialog"], ids=str
+)
+def test_contexts_get_the_responses_of_the_run(trained, places, task, model, options):
+    folder, _ = trained(task, model, **options)
+    lines = (folder / "responses-test.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    responder = graphdep.load(folder, parser=places(task)["parser"], batch_size=2)
+    assert len(rows) > 1
+    assert responder.respond([row["context"] for row in rows]) == [[row["response"]] for row in rows]
 
 
 @pytest.mark.parametrize(

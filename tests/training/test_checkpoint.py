@@ -108,6 +108,20 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, checkpoint, key, value, mes
         load_task(altered(checkpoint, tmp_path / "bad.ckpt", key, value))
 
 
+def test_each_part_must_be_there_and_of_its_kind(tmp_path, checkpoint):
+    """Also one that may be none."""
+    content, path = torch.load(checkpoint, weights_only=True), tmp_path / "bad.ckpt"
+    written = {*load_task(checkpoint)[1].state_dict()}
+    assert len(written) > 8
+    for key in written:
+        parts = {name: value for name, value in content["graphdep"].items() if name != key}
+        for given in (parts, parts | {key: 0.5}):
+            torch.save({**content, "graphdep": given}, path)
+            for read in (read_checkpoint, load_task):
+                with pytest.raises(ValueError, match=f"bad.ckpt: .*({key}|version)"):
+                    read(path)
+
+
 LABELS = [
     (["x", "x"], r"'labels\[1\]' is 'labels\[0\]' once more \(got str 'x'\)"),
     ([1, "1"], r"'labels\[1\]' must be a text, .* as 'labels\[0\]', int 1 \(got str '1'\)"),

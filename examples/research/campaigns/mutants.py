@@ -10,10 +10,13 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import importlib
 import os
 import random
 import re
+import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -26,8 +29,8 @@ from harness import ROOT, TABLE, start, wait
 
 MUTANTS = TABLE.with_name("mutants.csv")
 COLUMNS = ("file", "kind", "before", "after", "line", "judgement", "why")
-NEAREST = ("transforms", "nn/attention", "nn/conv", "metrics", "data")  # folders of the package and of tests
-SECONDS = 180  # of tests; more count as noticed
+NEAREST = ("transforms", "data", "metrics", "nn/attention", "nn/conv")  # folders of the package and of tests
+SECONDS = 180  # of tests, on the CPU; more count as noticed
 _SWAPS = [(ast.Lt, ast.GtE), (ast.LtE, ast.Gt), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)]
 _SWAPS += [(ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.BitAnd, ast.BitOr), (ast.And, ast.Or)]
 SWAPS = {a: b for pair in _SWAPS for a, b in (pair, pair[::-1])} | {ast.FloorDiv: ast.Mult}
@@ -87,13 +90,19 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST, ast.AST | str]]:
         yield "removed", node, "pass"
 
 
-def sample(seed: int, first: Keys = ()) -> list[Mutant]:
-    """Those of some keys, and then a change of each other line, in the order in which they are tried."""
-    files = [path for name in NEAREST for path in sorted((ROOT / "graphdep" / name).rglob("*.py"))]
-    found = [m for p in files for m in mutants(p.relative_to(ROOT).as_posix(), p.read_text(encoding="utf-8"))]
-    random.Random(seed).shuffle(found)
-    asked = [mutant for mutant in found if mutant[:4] in first]
-    return [*asked, *{(m.file, m.line): m for m in found if m not in asked}.values()]
+def sample(seed: int, first: Keys = (), folders: Sequence[str] = NEAREST) -> list[Mutant]:
+    """Those of some keys, and then a change of each other line, the folders in turn: as they are tried."""
+    asked, turns = [], []
+    for number, name in enumerate(folders):
+        files = [
+            (p.relative_to(ROOT).as_posix(), p) for p in sorted((ROOT / "graphdep" / name).rglob("*.py"))
+        ]
+        found = [mutant for file, path in files for mutant in mutants(file, path.read_text(encoding="utf-8"))]
+        random.Random(f"{seed} {name}").shuffle(found)
+        asked += [mutant for mutant in found if mutant[:4] in first]
+        others = {(mutant.file, mutant.line): mutant for mutant in found if mutant not in asked}.values()
+        turns += [(turn, number, mutant) for turn, mutant in enumerate(others)]
+    return [*asked, *(mutant for *_, mutant in sorted(turns))]
 
 
 def tests_of(file: str, root: Path) -> list[str]:
@@ -124,14 +133,15 @@ def failing(tests: Sequence[str], copy: Path) -> str:
     def ask() -> None:
         import pytest
 
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
         os.chdir(copy)
         os.environ |= {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
         sys.path.insert(0, str(copy))
         quiet = "-x -q --tb=no -p no:cacheprovider -W ignore::pytest.PytestAssertRewriteWarning -m".split()
         sys.exit(int(pytest.main([*quiet, "not slow", *tests])))
 
-    code = wait(start(ask, log), SECONDS)
-    if code is None:
+    code = wait(start(ask, log), 5 * SECONDS)  # of the clock, where others work as well
+    if code in (None, -signal.SIGXCPU, -signal.SIGKILL):
         return f"the time of {tests[0]}"
     said = log.read_text(encoding="utf-8", errors="replace")
     if failed := re.search(r"^(?:FAILED|ERROR|ImportError while loading) (\S+)", said, re.M):
@@ -192,9 +202,20 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=60, help="end after about so many (default: 60)")
+    parser.add_argument(
+        "--folders", nargs="+", choices=NEAREST, default=NEAREST, help="default: all, in turn"
+    )
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir(), "graphdep-mutants"))
     given = parser.parse_args()
-    import torch_geometric  # noqa: F401  here, or each child takes seconds for it
+    for name in (
+        "torch_geometric",
+        "lightning",
+        "transformers",
+        "hypothesis.strategies",
+        "pandas",
+        "sklearn",
+    ):
+        importlib.import_module(name)  # here, or each child takes seconds for them
 
     opened = [key for key, row in read_rows(MUTANTS).items() if row["judgement"] == "open"]
-    run(sample(given.seed, opened), given.work, given.minutes, MUTANTS, again=opened)
+    run(sample(given.seed, opened, given.folders), given.work, given.minutes, MUTANTS, again=opened)

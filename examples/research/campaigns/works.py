@@ -128,7 +128,8 @@ def _parsing(folder: Path, work: Path) -> list[Work]:
             there = output.read_text(encoding="utf-8").count("\n\n") if output.exists() else number
             return "" if there == number else f"an output of {there} trees, not of {number}"
 
-        action = command("parse", texts, "--cache", store, "--output", output, *options)
+        # An output that is there is a user's, unless they say otherwise.
+        action = command("parse", texts, "--cache", store, "--output", output, "--overwrite", *options)
         return Work(name, work, action, lambda: (_digest(output), _rows(store)), check=check)
 
     return [
