@@ -476,8 +476,9 @@ def needs_structure(
             low, high = row["interval"]
             shown += f"  {row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
         console.print(f"{row['name']:<24} {shown}", soft_wrap=True)
-    if found["no_skill"] is not None:
-        console.print(f"{'(no skill)':<24} {found['no_skill']:.4f}")
+    for about, score in {"no skill": found["no_skill"], **found["floors"]}.items():
+        if score is not None:
+            console.print(f"{f'({about})':<24} {score:.4f}")
     for sentence in filter(None, found["sentences"]):
         console.print(sentence, soft_wrap=True)
-    console.print(f"verdict: {found['verdict']}; {found['files']['plot']}", soft_wrap=True)
+    console.print(f"verdict: {found['verdict']}; {', '.join(found['files'].values())}", soft_wrap=True)
