@@ -19,10 +19,12 @@ from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities.model_helpers import is_overridden
 from rich.console import Console
+from rich.text import Text
 from torch import Tensor
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
+from graphdep.io.progress import telling
 from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, RUN_HEAD, TrainConfig, write_run
@@ -258,7 +260,10 @@ def _run(
     with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
-        return _train(config, folder, splits, resume, progress, floor_frozen, processes)
+        console = progress.console or plain_console(stderr=True, quiet=not processes.first)
+        title = progress.title or f"{config.label} seed {config.seed}"
+        with telling(lambda text: console.print(Text(f"{title}  {text}"), soft_wrap=True)):
+            return _train(config, folder, splits, resume, progress, floor_frozen, processes)
 
 
 def _train(

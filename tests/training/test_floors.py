@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from torch.nn.functional import normalize
 
 from graphdep.data import NodeType
+from graphdep.io.console import plain_console
 from graphdep.metrics import MSE, ranking_metrics
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks import resolve_task
@@ -317,6 +318,18 @@ def test_a_score_must_pass_the_best_floor_of_its_split(task, scores, floors):
     alone = frozen.get(f"{split}_{metric.name}")
     worse = alone is not None and not (score < alone if less else score > alone)
     assert bool(untrained(task, own, frozen)) == worse
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_encoder_that_reads_for_long_says_how_far_it_is(
+    short, corpus, tmp_path, monkeypatch, capsys, quiet
+):
+    monkeypatch.setattr("graphdep.io.progress._FIRST", -1.0)
+    config = TrainConfig.of("bert", task="sick-e", **{**corpus, **short})
+    train(config, tmp_path, console=plain_console(stderr=True, quiet=quiet))
+    err = capsys.readouterr().err
+    for said in ("texts with the encoder: 0%", "fitting a linear model to the encoder's vectors: 0%"):
+        assert (said in err) != quiet
 
 
 @pytest.mark.parametrize("classifies", [True, False])

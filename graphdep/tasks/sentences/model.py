@@ -21,6 +21,7 @@ from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import NodeType
 from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.rows import spread_rows
+from graphdep.io.progress import told
 from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.nn import models as M
 from graphdep.nn.models.embedding import Pieces, text_of, texts_of
@@ -195,7 +196,7 @@ def fit_probe(
         return DummyClassifier(strategy="most_frequent").fit(x[train], y[train])
     metric = ACCURACY if classifies else MSE
     best, value = None, None
-    for strength in _C if classifies else _ALPHA:
+    for strength in told(_C if classifies else _ALPHA, "fitting a linear model to the encoder's vectors"):
         own = LogisticRegression(C=strength, max_iter=2000) if classifies else Ridge(alpha=strength)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
