@@ -204,6 +204,12 @@ def install_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
     return installed
 
 
+@pytest.fixture
+def last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that end keep ``last.ckpt``, whose weights a test compares."""
+    monkeypatch.setattr("graphdep.training.run._goes_on", lambda *given: True)
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return write_tiny_sick(tmp_path_factory.mktemp("corpus"))

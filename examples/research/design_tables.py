@@ -182,8 +182,11 @@ def planned_scores(ledger: Ledger, digest: str, row: str, metric: str, planned: 
 def _floors(
     ledger: Ledger, digest: str, rows: Sequence[str], metrics: Sequence[str], digits: str
 ) -> list[list[str]]:
-    """Lines of the floors that runs have: no skill, look-up, an encoder that was not trained."""
-    kinds = {"no skill": "floor_{}", "look-up": "floor_{}_lookup", "not trained": "floor_frozen_{}"}
+    """Lines of the floors that runs have: no skill, look-up, the words alone, an encoder that was not
+    trained.
+    """
+    kinds = {"no skill": "floor_{}", "look-up": "floor_{}_lookup", "bag of words": "floor_{}_bag_of_words"}
+    kinds["not trained"] = "floor_frozen_{}"
     lines = []
     for label, form in kinds.items():
         seen: list[list[str]] = []

@@ -32,10 +32,10 @@ _DT, _TRANSFORMER = resolve("dt", implicit=True), resolve("transformer", implici
 _PLAIN_DT = resolve("dt", labels=False, implicit=True)
 
 PROBE_SIGHTS: dict[str, tuple[Sight, Sight]] = {
-    "transformer-no-positions": _both(_TRANSFORMER, SelfLoops(), position=False),
+    "transformer-nopos": _both(_TRANSFORMER, SelfLoops(), position=False),
     "transformer": _both(_TRANSFORMER, SelfLoops()),
-    "dt-chain": _both(Compose([ChainTree(), _DT]), None, _TYPE),
-    "neighbours-no-positions": _both(_NEIGHBOURS, None, position=False),
+    "dt@chain": _both(Compose([ChainTree(), _DT]), None, _TYPE),
+    "neighbours-nopos": _both(_NEIGHBOURS, None, position=False),
     "neighbours": _both(_NEIGHBOURS, None),
     "dra": _both(resolve("dra"), None, position=False),
     "sia": _both(resolve("sia"), None),
@@ -43,8 +43,8 @@ PROBE_SIGHTS: dict[str, tuple[Sight, Sight]] = {
     "lisa": (Sight(resolve("lisa-complete"), _MARK, True), Sight(resolve("lisa"), position=True)),
     "dam": _both(resolve("dam", implicit=True), _LINKS),
     "g2g": _both(resolve("g2g", implicit=True), resolve(_NEAR, max_distance=1), _TYPE),
-    "dt-unlabelled": _both(_PLAIN_DT, resolve(_NEAR, labels=False), _TYPE),
-    "dt-no-positions": _both(_DT, resolve(_NEAR), _TYPE, position=False),
+    "dt@unlabelled": _both(_PLAIN_DT, resolve(_NEAR, labels=False), _TYPE),
+    "dt-nopos": _both(_DT, resolve(_NEAR), _TYPE, position=False),
     "dt": _both(_DT, resolve(_NEAR), _TYPE),
 }
 """By the name of a row: all that is given, and of it what follows the arcs of the tree.

@@ -98,7 +98,7 @@ def train(
     processes.check_config(config)  # before hours of parsing
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
-    if resume and processes.first and not (folder / "last.ckpt").exists():
+    if resume and processes.first:
         _say_unfinished(config, folder)
     told: dict[str, Any] = {"logger": logger, "log_every": log_every}
     together: dict[str, Any] = {"devices": devices, "nodes": nodes, "strategy": strategy}
@@ -112,9 +112,11 @@ def train(
 
 
 def _say_unfinished(config: TrainConfig, folder: Path) -> None:
-    """Says on stderr that nothing can be resumed, and names unfinished runs of other settings."""
+    """Says on stderr where there is no run to resume, and names unfinished ones of other settings."""
     from graphdep.training.config import RESULT
 
+    if any((folder / name).exists() for name in ("last.ckpt", RESULT)):
+        return
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
     others = f"; with other settings or data: {', '.join(unfinished)}" if unfinished else ""
@@ -483,11 +485,12 @@ def needs_structure(
             low, high = row["interval"]
             shown += f"  {row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
         console.print(f"{row['name']:<24} {shown}", soft_wrap=True)
-    if found["no_skill"] is not None:
-        console.print(f"{'(no skill)':<24} {found['no_skill']:.4f}")
+    for about, score in {"no skill": found["no_skill"], **found["floors"]}.items():
+        if score is not None:
+            console.print(f"{f'({about})':<24} {score:.4f}")
     for sentence in filter(None, found["sentences"]):
         console.print(sentence, soft_wrap=True)
-    console.print(f"verdict: {found['verdict']}; {found['files']['plot']}", soft_wrap=True)
+    console.print(f"verdict: {found['verdict']}; {', '.join(found['files'].values())}", soft_wrap=True)
 
 
 def train_parser(

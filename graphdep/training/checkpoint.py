@@ -507,7 +507,8 @@ class RunCheckpoint(Checkpoint):
     """Keeps ``best.ckpt`` and ``last.ckpt`` of a run, and stops it when nothing gets better any more.
 
     Both are written after a validation, the best one first: whatever the moment of a kill, what
-    ``last.ckpt`` has not seen is done again in the same way.
+    ``last.ckpt`` has not seen is done again in the same way. A run that ends removes ``last.ckpt`` where no
+    more epochs would go on from it.
 
     Args:
         folder: Folder of the run.

@@ -230,13 +230,14 @@ def _data(config: TrainConfig, state: RunState) -> str:
 def _scores(config: TrainConfig, result: Mapping[str, Any] | None) -> str:
     if result is None or not result.get("metrics"):
         return "## Scores\n\nNone are known here.\n"
-    floors = {**(result.get("floor") or {})}
-    frozen = result.get("floor_frozen") or {}
-    lines = []
-    for name, value in result["metrics"].items():
-        cells = [name, _number(value), _number(floors.get(name))]
-        lines.append((*cells, _number(frozen.get(name))) if frozen else tuple(cells))
-    header = ("score", "value", "no skill", *(("not trained",) if frozen else ()))
+    floors = {"no skill": {}, **config.task_family.split_floors(result.get("floor") or {})}
+    if frozen := result.get("floor_frozen"):
+        floors["not trained"] = frozen
+    lines = [
+        (name, _number(value), *(_number(floor.get(name)) for floor in floors.values()))
+        for name, value in result["metrics"].items()
+    ]
+    header = ("score", "value", *floors)
     about = "One run, one seed: no difference to another model is shown by it (`graphdep compare`).\n\n"
     return "## Scores\n\n" + about + _table(header, lines)
 

@@ -19,10 +19,12 @@ from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities.model_helpers import is_overridden
 from rich.console import Console
+from rich.text import Text
 from torch import Tensor
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
+from graphdep.io.progress import telling
 from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, RUN_HEAD, TrainConfig, write_run
@@ -164,13 +166,15 @@ def train(
 
     Args:
         config: The settings.
-        folder: Gets ``run.yaml`` with all settings, ``best.ckpt``, ``last.ckpt``, ``result.json``,
-            ``metrics.csv`` with the values of every epoch, which ``curves.png`` shows, ``predictions.csv`` of
-            the test split, or without one of the validation split, and of dialogues ``responses-val.jsonl``
-            and ``responses-test.jsonl``.
+        folder: Gets ``run.yaml`` with all settings, ``best.ckpt``, ``result.json``, ``metrics.csv`` with the
+            values of every epoch, which ``curves.png`` shows, ``predictions.csv`` of the test split, or
+            without one of the validation split, and of dialogues ``responses-val.jsonl`` and
+            ``responses-test.jsonl``; ``last.ckpt`` as long as it is needed to go on: until the run ends, and
+            after that where the last validation was the best and the learning rate is constant.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
-            one. A finished run is not repeated. (default: :obj:`False`)
+            one. A finished run is not repeated; asked for more epochs, it goes on from ``last.ckpt``, or
+            without one begins again. (default: :obj:`False`)
         title: Name of the run in progress lines. (default: model and seed)
         console: Where progress goes. (default: stderr)
         floor_frozen: What the pretrained encoder gets on these data before it is trained, where another run
@@ -256,7 +260,10 @@ def _run(
     with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
-        return _train(config, folder, splits, resume, progress, floor_frozen, processes)
+        console = progress.console or plain_console(stderr=True, quiet=not processes.first)
+        title = progress.title or f"{config.label} seed {config.seed}"
+        with telling(lambda text: console.print(Text(f"{title}  {text}"), soft_wrap=True)):
+            return _train(config, folder, splits, resume, progress, floor_frozen, processes)
 
 
 def _train(
@@ -330,9 +337,16 @@ def _train(
         report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
     result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
-    _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
+    _write_json(folder / RESULT, result)  # a run with a result is a finished one
+    if not _goes_on(config, checkpoint):
+        checkpoint.last_path.unlink(missing_ok=True)
     best.trainer = None  # which has the data
     return Trained(result, best, kept)
+
+
+def _goes_on(config: TrainConfig, run: RunCheckpoint) -> bool:
+    """Whether a finished run might become better with more epochs, and can go on with them."""
+    return config.warmup_steps is None and run.best_epoch == config.max_epochs
 
 
 def _validates_what_is_kept(config: TrainConfig, task: LearningTask, progress: _Progress) -> bool:
@@ -435,8 +449,10 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
         )
     elif resume:
         logger.warning(
-            "%s: no last.ckpt to go on from, a new run starts; set aside in %s: %s",
-            *(folder, previous.name, ", ".join(names)),
+            "%s: no last.ckpt to go on from, a new run starts%s; set aside in %s: %s",
+            folder,
+            " (a finished run keeps it only where its last epoch was the best)" if RESULT in names else "",
+            *(previous.name, ", ".join(names)),
         )
     elif RESULT in names:
         size = sum((folder / name).stat().st_size for name in names) / 2**20
@@ -501,7 +517,8 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         complete = False
     if not complete:  # the checkpoints say where to go on, and the result is written anew
-        logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
+        how = "goes on from its last checkpoint" if (folder / "last.ckpt").exists() else "is made again"
+        logger.warning("%s is damaged or incomplete: the run %s", path, how)
         return None
     _check_same(path, state, config, digest, result["own_edges"])
     _check_best(folder)

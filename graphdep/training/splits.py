@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import current_process, get_all_start_methods
 from typing import TYPE_CHECKING, Any, cast
@@ -192,6 +192,7 @@ class Splits:
             (default: :obj:`None`)
         encoder: Digest of the pretrained encoder that they are for. (default: :obj:`None`)
         notes: What there is to say of them beside what the datasets say. (default: nothing)
+        kept: What has been computed of them and is kept for others, such as a floor. (default: nothing)
 
     Example:
         >>> from graphdep.training import TrainConfig, load_splits
@@ -207,6 +208,7 @@ class Splits:
     settings: Mapping[str, Any] | None = None
     encoder: str | None = None
     notes: tuple[str, ...] = ()
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getitem__(self, split: str) -> ParsedDataset | SelectionDataset:
         return self.datasets[split]
@@ -247,7 +249,7 @@ class Splits:
                 part = whole.index_select(spread_rows(range(len(whole)), limit)).copy()
                 datasets[name] = cast(ParsedDataset, part)
                 notes.append(f"{name}: {limit} of {len(whole)} examples, spread over the split (limit_eval)")
-        return dataclasses.replace(self, datasets=datasets, notes=tuple(sorted(notes)))
+        return dataclasses.replace(self, datasets=datasets, notes=tuple(sorted(notes)), kept={})
 
     @property
     def compared(self) -> str:

@@ -24,7 +24,7 @@ from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
 from graphdep.training.family import StructureRows, load_splits
 from graphdep.training.run import train
-from graphdep.training.table import compare_runs
+from graphdep.training.table import compare_runs, markdown
 from graphdep.training.task import family_of, resolve_task
 from graphdep.training.trainer import METRICS, check_accelerator, read_metrics
 from graphdep.visualization.plots import plot_differences
@@ -104,7 +104,7 @@ def plan_runs(
             return Plan(**before["plan"])
     except (OSError, ValueError, KeyError, TypeError):  # not there, or none of ours
         pass
-    check_replaced(folder, [PLAN, PICTURE], overwrite=overwrite)
+    check_replaced(folder, [PLAN, PICTURE, SUMMARY, TABLE], overwrite=overwrite)
     configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
     for of_row in configs.values():
         # What a model does not read, or the machine lacks, fails before hours of parsing.
@@ -137,8 +137,7 @@ def plan_runs(
             "--minutes, or fewer --seeds or --epochs"
         )
     plan = Plan(None if count == there else count, there, epochs, val_every, round(needed, 1))
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps({"asked": asked, "plan": vars(plan)}, indent=1), encoding="utf-8")
+    _write(path, json.dumps({"asked": asked, "plan": vars(plan)}, indent=1))
     console.print(
         f"{len(rows.rows)} rows, {seeds} seeds, {epochs} epochs, {count:,} of {there:,} examples to train "
         f"on: about {needed:.0f} minutes",
@@ -201,7 +200,7 @@ def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _C
     return _Cost(result["seconds_per_epoch"] / count, scored, scored * validation)
 
 
-PICTURE = "needs-structure.png"
+PICTURE, SUMMARY, TABLE = "needs-structure.png", "summary.json", "table.md"
 _WHOSE = {"parser": "A parser's", "gold": "The corpus' own"}
 
 
@@ -231,7 +230,8 @@ def needs_structure(
 
     Args:
         task: The task.
-        folder: Gets the runs, ``plan.json`` and the picture.
+        folder: Gets the runs, ``plan.json``, ``summary.json`` with what is returned, ``table.md`` and the
+            picture.
         model: The row with trees, one of the family's. (default: the first)
         trees: ``"parser"``, or ``"gold"`` for the corpus' own, which say what a perfect parser would bring.
             (default: ``"parser"``)
@@ -245,8 +245,9 @@ def needs_structure(
     Returns:
         Plain values: ``verdict``, ``sentences``, ``rows`` (name, what it is, scores, difference to the plain
         row and interval), ``no_skill`` (what the most frequent label, or the mean, of the training or of the
-        test split gets, whichever is better), ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``,
-        ``examples``, ``files``. The verdict is
+        test split gets, whichever is better), ``floors`` (others, such as a bag of words),
+        ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``examples``, ``used`` (how many were
+        trained on, of how many, and why the others were left out), ``files``. The verdict is
 
         - ``"no"``, where the 95% interval of the gain over the plain row, or over order alone, excludes one
           above the bound, all examples were trained on, the plain row and that with trees are better than no
@@ -295,27 +296,60 @@ def needs_structure(
         part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
     elif given.get("limit_train") is not None:
         part, more = f"the {plan.there:,} examples that were asked for", "limit-train"
-    floors = family_of(task).split_floors(summary["floor"]).get("no skill", {})
-    no_skill = _no_skill(metric, floors.get(f"test_{metric.name}"), by_name[rows.plain])
+    floors = {
+        about: scores.get(f"test_{metric.name}")
+        for about, scores in family_of(task).split_floors(summary["floor"]).items()
+    }
+    no_skill = _no_skill(metric, floors.pop("no skill", None), by_name[rows.plain])
     over_plain = by_name[rows.trees]["against"]
     both = {"plain": by_name[rows.plain], "trees": by_name[rows.trees]}
     doubts = _doubts(metric, no_skill, bound, _gain(over_plain, metric)[0], **both)
     compared = {"plain": over_plain, "chain": over_chain, "random": over_random}
     found = _verdict(compared, bound, metric, doubts, whole=part is None)
     told = {name: found.pop(name) for name in ("over", "excluded")}
+    used = _used(plan, minutes, given)
     found |= {
+        "task": task,
         "sentences": [
             *_sentences(by_name, rows, compared, trees),
+            f"{used['said']} The smallest effect that could have been seen is "
+            f"{found['smallest_visible_effect']:.3g} (more --seeds, or more test examples).",
             _worth(found, bound, doubts, part=part, more=more, **told),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
         "no_skill": no_skill,
+        "floors": floors,
         "metric": f"test_{metric.name}",
         "bound": bound,
         "plan": vars(plan),
         "examples": summary["data"]["examples"],
+        "used": used,
+        "files": {
+            kind: str(folder / name)
+            for kind, name in (("plot", PICTURE), ("summary", SUMMARY), ("table", TABLE))
+        },
     }
-    return found | {"files": {"plot": str(_draw(found, rows, folder))}}
+    _draw(found, rows, folder)
+    title, table = markdown(summary).split("\n\n", 1)
+    said = " ".join(filter(None, found["sentences"]))
+    _write(folder / TABLE, f"{title}\n\nVerdict: {found['verdict']}. {said}\n\n{table}")
+    _write(folder / SUMMARY, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    return found
+
+
+def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How many examples were trained on, of how many, and why the others were left out."""
+    there, why = plan.there, ""
+    trained = there if plan.limit_train is None else plan.limit_train
+    said = f"All {there:,} examples were trained on."
+    if trained < there:
+        why = (
+            f"the others did not fit into {minutes:g} minutes (more --minutes, or fewer --seeds or --epochs)"
+        )
+        said = f"{trained:,} of {there:,} examples were trained on: {why}."
+    elif settings.get("limit_train") is not None:
+        said = f"{there:,} examples were trained on, as --limit-train asked for."
+    return {"trained": trained, "there": there, "left_out": there - trained, "why": why, "said": said}
 
 
 def _rows(task: str, model: str | None, trees: str) -> StructureRows:
@@ -513,7 +547,12 @@ def _row(row: Mapping[str, Any], metric: str) -> dict[str, Any]:
     }
 
 
-def _draw(found: Mapping[str, Any], rows: StructureRows, folder: Path) -> Path:
+def _write(path: Path, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _draw(found: Mapping[str, Any], rows: StructureRows, folder: Path) -> None:
     differences = {
         row["name"]: (row["difference"], *row["interval"])
         for row in found["rows"]
@@ -522,7 +561,5 @@ def _draw(found: Mapping[str, Any], rows: StructureRows, folder: Path) -> Path:
     figure = plot_differences(
         differences, metric=found["metric"].replace("_", " "), reference=rows.plain, bound=found["bound"]
     )
-    path = folder / PICTURE
-    with atomic_path(path) as temporary:
+    with atomic_path(folder / PICTURE) as temporary:
         figure.savefig(temporary, dpi=150, format="png")
-    return path

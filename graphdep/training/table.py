@@ -305,9 +305,11 @@ def _floor_notes(summary: dict[str, Any]) -> list[str]:
         if known is None:
             kinds.append((floor, known := []))
         known.append(row["name"])
-    lines = []
+    lines, shown = [], _floors(summary)
     for floor, names in kinds[1:]:
         for about, scores in family_of(summary["task"]).split_floors(floor).items():
+            if scores == shown.get(about):
+                continue
             told = ", ".join(f"{name} {scores[name]:.4f}" for name in _columns(summary) if name in scores)
             lines.append(f"- ({about}) on the data of {', '.join(names)}: {told}")
     if lines:

@@ -218,7 +218,7 @@ def test_governors_decide(run, tmp_path):
     found = json.loads(result.stdout)
     assert found["verdict"] == "yes", found["sentences"]
     assert found["bound"] == 0.05
-    assert len(found["sentences"]) == 3
+    assert len(found["sentences"]) == 4
     names = [
         "transformer@shuffled",
         "transformer-nopos",

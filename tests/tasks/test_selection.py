@@ -248,6 +248,7 @@ def objective(config_of, batches):
     return objective
 
 
+@pytest.mark.usefixtures("last_stays")
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_resumed_is_uninterrupted_and_a_run_repeats(name, config_of, tmp_path):
     config = config_of(

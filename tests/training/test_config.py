@@ -280,6 +280,7 @@ def test_what_was_chosen_stands_first(tmp_path):
     assert "max_epochs: 30" in lines[others:]
 
 
+@pytest.mark.usefixtures("last_stays")
 def test_a_run_is_repeated_to_the_last_bit(tmp_path, tiny):
     config = TrainConfig.of("dt", **{**tiny, "max_epochs": 2, "dropout": 0.3, "seed": 5})
     first = train(config, tmp_path / "a")

@@ -11,9 +11,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
 from torch.nn.functional import normalize
 
 from graphdep.data import NodeType
+from graphdep.io.console import plain_console
 from graphdep.metrics import MSE, ranking_metrics
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks import resolve_task
@@ -23,6 +26,7 @@ from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training import floors as frozen_probe
 from graphdep.training.ablation import ablate
 from graphdep.training.floors import (
+    BagOfWords,
     PredictedRow,
     below_floor,
     fit_ridge,
@@ -208,8 +212,14 @@ def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, mon
     assert len(calls) == 1
     assert summary["floor_frozen"].keys() == {"val_accuracy", "test_accuracy"}
     header, rows = table_cells(summary)
-    assert [row[0] for row in rows] == ["(no skill)", "(encoder, not trained)", "bert", "bert-dt"]
-    shown = dict(zip(header, rows[1]))
+    assert [row[0] for row in rows] == [
+        "(no skill)",
+        "(bag of words)",
+        "(encoder, not trained)",
+        "bert",
+        "bert-dt",
+    ]
+    shown = dict(zip(header, rows[2]))
     assert shown["test_accuracy"] == f"{summary['floor_frozen']['test_accuracy']:.4f}"
     assert all(len(row) == len(header) for row in rows)
     assert "- (encoder, not trained): a logistic regression" in markdown(summary)
@@ -308,6 +318,78 @@ def test_a_score_must_pass_the_best_floor_of_its_split(task, scores, floors):
     alone = frozen.get(f"{split}_{metric.name}")
     worse = alone is not None and not (score < alone if less else score > alone)
     assert bool(untrained(task, own, frozen)) == worse
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_encoder_that_reads_for_long_says_how_far_it_is(
+    short, corpus, tmp_path, monkeypatch, capsys, quiet
+):
+    monkeypatch.setattr("graphdep.io.progress._FIRST", -1.0)
+    config = TrainConfig.of("bert", task="sick-e", **{**corpus, **short})
+    train(config, tmp_path, console=plain_console(stderr=True, quiet=quiet))
+    err = capsys.readouterr().err
+    for said in ("texts with the encoder: 0%", "fitting a linear model to the encoder's vectors: 0%"):
+        assert (said in err) != quiet
+
+
+@pytest.mark.parametrize("classifies", [True, False])
+@pytest.mark.parametrize("texts", [1, 2])
+def test_the_bag_of_words_is_that_of_scikit_learn(classifies, texts):
+    draw = np.random.default_rng(texts)
+    rows = [
+        tuple(tuple(draw.integers(3, 9, draw.integers(1, 6)).tolist()) for _ in range(texts))
+        for _ in range(60)
+    ]
+    y = np.array([row[-1].count(4) + row[0].count(5) for row in rows]).clip(max=2)
+    y = y if classifies else y + 0.25
+    known = [" ".join(map(str, text)) for row in rows[:40] for text in row]
+    columns = [[" ".join(map(str, text)) for text in column] for column in zip(*rows)]
+    terms = TfidfVectorizer(token_pattern=r"\S+").fit(known)
+    u, *others = (terms.transform(column).toarray() for column in columns)
+    x = np.hstack([u, *(part for v in others for part in (v, np.abs(u - v), u * v))])
+    model = LogisticRegression(tol=1e-3) if classifies else Ridge()
+    expected = model.fit(x[:40], y[:40]).predict(x)
+    found = BagOfWords(rows[:40], y[:40], classifies=classifies).predict(rows)
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert MSE(found, y) < MSE(np.full(len(y), y[:40].mean()), y)
+
+
+def test_one_class_alone_is_what_a_bag_of_words_predicts():
+    bag = BagOfWords([((3,),), ((4,),)], np.array([1, 1]), classifies=True)
+    assert bag.predict([((5,),)]).tolist() == [1]
+
+
+def test_the_bag_of_words_is_a_floor_computed_once_for_all_runs(corpus, tiny, tmp_path, monkeypatch):
+    made, real = [], sentences.BagOfWords
+    monkeypatch.setattr(
+        sentences, "BagOfWords", lambda *args, **options: made.append(1) or real(*args, **options)
+    )
+    settings = {
+        **{name: value for name, value in tiny.items() if name not in ("task", "model")},
+        "max_epochs": 1,
+    }
+    summary = ablate("sick-e", ["transformer", "dt"], [0, 1], tmp_path, settings=settings)
+    assert len(made) == 1
+    named = {f"{split}_accuracy{end}" for split in ("val", "test") for end in ("", "_bag_of_words")}
+    assert summary["floor"].keys() == named
+    assert [row[0] for row in table_cells(summary)[1]][:2] == ["(no skill)", "(bag of words)"]
+    assert "bag of words: logistic regression of scikit-learn" in markdown(summary)
+    own = dict(summary["floor"], test_accuracy_bag_of_words=1.0)
+    said = "test_accuracy 0.7500 is no better than bag of words 1.0000"
+    assert below_floor("sick-e", {"test_accuracy": 0.75}, own) == said
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_words_that_are_counted_are_those_of_the_examples(corpus, monkeypatch, stored):
+    splits = load_splits(TrainConfig.of("dt", **{**corpus, "limit_train": 5}))
+    monkeypatch.setattr(sentences.StoredBatches, "serves", staticmethod(lambda dataset: stored))
+    for name, dataset in splits.datasets.items():
+        rows = sentences._word_rows(splits, name, range(len(dataset)))
+        assert len(rows) == len(dataset)
+        for row, data in zip(rows, dataset):
+            nodes = data.input_ids[data.node_type == NodeType.WORD].tolist()
+            assert [word for text in row for word in text] == nodes
+            assert len(row) == 2
 
 
 def test_the_look_up_is_a_floor():

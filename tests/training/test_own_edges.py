@@ -160,6 +160,7 @@ def test_a_name_in_a_file_imports_nothing(malicious):
     assert not (malicious / "ran").exists()
 
 
+@pytest.mark.usefixtures("last_stays")
 def test_a_result_imports_nothing_either(config, tmp_path, malicious, monkeypatch):
     register_edges("ahead", ahead(1))
     train(config, tmp_path / "run")

@@ -86,7 +86,7 @@ def same_run(one: Path, two: Path) -> None:
     for mine, other in zip(*(read_metrics(folder / "metrics.csv") for folder in (one, two)), strict=True):
         for name in mine.keys() - {"seconds", "val_seconds"}:
             assert mine[name] == pytest.approx(other[name], abs=1e-5), name
-    states = (read_checkpoint(folder / "last.ckpt")["state_dict"] for folder in (one, two))
+    states = (read_checkpoint(folder / "best.ckpt")["state_dict"] for folder in (one, two))
     for mine, other in zip(*(state.values() for state in states), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-5)
     assert (one / "predictions.csv").read_bytes() == (two / "predictions.csv").read_bytes()

@@ -120,6 +120,7 @@ def test_batches_are_the_same_from_workers_and_from_what_was_read_before(place, 
         assert_same_batch(one, other)
 
 
+@pytest.mark.usefixtures("last_stays")
 @pytest.mark.parametrize("name", RUNS)
 def test_a_resumed_run_is_the_uninterrupted_one(place, tmp_path, monkeypatch, name):
     monkeypatch.chdir(place)

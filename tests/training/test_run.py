@@ -39,6 +39,8 @@ from tests.kit.tiny_corpora import write_tiny_glue
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SIZES |= {"head_channels": 4, "batch_size": 8, "lr": 0.05, "accelerator": "cpu"}
 
+pytestmark = pytest.mark.usefixtures("last_stays")
+
 
 class Stop(Exception):
     pass
@@ -57,9 +59,11 @@ def short(config) -> TrainConfig:
 
 @pytest.fixture(scope="module")
 def whole(config, tmp_path_factory) -> Path:
-    """The folder of a run that nothing has interrupted."""
+    """The folder of a run that nothing has interrupted, with its ``last.ckpt``."""
     folder = tmp_path_factory.mktemp("whole")
-    train(config, folder, log_every=2)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(run, "_goes_on", lambda *given: True)
+        train(config, folder, log_every=2)
     return folder
 
 
@@ -195,6 +199,29 @@ def test_which_epoch_is_the_best_and_when_a_run_ends(tmp_path, monkeypatch, shor
     result = train(short.replace(**{"max_epochs": 6, "patience": 2, **settings}), tmp_path)
     assert (result["epochs"], result["best_epoch"]) == (epochs, best)
     assert read_checkpoint(tmp_path / "best.ckpt")["graphdep"]["epoch"] == best
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "settings", "there"),
+    [
+        ([0.5, 0.6, 0.7], {}, True),
+        ([0.5, 0.7, 0.6], {}, False),
+        ([0.5, 0.6, 0.7], {"warmup_steps": 1}, False),
+    ],
+)
+def test_the_last_checkpoint_stays_where_more_epochs_go_on(
+    tmp_path, monkeypatch, short, caplog, accuracy, settings, there
+):
+    monkeypatch.undo()  # of what keeps it for the other tests
+    Epochs(monkeypatch, accuracy=[*accuracy, 0.8])
+    short = short.replace(max_epochs=3, **settings)
+    train(short, tmp_path)
+    assert (tmp_path / "last.ckpt").exists() == there
+    assert train(short, tmp_path, resume=True)["epochs"] == 3
+    if not settings:
+        assert train(short.replace(max_epochs=4), tmp_path, resume=True)["epochs"] == 4
+        assert ("no last.ckpt to go on from" in caplog.text) != there
+        assert (tmp_path / "previous").exists() != there
 
 
 def test_only_validated_epochs_can_be_the_best(tmp_path, monkeypatch, short, capsys):
@@ -601,7 +628,8 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     train(config.replace(max_epochs=5) if len(left) > 1 else config.replace(lr=0.5), copied, resume=True)
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
-    assert "no last.ckpt to go on from, a new run starts; set aside in previous: " in caplog.text
+    why = " (a finished run keeps it only where its last epoch was the best)" if len(left) > 1 else ""
+    assert f"no last.ckpt to go on from, a new run starts{why}; set aside in previous: " in caplog.text
     assert all(name in caplog.text for name in left)
 
 

@@ -144,6 +144,7 @@ def test_an_epoch_of_one_batch_goes_on(tmp_path):
     assert [row["step"] for row in part] == [1, 2]
 
 
+@pytest.mark.usefixtures("last_stays")
 def test_callbacks_see_every_part_of_a_step_and_change_nothing(tmp_path):
     config = config_of(clip=1e-3, warmup_steps=1)
     splits, watches = load_splits(config), Watches()

@@ -108,7 +108,19 @@ def test_structure_decides(tmp_path, ask):
     assert found["rows"][4]["difference"] > 0.2
     assert found["sentences"][-1] == "A parser is worth having here."
     assert Path(found["files"]["plot"]).stat().st_size > 1000
-    assert json.loads(json.dumps(found)) == found
+    assert json.loads(Path(found["files"]["summary"]).read_text()) == found
+    table = Path(found["files"]["table"]).read_text()
+    assert f"\n\nVerdict: yes. {found['sentences'][0]} " in table
+    assert "\n| dt@parser" in table
+    assert found["used"] == {
+        "trained": 60,
+        "there": 60,
+        "left_out": 0,
+        "why": "",
+        "said": "All 60 examples were trained on.",
+    }
+    seen = f"The smallest effect that could have been seen is {found['smallest_visible_effect']:.3g} ("
+    assert found["sentences"][2].startswith(f"{found['used']['said']} {seen}")
     # The same call plans nothing anew; another one in the same folder is refused.
     assert ask(HELPED) == found
     assert ask.trials == ["transformer", "dt@parser"]
@@ -220,6 +232,24 @@ def test_no_skill_knows_the_labels_of_the_test_split(tmp_path):
 )
 def test_validations(epochs, every):
     assert _val_every(epochs) == every
+
+
+@pytest.mark.parametrize(
+    ("limit", "settings", "left_out", "said"),
+    [
+        (None, {}, 0, "All 1,350 examples were trained on."),
+        (None, {"limit_train": 1350}, 0, "1,350 examples were trained on, as --limit-train asked for."),
+        (
+            *(287, {}, 1063),
+            "287 of 1,350 examples were trained on: the others did not fit into 5 minutes (more --minutes, "
+            "or fewer --seeds or --epochs).",
+        ),
+    ],
+)
+def test_which_examples_were_used_and_why_not_all(limit, settings, left_out, said):
+    plan = module.Plan(limit, 1350, 10, 1, 4.5)
+    found = module._used(plan, 5.0, settings)
+    assert (found["left_out"], found["said"]) == (left_out, said)
 
 
 PART = "the 100 of 2,000 examples that fit into the time"

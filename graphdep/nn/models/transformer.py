@@ -17,6 +17,7 @@ from torch_geometric.utils import cumsum, scatter
 
 from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_count, check_divides
+from graphdep.io.progress import told
 from graphdep.nn.attention.layout import AttentionLayout, refuse_clique
 from graphdep.nn.attention.relations import reset_relation
 from graphdep.nn.conv.attention_conv import AttentionConv
@@ -206,7 +207,7 @@ def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Ten
     training = encoder.training
     encoder.eval()
     try:
-        for start in range(0, len(order), _BATCH):
+        for start in told(range(0, len(order), _BATCH), f"reading {len(order):,} texts with the encoder"):
             some = order[start : start + _BATCH]
             yield from zip(some, _read(encoder, [texts[row] for row in some]))
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.tasks.sentences.settings import COLUMNS, PAPER, TASKS, CSVConfig, SentenceConfig
+from graphdep.tasks.sentences.settings import BAG, COLUMNS, PAPER, TASKS, CSVConfig, SentenceConfig
 from graphdep.training.family import StructureRows, TaskFamily
 
 SENTENCES = TaskFamily(
@@ -21,6 +21,7 @@ SENTENCES = TaskFamily(
     used_by="graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`",
     published=PAPER,
     columns=COLUMNS,
+    floors={BAG: "bag of words"},
     frozen="a logistic regression, of numbers a ridge regression, on vectors u, v of the texts (of a pair "
     "|u - v| and u * v), means over their nodes by the encoder before its training",
 )

@@ -19,14 +19,17 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import NodeType
+from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.rows import spread_rows
+from graphdep.io.progress import told
 from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.nn import models as M
+from graphdep.nn.models.embedding import Pieces, text_of, texts_of
 from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
 from graphdep.nn.static_batch import FlatBatch
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
-from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig, Sentences
+from graphdep.tasks.sentences.settings import BAG, TREE_ENCODERS, Goal, SentenceConfig, Sentences
 from graphdep.training.build import (
     Parts,
     add_syntax,
@@ -37,7 +40,7 @@ from graphdep.training.build import (
     training_options,
 )
 from graphdep.training.family import FilePrediction, FileRequest, label_columns
-from graphdep.training.floors import frozen_vectors
+from graphdep.training.floors import BagOfWords, frozen_vectors
 from graphdep.training.learning_task import EncoderTask, MakeOptimizer, Outputs
 from graphdep.training.splits import Splits
 from graphdep.training.task import resolve_task
@@ -193,7 +196,7 @@ def fit_probe(
         return DummyClassifier(strategy="most_frequent").fit(x[train], y[train])
     metric = ACCURACY if classifies else MSE
     best, value = None, None
-    for strength in _C if classifies else _ALPHA:
+    for strength in told(_C if classifies else _ALPHA, "fitting a linear model to the encoder's vectors"):
         own = LogisticRegression(C=strength, max_iter=2000) if classifies else Ridge(alpha=strength)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -202,6 +205,43 @@ def fit_probe(
         if metric.is_better(score, value):
             best, value = model, score
     return best
+
+
+def bag_scores(goal: Goal, splits: Splits, split: str) -> dict[str, float]:
+    """The metrics of a split by the words alone, of a model that is fitted once for all splits that share
+    their words.
+
+    Args:
+        goal: Says what is predicted, and how that is scored.
+        splits: The data; it learns from at most :data:`LIMIT_TRAIN` examples of the training split.
+        split: The split that is scored.
+    """
+    if (found := splits.kept.get((BAG, goal, split))) is not None:
+        return dict(found)
+    bag = splits.kept.get((BAG, goal))
+    if bag is None:
+        rows = spread_rows(range(len(splits["train"])), LIMIT_TRAIN)
+        y = goal.target(splits.targets("train")[[*rows]].double()).numpy()
+        y = y.astype(np.int64) if goal.classifies else y
+        texts = _word_rows(splits, "train", rows)
+        bag = splits.kept[BAG, goal] = BagOfWords(texts, y, classifies=goal.classifies)
+    target = goal.target(splits.targets(split).double()).numpy()
+    prediction = bag.predict(_word_rows(splits, split, range(len(target))))
+    scores = {f"{split}_{metric.name}_{BAG}": metric(prediction, target) for metric in goal.metrics}
+    splits.kept[BAG, goal, split] = scores
+    return dict(scores)
+
+
+def _word_rows(splits: Splits, split: str, rows: Sequence[int]) -> list[tuple[Pieces, ...]]:
+    dataset = splits.in_memory(split)
+    found: list[tuple[Pieces, ...]] = []
+    stored = StoredBatches(dataset) if StoredBatches.serves(dataset) else None
+    for start in range(0, len(rows), 512):
+        part = rows[start : start + 512]
+        batch = stored(part) if stored else Batch.from_data_list([dataset[number] for number in part])
+        texts = iter(texts_of(batch))
+        found += zip(*[texts] * int(text_of(batch)[1][0]))
+    return found
 
 
 logger = logging.getLogger("graphdep.training")
@@ -324,7 +364,8 @@ class SentenceTask(EncoderTask):
         return self.goal.compared(logits, y)
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return self.goal.floor(splits.targets("train"), outputs[1], split)
+        no_skill = self.goal.floor(splits.targets("train"), outputs[1], split)
+        return no_skill | bag_scores(self.goal, splits, split)
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         columns = label_columns(*self.compared(outputs), splits.labels())

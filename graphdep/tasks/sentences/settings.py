@@ -171,6 +171,9 @@ CLASSES = replace(ENTAILMENT, metrics=(ACCURACY, MACRO_F1))
 NUMBERS = replace(SIMILARITY, metrics=(MSE_OF_NUMBERS, PEARSON, SPEARMAN))
 
 
+BAG = "bag_of_words"
+
+
 @dataclass(frozen=True)
 class Sentences(Task):
     """A label or a grade of sentences or of pairs of sentences.
@@ -198,6 +201,12 @@ class Sentences(Task):
     @property
     def metrics(self) -> tuple[Metric, ...]:
         return self.goal.metrics
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        regression = "logistic regression" if self.goal.classifies else "ridge regression"
+        bag = f"; bag of words: {regression} of scikit-learn on TF-IDF of the words or pieces"
+        return {name: text + bag for name, text in super().signatures.items()}
 
 
 @dataclass(frozen=True)
