@@ -582,7 +582,7 @@ def test_scatter_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) 
         "graphdep.nn.attention.edge_attention"
     )  # the name is the function's, too
     monkeypatch.setattr(module, "HAS_SCATTER", False)
-    with pytest.raises(ValueError, match="backend='scatter' needs torch-scatter .*'reference' does the same"):
+    with pytest.raises(ValueError, match="backend='scatter' needs torch-scatter .*gives the same result"):
         edge_attention(**CASES["complete"], backend="scatter")
     edge_attention(**CASES["complete"], backend="reference")
 
@@ -593,7 +593,7 @@ def test_a_layout_whose_tensors_were_written_into_is_refused():
     edge_attention(x, x, x, edge_index, layout=layout)
     moved = layout.clone()
     edge_index.copy_(edge_index.flip(0).clone())
-    with pytest.raises(ValueError, match="was changed in place after the AttentionLayout was made"):
+    with pytest.raises(ValueError, match="was changed in place after its AttentionLayout was made"):
         edge_attention(x, x, x, edge_index, layout=layout)
     edge_attention(x, x, x, moved.edge_index, layout=moved)  # which has tensors of its own
 
@@ -603,7 +603,7 @@ def test_a_layout_of_other_edges_is_refused(other):
     x, edge_index = torch.randn(3, 1, 2), torch.tensor([[0, 1], [1, 2]])
     layout = AttentionLayout(edge_index, 3)
     edge_attention(x, x, x, edge_index.clone(), layout=layout)  # the same edges, if other tensors
-    with pytest.raises(ValueError, match="'layout' is of 2 edges that are not the . of 'edge_index'"):
+    with pytest.raises(ValueError, match="'layout' has 2 edges that are not the . of 'edge_index'"):
         edge_attention(x, x, x, torch.tensor(other), layout=layout)
 
 
@@ -671,7 +671,7 @@ def test_a_layout_in_the_place_of_edges():
     x, edge_index = torch.randn(3, 1, 2), edges((0, 1), (1, 2))
     layout = AttentionLayout(edge_index, 3)
     assert torch.equal(edge_attention(x, x, x, layout), edge_attention(x, x, x, edge_index))
-    with pytest.raises(ValueError, match="'edge_index' is a layout: give no other as 'layout'"):
+    with pytest.raises(ValueError, match="'edge_index' is a layout: leave out 'layout'"):
         edge_attention(x, x, x, layout, layout=layout)
 
 
