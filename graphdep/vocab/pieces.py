@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-# A word of thousands of characters would take the memory of a whole corpus.
+# A text without spaces could otherwise take the memory of a whole corpus as a single word.
 MAX_PIECES = 50
-# A byte has 256 values, each of which is a piece.
+# Number of byte values, each of which is a piece.
 _BYTES = 256
-# What else a tokenizer may have, and one of `train` has not.
+# Parts of a tokenizer that `train` never writes.
 _FOREIGN = ("truncation", "padding", "added_tokens", "normalizer", "post_processor")
 _FOREIGN_BPE = (
     *("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
@@ -28,20 +28,20 @@ _FOREIGN_BPE = (
 
 
 class PieceVocab(Vocab):
-    r"""Pieces of words by byte-pair encoding, from "Neural Machine Translation of Rare Words with Subword
-    Units", over bytes: no word is unknown.
+    r"""A byte-level BPE vocabulary, from "Neural Machine Translation of Rare Words with Subword Units": no
+    word is unknown.
 
-    The ids of the special symbols are those of :class:`~graphdep.Vocab`: ``[UNK]`` 0, ``[ROOT]`` 1,
-    ``[CLS]`` 2, ``[SEP]`` 3, ``[EOU]`` 4; pieces follow. A piece that starts a word differs from one that
-    does not, so that :meth:`decode` knows the words. Needs the package tokenizers (``graphdep[bpe]``).
+    The ids of the special symbols are those of :class:`~graphdep.Vocab`: ``[UNK]`` 0, ``[ROOT]`` 1, ``[CLS]``
+    2, ``[SEP]`` 3, ``[EOU]`` 4; pieces follow. Pieces at the start of a word differ from others, so
+    :meth:`decode` can restore the words. Needs the package tokenizers (``graphdep[bpe]``).
 
     Args:
-        bpe: The JSON text of a :class:`tokenizers.Tokenizer`, as :meth:`train` makes it. Of it only the
-            pieces and merges are read.
+        bpe: The JSON text of a :class:`tokenizers.Tokenizer` from :meth:`train`. Only its pieces and merges
+            are read.
         lower: Encode words in lower case. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the text is no tokenizer that :meth:`train` makes, or the package is missing.
+        ValueError: If the text is not a tokenizer from :meth:`train`, or the package is missing.
 
     Example:
         >>> from graphdep.vocab import PieceVocab
@@ -55,7 +55,7 @@ class PieceVocab(Vocab):
         alphabet = set(tokenizers.pre_tokenizers.ByteLevel.alphabet())
         try:
             ids, merges = _read(bpe, alphabet)
-        except (ValueError, RecursionError) as error:  # bad JSON is a ValueError, too
+        except (ValueError, RecursionError) as error:  # invalid JSON is a ValueError, too
             raise ValueError(f"'bpe' is not the JSON text of a tokenizer ({str(error)[:200]})") from None
         self._bpe = _by_bytes(tokenizers.models.BPE(ids, merges))
         super().__init__(sorted(ids, key=ids.__getitem__), lower=lower)
@@ -68,10 +68,10 @@ class PieceVocab(Vocab):
         """Learns the pieces from the words of ``sentences`` (word lists).
 
         Args:
-            sentences: The words; merges do not cross them.
-            size: The number of ids, special symbols and 256 bytes included; there are fewer where the corpus
-                has nothing more to merge.
-            min_freq: Pairs of pieces seen less often are not merged. (default: :obj:`1`)
+            sentences: The words; merges stay within a word.
+            size: The number of ids, including special symbols and 256 bytes; fewer if the corpus has no more
+                pairs to merge.
+            min_freq: The least frequency of a pair to merge. (default: :obj:`1`)
             lower: Encode words in lower case. (default: :obj:`False`)
 
         Raises:
@@ -93,7 +93,7 @@ class PieceVocab(Vocab):
 
     def __getitem__(self, word: str) -> int:
         if word not in SPECIALS:
-            raise ValueError(f"{word!r} is no special symbol and may have several pieces: call encode()")
+            raise ValueError(f"{word!r} is not a special symbol and may have several pieces: call encode()")
         return self._ids[word]
 
     def id_of(self, word: str) -> int:
@@ -106,8 +106,8 @@ class PieceVocab(Vocab):
         return f"{type(self).__name__}({len(self)} pieces, lower={self.lower})"
 
     def encode(self, word: str) -> list[int]:
-        """The ids of a word's pieces, at least one. Of a long word they are the first ``MAX_PIECES`` = 50: a
-        text of thousands of characters without a space is no word.
+        """The piece ids of a word, at least one and at most the first ``MAX_PIECES`` = 50: a text of
+        thousands of characters without a space is not a word.
 
         Raises:
             ValueError: If the word is empty.
@@ -120,11 +120,11 @@ class PieceVocab(Vocab):
         return self._encoded[word]
 
     def words_of(self, ids: Iterable[int]) -> list[str]:
-        """The words of pieces; special symbols are left out."""
+        """The words of a sequence of pieces, without special symbols."""
         return self.decode(ids).split()
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words of pieces, with a space between them; special symbols are left out."""
+        """The text of a sequence of pieces, with spaces between words and without special symbols."""
         pieces = [piece - len(SPECIALS) for piece in ids if piece >= len(SPECIALS)]
         return self._bpe.decode(pieces).removeprefix(" ")
 
@@ -143,15 +143,15 @@ class PieceVocab(Vocab):
 
 
 def vocab_from_state(state: dict) -> Vocab:
-    """The vocabulary of words or of pieces that gave this ``state_dict()``."""
+    """The vocabulary of words or pieces with this ``state_dict()``."""
     kind = PieceVocab if isinstance(state, dict) and "bpe" in state else Vocab
     return kind.from_state_dict(state)
 
 
 def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The pieces with their numbers, and the merges.
+    """The pieces with their ids, and the merges.
 
-    The package itself must not read a text from elsewhere: some make it end the process, or take very long.
+    The package must not parse untrusted text: some texts abort the process or take very long.
     """
     match tokenizer := json.loads(bpe):
         case {"model": {"type": "BPE", "vocab": dict(ids), "merges": list(merges)} as model}:
@@ -178,7 +178,7 @@ def _faults(
         yield f"{len(missing)} bytes have no piece"
     for merge in merges:
         if not _is_merge(merge, ids):
-            yield f"a merge must be of two pieces that are known, and so what they make (got {merge!r:.80})"
+            yield f"a merge must join two known pieces into a known one (got {merge!r:.80})"
 
 
 def _is_merge(merge: Any, ids: dict[str, int]) -> bool:
@@ -189,7 +189,7 @@ def _is_merge(merge: Any, ids: dict[str, int]) -> bool:
 
 
 def _by_bytes(model: Any) -> Any:
-    """A tokenizer of words by their bytes."""
+    """A tokenizer of words into bytes."""
     tokenizers = _tokenizers()
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)
@@ -208,9 +208,9 @@ def _tokenizers() -> Any:
 
 
 class VocabTokens:
-    """The ids of a :class:`~graphdep.Vocab` (one a word) or of a :class:`~graphdep.vocab.pieces.PieceVocab`.
+    """The ids of a :class:`~graphdep.Vocab` (one per word) or :class:`~graphdep.vocab.pieces.PieceVocab`.
 
-    A word such as ``[SEP]`` in a text is a word as any other and never gets the special id.
+    A text word such as ``[SEP]`` is an ordinary word and never gets the special id.
 
     Args:
         vocab: The vocabulary.
@@ -230,7 +230,7 @@ class VocabTokens:
         self.fingerprint = hashlib.sha256(state.encode()).hexdigest()[:16]
 
     def encode(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of each word's pieces."""
+        """The piece ids of each word."""
         if isinstance(self.vocab, PieceVocab):
             return [self.vocab.encode(word) for word in words]
         return [[self.vocab.id_of(word)] for word in words]
@@ -239,30 +239,29 @@ class VocabTokens:
         return f"{type(self).__name__}({self.vocab!r})"
 
 
-# The words of a large corpus would fill the memory of every worker of a loader.
+# The words of a large corpus would fill the memory of each worker of a loader.
 MAX_CACHED = 1 << 18
 
 
 class SubwordTokens:
     r"""The ids of a fast Hugging Face tokenizer, word by word, as with ``is_split_into_words=True``.
 
-    - Every word has a piece: one that the tokenizer leaves nothing of (a control or zero-width character)
-      becomes the unknown token.
-    - Text cannot forge structure: a word such as ``[SEP]`` is split like any other text, and where an id of
-      a special token still comes out of a text, the unknown token takes its place.
-    - With byte-level BPE (RoBERTa) every word has its space in front, as ``add_prefix_space=True`` asks for;
-      the tokenizer need not be made with it.
+    - Every word has a piece: the unknown token if the tokenizer removes the whole word (a control or
+      zero-width character).
+    - Text cannot forge structure: a word such as ``[SEP]`` is split like other text, and if text still gives
+      the id of a special token, it is replaced by the unknown token.
+    - With byte-level BPE (RoBERTa) every word is encoded with a space before it, as with
+      ``add_prefix_space=True``, whatever the tokenizer's setting.
 
-    Works on a copy of the tokenizer's backend, with neither truncation nor padding: later changes of the
-    tokenizer have no effect. Words are encoded once and remembered, up to ``MAX_CACHED`` = 262,144 of them;
-    then all are forgotten.
+    Works on a copy of the tokenizer's backend without truncation and padding: later changes of the tokenizer
+    have no effect. The pieces of up to ``MAX_CACHED`` = 262,144 words are cached; then the cache is cleared.
 
     Args:
-        tokenizer: A fast tokenizer with [CLS], [SEP] and an unknown token (or what stands for them).
+        tokenizer: A fast tokenizer with [CLS], [SEP] and an unknown token (or their equivalents).
         eou: The token after each utterance of a context; the tokenizer must have it. (default: ``"[EOU]"``)
 
     Raises:
-        ValueError: If the tokenizer is not fast, or a token is missing.
+        ValueError: If the tokenizer is not a fast one, or a token is missing.
 
     Example:
         >>> from transformers import AutoTokenizer
@@ -275,7 +274,7 @@ class SubwordTokens:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, eou: str = "[EOU]") -> None:
         if not getattr(tokenizer, "is_fast", False):
-            raise ValueError(f"'tokenizer' must be a fast one (got {type(tokenizer).__name__})")
+            raise ValueError(f"'tokenizer' must be a fast tokenizer (got {type(tokenizer).__name__})")
         self.eou = eou
         self.cls_id = _special_id(tokenizer, "cls_token")
         self.sep_id = _special_id(tokenizer, "sep_token")
@@ -288,7 +287,7 @@ class SubwordTokens:
         self._cache: dict[str, list[int]] = {}
 
     def encode(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of each word's pieces, at least one a word. Do not change the lists."""
+        """The piece ids of each word, at least one per word. The lists are shared: do not modify them."""
         new = [word for word in dict.fromkeys(words) if word not in self._cache]
         if not new:
             return [self._cache[word] for word in words]
@@ -332,19 +331,19 @@ def _fingerprint(serialised: str, tokens: SubwordTokens) -> str:
 
 
 def _word_backend(serialised: str) -> Any:
-    """A tokenizer of single words, made of another's JSON text."""
+    """A tokenizer of single words, from the JSON text of a tokenizer."""
     from tokenizers import Tokenizer
 
     settings = json.loads(serialised)
     settings["truncation"] = settings["padding"] = None
     _add_prefix_space(settings["pre_tokenizer"])
     backend = Tokenizer.from_str(json.dumps(settings))
-    backend.encode_special_tokens = True  # as text, not as the special id
+    backend.encode_special_tokens = True  # special tokens in text are text
     return backend
 
 
 def _add_prefix_space(pre_tokenizer: dict[str, Any] | None) -> None:
-    """Has byte-level BPE put a space before each word, also where that is one step of several."""
+    """Lets byte-level BPE add a space before each word, even if it is one of several steps."""
     if pre_tokenizer is None:
         return
     if pre_tokenizer["type"] == "ByteLevel":
