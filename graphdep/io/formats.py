@@ -1,4 +1,4 @@
-"""Formats of files of trees: told by their content, and read as they are."""
+"""Formats of tree files: detection by content, and reading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ID = re.compile(r"[0-9]{1,9}([-.][0-9]{1,9})?")
 _PLUS = re.compile(r"#\s*global\.columns\s*=(.*)")
 _DOCUMENT = re.compile(r"#\s*begin document\s*(\(|$|\s\S+\s*$)")
 _TEXT = r'"(?:[^"\\]|\\.)*"\s*'
-# How JSON of sentences or lists of words begins, and XML.
+# The beginnings of XML, and of JSON with sentences or lists of words.
 _STARTS = {
     "json": re.compile(
         rf'\s*(\[\s*){{0,3}}\{{\s*{_TEXT}:\s*(["\[{{0-9-]|(true|false|null)\b)'
@@ -31,11 +31,11 @@ _STARTS = {
     ),
     "xml": re.compile(r"\s*<(\?xml\s+version\b|root>\s*<document\b)"),
 }
-_LOOK = 100  # lines to look at: JSON and brackets may have a word a line
+_LOOK = 100  # lines to inspect: JSON and brackets may have one word per line
 
 
 def recognise(lines: Iterable[str]) -> str:
-    """What some lines are, of which no more are taken than tell it.
+    """The format of some lines; reads only as many lines as needed.
 
     Returns:
         ``"conllu"``, ``"conllu-plus"``, ``"ptb"`` (brackets), ``"json"`` (or JSON Lines), ``"xml"``;
@@ -72,7 +72,7 @@ def recognise(lines: Iterable[str]) -> str:
 
 
 def _of_columns(line: str, plus: bool) -> str:
-    """The format of a line of a word; empty where one line does not tell."""
+    """The format by one line of a word; empty if the line is ambiguous."""
     values = line.rstrip("\r\n").split("\t")
     if plus and len(values) > 1:
         return "conllu-plus"
@@ -84,7 +84,7 @@ def _of_columns(line: str, plus: bool) -> str:
 
 
 def _of_rows(rows: Sequence[str]) -> str:
-    """Whether lines are words in columns; empty where more of them tell."""
+    """Whether lines are words in columns; empty if more lines are needed."""
     tabs = [row.rstrip("\r\n").split("\t") for row in rows]
     cells = {
         True: tabs if all(cell.split() for row in tabs for cell in row) else [[]],
@@ -102,13 +102,13 @@ def _of_rows(rows: Sequence[str]) -> str:
 
 
 def _counted(cells: Sequence[Sequence[str]]) -> bool:
-    """Whether the first cells count from 1, of each sentence anew."""
+    """Whether the first cells count from 1 in each sentence."""
     numbers = [int(row[0]) if _NUMBER.fullmatch(row[0]) else 0 for row in cells]
     return all(number in (1, before + 1) for before, number in zip([0, *numbers], numbers))
 
 
 def _has(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
-    """Whether a column behind the first has such cells alone, of which one contains ``some``."""
+    """Whether all cells of a column after the first match the pattern, and at least one contains ``some``."""
     match = re.compile(pattern).fullmatch
     return lambda cells: any(all(map(match, own)) and some in "".join(own) for own in [*zip(*cells)][1:])
 
@@ -117,7 +117,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _has_number = _has(_NUMBER.pattern)
 _has_tag = _has(r"O|[BIESLMU]-\S+")
 _has_bracket = _has(r"(\([^\s()*]+)*\*\)*", "(")
-# Whether tabs separate cells, the least number of columns, of rows, and what these have.
+# Tab-separated or not, least number of columns and of rows, and a test of the rows.
 _ROWS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
     (True, 3, 2, _counted),
     (False, 4, 3, lambda cells: _counted(cells) and _has_number(cells)),
@@ -128,7 +128,7 @@ _ROWS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], .
 
 
 def recognised(lines: Lines) -> tuple[str, Iterator[tuple[int, str]]]:
-    """What some numbered lines are, and all of them."""
+    """The format of numbered lines, and all of the lines."""
     seen: list[tuple[int, str]] = []
     rest = iter(lines)
 
@@ -144,15 +144,15 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
     """The sentences of a file.
 
     Args:
-        name: What :func:`recognise` says that it is.
+        name: The format from :func:`recognise`.
         lines: Its numbered lines.
-        path: What it is called in messages.
-        max_words: Refuse a longer sentence; :obj:`None` for no limit.
-        headless: Whether words may have no HEAD, in CoNLL-U ``_``: governor -1.
+        path: Its name in messages.
+        max_words: The longest allowed sentence; :obj:`None` for no limit.
+        headless: Whether words may lack a HEAD (``_`` in CoNLL-U), which gives governor -1.
 
     Raises:
-        ValueError: If the format is none that is read, the file is damaged, has no sentence, or has hardly
-            a word: treebanks without licence for their texts have ``_`` in place of words.
+        ValueError: If the format is not supported, or the file is damaged or has no sentence or hardly any
+            words: treebanks whose texts are not free have ``_`` instead of words.
     """
     if name in ("conllu", "conllu-plus"):
         rows = lines if name == "conllu" else _ten_columns(lines, path)
@@ -172,11 +172,11 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
 
 
 WITHHELD = ("_", "[WORD]")
-"""In the place of words, in corpora whose texts are not free."""
+"""Placeholders for words in corpora whose texts are not free."""
 
 
 def check_words_there(path: str | os.PathLike[str], sentences: Iterable[Sequence[str]]) -> None:
-    """Raises :class:`ValueError` if nearly all words of a file are withheld."""
+    """Raises :class:`ValueError` if nearly all words of a file are placeholders."""
     total = withheld = 0
     for words in sentences:
         total += len(words)
@@ -191,7 +191,7 @@ def check_words_there(path: str | os.PathLike[str], sentences: Iterable[Sequence
 def _unreadable(name: str, lines: Lines, path: str) -> ConlluError:
     rows = ((number, line) for number, line in lines if line.strip() and not line.startswith("#"))
     number, line = next(rows, (1, ""))
-    message = _NO_TREES.get(name, "no tree in any format that is known")
+    message = _NO_TREES.get(name, "no tree in any known format")
     if name == "columns" and _ID.fullmatch(line.split()[0] if line else ""):
         count = len(line.split("\t"))
         columns = f"{count} columns" if count > 1 else "columns that no tabs separate"
@@ -202,7 +202,7 @@ def _unreadable(name: str, lines: Lines, path: str) -> ConlluError:
     return ConlluError(f"{message}; {PAGE} lists what is read", path, number, line)
 
 
-# Why a file is not read, and the way out.
+# Why a file is not supported, and what to do instead.
 _NO_TREES = {
     "columns": "words in columns without trees: --task labels reads them, and graphdep parse --words a "
     "sentence a line, with spaces between the words",
@@ -213,7 +213,7 @@ _NO_TREES = {
 
 
 def _ten_columns(lines: Lines, path: str) -> Iterator[tuple[int, str]]:
-    """CoNLL-U Plus as CoNLL-U: columns that this does not have go to MISC, as ``NAME=value``."""
+    """CoNLL-U Plus as CoNLL-U: further columns go to MISC, as ``NAME=value``."""
     names: list[str] = []
     ten = [*map(str.upper, COLUMNS)]
     for number, line in lines:
@@ -243,7 +243,7 @@ def _ten_columns(lines: Lines, path: str) -> Iterator[tuple[int, str]]:
 
 
 def _read_ptb(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
-    """Brackets have no governors: -1."""
+    """Sentences from brackets, which have no governors: -1."""
     raws = []
     for tree in read_brackets(lines, path):
         size = len(tree.form)
@@ -256,7 +256,7 @@ def _read_ptb(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Fo
 
 
 def _read_json(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
-    """One value, or JSON Lines."""
+    """Sentences from one JSON value, or from JSON Lines."""
     filled = [(number, line) for number, line in lines if line.strip()]
     values: Iterable[tuple[str, Any]]
     if len(filled) > 1 and _is_json(filled[0][1]):
@@ -267,7 +267,7 @@ def _read_json(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> F
 
 
 def _with_heads(value: Any, place: str, headless: bool) -> Any:
-    """JSON whose words have a governor each, -1 where there is none."""
+    """A JSON value in which each word has a governor, -1 if it has none."""
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         if not headless:
             message = f"words without a tree: graphdep parse --words parses them ({PAGE})"

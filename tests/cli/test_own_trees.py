@@ -132,7 +132,7 @@ REFUSED = {
     "no such policy": ("a.txt", CONLLU, ["--bad-trees", "drop"], "'bad_trees' must be one of error, attach"),
     "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "'scheme' must be one of auto, as-is"),
     "columns": ("a.txt", "1\ta\t_\t_\t_\t_\t_\n", [], "a.txt:1: a treebank of 7 columns, .*own-parse.md"),
-    "CoNLL-2003": ("a.conll", "She PRP O\n", [], "a.conll:1: no tree in any format .*own-parse.md"),
+    "CoNLL-2003": ("a.conll", "She PRP O\n", [], "a.conll:1: no tree in any known format.*own-parse.md"),
     "four columns": ("a.txt", "1\ta\t0\troot\n2\tb\t1\tdep\n", [], "a.txt:1: a treebank of 4 columns"),
     "words and tags": ("a.txt", "-DOCSTART- O\n\nShe O\n", [], "a.txt:1: words in columns without trees"),
     "damaged": ("a.conllu", "1\tShe\n", [], "a.conllu:1: 2 tab-separated columns instead of 10"),

@@ -95,7 +95,7 @@ def test_a_file_that_is_there_stays(here, command):
     path, text = path, path.read_text()
     path.unlink()
     assert done.exit_code == 2, done.output
-    assert f"{path} is there, was not written for this" in done.stderr
+    assert f"{path} exists, belongs to something else" in done.stderr
     assert "--overwrite" in done.stderr
     assert text == MINE
 
@@ -175,5 +175,5 @@ def test_what_is_empty_or_own_may_be_replaced(tmp_path):
     (tmp_path / "own").write_text(MINE)
     check_replaced(tmp_path, ["empty", "none", "own"], {"own"})
     check_replaced(tmp_path, ["own"], overwrite=True)
-    with pytest.raises(ValueError, match=r"own is there, .*: choose another place$"):
+    with pytest.raises(ValueError, match=r"own exists, .*: choose another place$"):
         check_replaced(tmp_path, ["own"], overwrite=None)

@@ -110,8 +110,8 @@ def xml(body):
 
 
 BAD = {
-    "text": ("She sings.\n", ":1: no tree in any format .*docs/how-to/own-parse.md"),
-    "no line": ("", ":1: no tree in any format"),
+    "text": ("She sings.\n", ":1: no tree in any known format.*docs/how-to/own-parse.md"),
+    "no line": ("", ":1: no tree in any known format"),
     "other columns": (
         "\n1\ta\t_\t_\t_\t_\t_\n",
         ":2: a treebank of 7 columns, and CoNLL-U has 10 .*global.columns.*own-parse",
@@ -178,7 +178,7 @@ BAD = {
     ),
     "CoreNLP: two governors": (
         json.dumps({**CORENLP, "basicDependencies": CORENLP["basicDependencies"] * 2}),
-        "'basicDependencies' has several governors of word 1",
+        "'basicDependencies' has several governors for word 1",
     ),
     "spaCy: no such sentence": (
         json.dumps({**SPACY, "sents": [0]}),

@@ -246,7 +246,7 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     first = name if name == "config.json" and before == "nothing" else ".*"  # without it none is an export's
     with pytest.raises(
-        ValueError, match=rf"project/{first} is there, was not written for this, .*overwrite=True"
+        ValueError, match=rf"project/{first} exists, belongs to something else, .*overwrite=True"
     ):
         model.save_pretrained(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
