@@ -306,7 +306,7 @@ def _selection_parts(
 
 MANIPULATIONS = ("insertion", "deletion", "search")
 """The mark of each symbol is its position here, counted from 1."""
-_SHARE = 4  # an utterance has at most 1/4 of the nodes
+_MAX_SHARE = 4  # an utterance has at most 1/4 of the nodes
 
 Marked = list[tuple[Part, int]]
 
@@ -437,7 +437,7 @@ def _fitted(
     """Utterances that fit beside this many symbols, and the number of words that were cut."""
     check_least("max_length", max_length, symbols + len(turns))
     room = (max_length - symbols) // len(turns)
-    kept = [cut_some(turn, max(1, max_length // _SHARE)) for turn in turns]
+    kept = [cut_some(turn, max(1, max_length // _MAX_SHARE)) for turn in turns]
     if sum(turn.num_pieces for turn in kept) + symbols > max_length:
         kept = [cut_some(turn, room) for turn in kept]
     return kept, sum(map(num_cut, turns, kept))
@@ -466,7 +466,7 @@ def _joined(parts: Marked, mark: int, answer: int, cut: int) -> Data:
 
 
 # Options that the layout of text_data() determines.
-_SETTLED = ("segment", "root")
+_FIXED_OPTIONS = ("segment", "root")
 
 
 def trees_data(
@@ -522,7 +522,7 @@ def trees_data(
             phrases="spans" if phrases is True else phrases,
             **options,
         )
-    unread = sorted(options.keys() - set(_SETTLED))
+    unread = sorted(options.keys() - set(_FIXED_OPTIONS))
     if unread:
         raise ValueError(f"{unread[0]!r} is not for 'tokens' (got {options[unread[0]]!r})")
     check_between("trees", len(trees), 1, 2)

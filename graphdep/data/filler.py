@@ -16,11 +16,11 @@ from graphdep.data.stored_batches import is_index
 #: Target that the loss ignores.
 IGNORED = -100
 #: Approximate nodes per filler example: attention over a few short examples is cheaper than over a long one.
-_NODES = 16
+_FILLER_NODES = 16
 #: Largest number of filler examples, so that large batches of different sizes have equally many.
-_MOST = 8
+_MAX_FILLERS = 8
 #: Largest number of cached batches of filler examples.
-_KEPT = 1024
+_MAX_CACHED = 1024
 
 
 def capacity(size: int, steps: int = 8, least: int = 64) -> int:
@@ -91,7 +91,7 @@ class Filler:
     def _sizes(self, batch: Batch) -> list[tuple[int, int]]:
         """(words, target tokens) of each filler example."""
         nodes, least = batch.num_nodes, self._fixed + 2 * self._by_word
-        number = min(max(2, _step(nodes) // max(_NODES, least)), _MOST)
+        number = min(max(2, _step(nodes) // max(_FILLER_NODES, least)), _MAX_FILLERS)
         number += -(batch.num_graphs + number) % _step(batch.num_graphs + number)
         wanted = capacity(nodes + number * least)
         # A word may add more than one node, as with a node per relation.
@@ -112,7 +112,7 @@ class Filler:
         else:
             batch = Batch.from_data_list([self.make(*sizes[0][: 1 + (self.tokens is not None)])])
             batch = batch if self.edges is None else self.edges(batch)
-        if len(self._made) == _KEPT:
+        if len(self._made) == _MAX_CACHED:
             self._made.clear()
         self._made[sizes] = batch
         return batch

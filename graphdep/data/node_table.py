@@ -551,7 +551,7 @@ class _NodeTable:
 
 
 # Columns that a piece copies from its word.
-_INHERITED = ("node_type", "deprel", "depth", "utterance", "word", "segment")
+_WORD_COLUMNS = ("node_type", "deprel", "depth", "utterance", "word", "segment")
 
 
 def utterance_data(
@@ -607,7 +607,7 @@ def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:
     first = counts.cumsum(0) - counts
     node = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
     out = copy.copy(data)
-    for key in _INHERITED:
+    for key in _WORD_COLUMNS:
         out[key] = data[key][node]
     out.input_ids = torch.tensor([piece for ids in pieces for piece in ids], device=counts.device)
     out.governor_index = first[data.governor_index][node]

@@ -16,7 +16,7 @@ MOST_BYTES = 2 * 10**9
 # Examples per call of a transform: with only 32, most of the time is overhead.
 _CHUNK = 512
 # The first few examples show whether the edges of all would be too many.
-_FIRST = 32
+_TRIAL_CHUNK = 32
 
 
 class StoredBatches:
@@ -73,7 +73,7 @@ class StoredBatches:
         """
         parts, taken = [], 0
         every = torch.arange(len(self.place))
-        for numbers in filter(len, (every[:_FIRST], *every[_FIRST:].split(_CHUNK))):
+        for numbers in filter(len, (every[:_TRIAL_CHUNK], *every[_TRIAL_CHUNK:].split(_CHUNK))):
             parts.append(transform(self(numbers.tolist())))
             taken += sum(parts[-1][key].nbytes for key in parts[-1]._slice_dict)
             if taken * len(self.place) > most * (int(numbers[-1]) + 1):

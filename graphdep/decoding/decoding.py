@@ -408,7 +408,7 @@ def generate(
         if length == config.max_length:
             strategy.set_aside(example, history, score, alive, finished=False)
             break
-        kept, order, alive = _close_up(alive & ~strategy.done(example, score, alive)[:, None])
+        kept, order, alive = _drop_finished(alive & ~strategy.done(example, score, alive)[:, None])
         if kept.numel() == 0:
             break
         parent, tokens = take(parent[kept], order), take(token[kept], order)
@@ -435,7 +435,7 @@ def _check(example: Tensor, score: Tensor, log_probs: Tensor, length: int) -> No
         )
 
 
-def _close_up(alive: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _drop_finished(alive: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Examples with live hypotheses, an order with live ones first, and a mask of the live ones."""
     kept = alive.any(dim=1).nonzero().view(-1)
     alive = alive[kept]

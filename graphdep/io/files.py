@@ -34,10 +34,10 @@ except ImportError:  # not on Windows
 logger = logging.getLogger("graphdep.io")
 
 # Pattern of the random part of temporary names, here and in tempfile.
-_DRAWN = "[a-z0-9_]{8}"
+_RANDOM_PART = "[a-z0-9_]{8}"
 _LETTERS = string.ascii_lowercase + string.digits + "_"
 # Suffixes of SQLite's auxiliary files.
-_OF_SQLITE = ("-journal", "-wal", "-shm")
+_SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 
 
 def temporary_name(name: str, suffix: str = "") -> str:
@@ -74,7 +74,7 @@ def remove_leftovers(folder: str | os.PathLike[str], name: str, suffix: str | No
         suffix: Their suffix. (default: that of ``name``)
     """
     suffix = Path(name).suffix if suffix is None else suffix
-    like = re.compile(rf"\.{re.escape(name)}\.{_DRAWN}{re.escape(suffix)}")
+    like = re.compile(rf"\.{re.escape(name)}\.{_RANDOM_PART}{re.escape(suffix)}")
     with suppress(OSError), os.scandir(folder) as entries:
         for path in [entry.path for entry in entries if like.fullmatch(entry.name)]:
             _remove(path)
@@ -126,7 +126,7 @@ def _remove(path: str) -> None:
             if stat.S_ISDIR(found.st_mode):
                 shutil.rmtree(path, ignore_errors=True)
                 return
-            for ending in _OF_SQLITE:
+            for ending in _SQLITE_SUFFIXES:
                 Path(path + ending).unlink(missing_ok=True)
             os.unlink(path)
         finally:
@@ -192,7 +192,7 @@ def _new_file(path: Path) -> int:
         os.close(handle)  # another process removed it as a leftover before the lock
 
 
-_WAIT = 2.0  # seconds before the warning
+_SECONDS_TO_WARN = 2.0  # seconds before the warning
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def open_to_read(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         OSError: If it cannot be opened.
     """
     name = os.fspath(path)
-    said = threading.Timer(_WAIT, logger.warning, ("waiting for a writer of the pipe %s", name))
+    said = threading.Timer(_SECONDS_TO_WARN, logger.warning, ("waiting for a writer of the pipe %s", name))
     said.daemon = True
     if os.path.exists(path) and not os.path.isfile(path):
         said.start()
@@ -433,11 +433,11 @@ def without_control(
         changed, first = changed + count, first or number * bool(count)
         yield number, text
     if changed:
-        _say_changed(os.fspath(path), changed, first)
+        _log_changed(os.fspath(path), changed, first)
 
 
 @cache
-def _say_changed(path: str, count: int, first: int) -> None:
+def _log_changed(path: str, count: int, first: int) -> None:
     """Logs, once per process, the number of replaced characters in a file."""
     what = f"{count} control character{'s' * (count > 1)} read as a blank, the first on line {first}"
     logger.warning("%s: %s", path, what)
@@ -452,7 +452,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")  # half-width and full-width
 _LARGEST = 2**31 - 1  # fits a C long on every platform
 # The original limit, followed by one entry for each further reading thread.
-_before: list[int] = []
+_csv_limits: list[int] = []
 _lock = threading.Lock()
 
 
@@ -463,14 +463,14 @@ def long_fields() -> Iterator[None]:
     All threads share the limit: the first reader raises it, the last one restores it.
     """
     with _lock:
-        _before.append(csv.field_size_limit(_LARGEST))
+        _csv_limits.append(csv.field_size_limit(_LARGEST))
     try:
         yield
     finally:
         with _lock:
             # The original limit is the first entry.
-            csv.field_size_limit(_before[0] if len(_before) == 1 else _LARGEST)
-            _before.pop()
+            csv.field_size_limit(_csv_limits[0] if len(_csv_limits) == 1 else _LARGEST)
+            _csv_limits.pop()
 
 
 def guard(cell: str) -> str:

@@ -31,7 +31,7 @@ _STARTS = {
     ),
     "xml": re.compile(r"\s*<(\?xml\s+version\b|root>\s*<document\b)"),
 }
-_LOOK = 100  # lines to inspect: JSON and brackets may have one word per line
+_MAX_LINES = 100  # lines to inspect: JSON and brackets may have one word per line
 
 
 def recognise(lines: Iterable[str]) -> str:
@@ -54,15 +54,15 @@ def recognise(lines: Iterable[str]) -> str:
             if _DOCUMENT.match(line):
                 return "columns"
         elif line.strip():
-            if not head and not rows and (name := _of_columns(line, plus)):
+            if not head and not rows and (name := _format_of_word(line, plus)):
                 return name
-            if not head and (name := _of_rows([*rows, line])) != "text":
+            if not head and (name := _format_of_rows([*rows, line])) != "text":
                 if name:
                     return name
                 rows.append(line)
                 continue
             head, looked = f"{head}{line}\n", looked + 1
-            if rows or head.lstrip()[0] not in "[{<(" or looked > _LOOK:
+            if rows or head.lstrip()[0] not in "[{<(" or looked > _MAX_LINES:
                 return "text"
             if name := next((name for name, start in _STARTS.items() if start.match(head)), ""):
                 return name
@@ -71,7 +71,7 @@ def recognise(lines: Iterable[str]) -> str:
     return "text"
 
 
-def _of_columns(line: str, plus: bool) -> str:
+def _format_of_word(line: str, plus: bool) -> str:
     """The format by one line of a word; empty if the line is ambiguous."""
     values = line.rstrip("\r\n").split("\t")
     if plus and len(values) > 1:
@@ -83,7 +83,7 @@ def _of_columns(line: str, plus: bool) -> str:
     return "columns" if by_spaces or words[0] == "-DOCSTART-" else ""
 
 
-def _of_rows(rows: Sequence[str]) -> str:
+def _format_of_rows(rows: Sequence[str]) -> str:
     """Whether lines are words in columns; empty if more lines are needed."""
     tabs = [row.rstrip("\r\n").split("\t") for row in rows]
     cells = {
@@ -91,7 +91,7 @@ def _of_rows(rows: Sequence[str]) -> str:
         False: [*map(str.split, rows)],
     }
     undecided = False
-    for by_tabs, width, enough, are_columns in _ROWS:
+    for by_tabs, width, enough, are_columns in _ROW_FORMATS:
         found = cells[by_tabs]
         fit = len(found[0]) >= width and len({*map(len, found)}) == 1
         if fit and not any(len(cell.split()) > 1 for row in found for cell in row) and are_columns(found):
@@ -101,29 +101,29 @@ def _of_rows(rows: Sequence[str]) -> str:
     return "" if undecided else "text"
 
 
-def _counted(cells: Sequence[Sequence[str]]) -> bool:
+def _counts_from_one(cells: Sequence[Sequence[str]]) -> bool:
     """Whether the first cells count from 1 in each sentence."""
     numbers = [int(row[0]) if _NUMBER.fullmatch(row[0]) else 0 for row in cells]
     return all(number in (1, before + 1) for before, number in zip([0, *numbers], numbers))
 
 
-def _has(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
+def _column_matches(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
     """Whether all cells of a column after the first match the pattern, and at least one contains ``some``."""
     match = re.compile(pattern).fullmatch
     return lambda cells: any(all(map(match, own)) and some in "".join(own) for own in [*zip(*cells)][1:])
 
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_has_number = _has(_NUMBER.pattern)
-_has_tag = _has(r"O|[BIESLMU]-\S+")
-_has_bracket = _has(r"(\([^\s()*]+)*\*\)*", "(")
+_has_number = _column_matches(_NUMBER.pattern)
+_has_tag = _column_matches(r"O|[BIESLMU]-\S+")
+_has_bracket = _column_matches(r"(\([^\s()*]+)*\*\)*", "(")
 # Tab-separated or not, least number of columns and of rows, and a test of the rows.
-_ROWS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
-    (True, 3, 2, _counted),
-    (False, 4, 3, lambda cells: _counted(cells) and _has_number(cells)),
+_ROW_FORMATS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
+    (True, 3, 2, _counts_from_one),
+    (False, 4, 3, lambda cells: _counts_from_one(cells) and _has_number(cells)),
     (False, 2, 3, _has_tag),
     (False, 3, 3, _has_bracket),
-    (True, 2, 5, _has(r"[^\sa-z0-9]+")),
+    (True, 2, 5, _column_matches(r"[^\sa-z0-9]+")),
 )
 
 
@@ -191,24 +191,24 @@ def check_words_there(path: str | os.PathLike[str], sentences: Iterable[Sequence
 def _unreadable(name: str, lines: Lines, path: str) -> ConlluError:
     rows = ((number, line) for number, line in lines if line.strip() and not line.startswith("#"))
     number, line = next(rows, (1, ""))
-    message = _NO_TREES.get(name, "no tree in any known format")
+    message = _UNSUPPORTED.get(name, "no tree in any known format")
     if name == "columns" and _ID.fullmatch(line.split()[0] if line else ""):
         count = len(line.split("\t"))
-        columns = f"{count} columns" if count > 1 else "columns that no tabs separate"
+        columns = f"{count} columns" if count > 1 else "columns without tabs"
         message = (
-            f"a treebank of {columns}, and CoNLL-U has 10 with tabs between them: a first line such as "
-            "'# global.columns = ID FORM XPOS HEAD DEPREL' names others"
+            f"a treebank of {columns}, but CoNLL-U has 10, separated by tabs: a first line such as "
+            "'# global.columns = ID FORM XPOS HEAD DEPREL' names other columns"
         )
     return ConlluError(f"{message}; {PAGE} lists what is read", path, number, line)
 
 
 # Why a file is not supported, and what to do instead.
-_NO_TREES = {
-    "columns": "words in columns without trees: --task labels reads them, and graphdep parse --words a "
-    "sentence a line, with spaces between the words",
-    "docs": "a DocBin of spaCy, which --task labels reads: here take what its to_json() writes of each Doc",
-    "table": "a table, whose rows graphdep predict reads: for other commands write its texts to a .txt file, "
-    "one a line",
+_UNSUPPORTED = {
+    "columns": "words in columns without trees: use --task labels, or graphdep parse --words with one "
+    "sentence per line and spaces between the words",
+    "docs": "a DocBin of spaCy, which only --task labels reads: use the to_json() output of each Doc instead",
+    "table": "a table, which only graphdep predict reads: for other commands write its texts to a .txt file, "
+    "one per line",
 }
 
 
@@ -263,7 +263,7 @@ def _read_json(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> F
         values = ((f"{path}:{number}", json_value(line, f"{path}:{number}")) for number, line in filled)
     else:
         values = [(path, json_value("\n".join(line for _, line in lines), path))]
-    return _of_values((place, _with_heads(value, place, headless)) for place, value in values)
+    return _read_values((place, _with_heads(value, place, headless)) for place, value in values)
 
 
 def _with_heads(value: Any, place: str, headless: bool) -> Any:
@@ -294,7 +294,7 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _of_values(values: Iterable[tuple[str, Any]]) -> Found:
+def _read_values(values: Iterable[tuple[str, Any]]) -> Found:
     found = []
     for place, value in values:
         try:
@@ -307,7 +307,7 @@ def _of_values(values: Iterable[tuple[str, Any]]) -> Found:
 
 def _read_corenlp_xml(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
     text = "\n".join(line for _, line in lines)
-    return _of_values(read_xml(text, path))
+    return _read_values(read_xml(text, path))
 
 
 _READERS = {"ptb": _read_ptb, "json": _read_json, "xml": _read_corenlp_xml}

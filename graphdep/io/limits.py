@@ -284,8 +284,8 @@ def check_words(place: str, words: Sequence[Any]) -> None:
         check_text(f"{place}[{number}]", word, "word")
         if len(word.split()) > 1:
             raise ValueError(
-                f"'{place}[{number}]' has white space, and a list of strings is one of words: a text is a "
-                f"string, a pair of texts a tuple; words with white space need a tree (got {shown(word)})"
+                f"'{place}[{number}]' has white space, but a list of strings must contain words: pass a "
+                f"text as string, a pair as tuple; words with white space need a tree (got {shown(word)})"
             )
 
 
@@ -325,8 +325,8 @@ def check_encoder_name(name: str) -> None:
         return
     if re.fullmatch(r"[A-Z_]+", name):
         raise ValueError(
-            f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
-            f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
+            f"'encoder' {name!r} is not a folder, but looks like a placeholder: give a folder or a name on "
+            f'the Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
         )
     if not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII):
         raise ValueError(f"no folder {name!r}")

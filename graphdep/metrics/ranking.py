@@ -262,7 +262,7 @@ def pool_metrics(
         check_count("ks", k, 1)
     pools = Pools.of(labels, groups)
     kept = pools.kept(filter)
-    size_name = _size_name(kept, sizes)
+    size_name = _size_text(kept, sizes)
     ranks = Ranks.of(pools.finite("scores", scores)[kept.rows], kept, ties)
     found = ranks.positive if recall == "fraction" else ranks.first
     share = kept.positives if recall == "fraction" else np.ones(kept.size.shape)
@@ -338,7 +338,7 @@ def ranking_signature(
     check_choice("ties", ties, TIES)
     check_choice("recall", recall, RECALLS)
     kept = Pools.of(labels, groups).kept(filter)
-    _size_name(kept, sizes)
+    _size_text(kept, sizes)
     low, high = kept.size.min(), kept.size.max()
     n = str(low) if low == high else f"{low} to {high}"
     counts = pool_counts(labels, groups)
@@ -390,7 +390,7 @@ RANKING: dict[str, Metric] = {
 }
 
 
-def _size_name(pools: Pools, sizes: str) -> str:
+def _size_text(pools: Pools, sizes: str) -> str:
     """The n of R_n@k: the common size of the pools, or nothing if sizes may differ."""
     check_choice("sizes", sizes, SIZES)
     if sizes == "any":

@@ -297,7 +297,7 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
 
     def weighted(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
         found, true = (
-            np.equal.outer(relation_of[_within(numbers, len(labels))], np.arange(len(relations)))
+            np.equal.outer(relation_of[_clip_unknown(numbers, len(labels))], np.arange(len(relations)))
             for numbers in (prediction, target)
         )
         right = weight @ (found * (prediction == target)[:, None]).astype(np.float64)
@@ -326,7 +326,7 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
     )
 
 
-def _within(numbers: np.ndarray, size: int) -> np.ndarray:
+def _clip_unknown(numbers: np.ndarray, size: int) -> np.ndarray:
     """The numbers, with ``size`` in place of numbers that are no label."""
     return np.where((numbers >= 0) & (numbers < size), numbers, size)
 

@@ -175,7 +175,7 @@ SAME_PREDICTIONS = (
     "the same predictions: two systems that compute the same, as with edges that do not reach what is read "
     "(with one layer, all but those to the node that is read), are not shown to be equal in anything else"
 )
-"""Explanations of verdicts by name."""
+"""Explanation of the verdict ``"the same predictions"``."""
 
 
 @dataclass(frozen=True)
@@ -418,7 +418,7 @@ def compare(
     error, df = _error(scores_a, scores_b, drawn_a, drawn_b, resamples.units, paired)
     spread = error > slack
     if not spread:
-        error = _unseen(resamples.units, df) * max(1.0, abs(score_a), abs(score_b))
+        error = _zero_variance_error(resamples.units, df) * max(1.0, abs(score_a), abs(score_b))
     half = float(stats.t.ppf(0.975, df)) * error
     low, high = difference - half, difference + half
     if interval == "percentile" and spread:
@@ -433,7 +433,7 @@ def compare(
         p=2 * float(stats.t.sf(abs(difference) / error, df)),
         standard_error=error,
         df=df,
-        over=_over(len(runs_a), len(runs_b)),
+        over=_variation(len(runs_a), len(runs_b)),
         paired=paired,
         p_bootstrap=min(1.0, 2 * _share_of_samples(tail, samples)),
         p_randomisation=p_randomisation,
@@ -481,12 +481,12 @@ def _multi_bootstrap(
     return means[0] - means[1]
 
 
-def _unseen(units: int, df: float) -> float:
+def _zero_variance_error(units: int, df: float) -> float:
     """The error of a share with equal units, whose 95% interval is Clopper's and Pearson's."""
     return (1 - 0.025 ** (1 / units)) / float(stats.t.ppf(0.975, df))
 
 
-def _over(runs_a: int, runs_b: int) -> str:
+def _variation(runs_a: int, runs_b: int) -> str:
     seeds = {(False, False): "", (True, False): "seeds of a and ", (False, True): "seeds of b and "}
     return seeds.get((runs_a > 1, runs_b > 1), "seeds and ") + "examples"
 

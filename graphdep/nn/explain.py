@@ -83,7 +83,7 @@ class ExplainableModel(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         check_shape("edge_index", edge_index, *self.data.edge_index.shape)
         check_shape("x", x, *self._x.shape)
-        with self._given(x), self._watched(edge_index):
+        with self._with_input(x), self._with_masks(edge_index):
             out = self._run(edge_index)
         return out
 
@@ -117,7 +117,7 @@ class ExplainableModel(nn.Module):
         training = self.model.training
         self.model.eval()
         try:
-            with self._replaced(keep):
+            with self._with_replaced_input(keep):
                 self.model(self.data)
         finally:
             self.model.train(training)
@@ -136,7 +136,7 @@ class ExplainableModel(nn.Module):
             )
 
     @contextmanager
-    def _watched(self, edge_index: Tensor) -> Iterator[None]:
+    def _with_masks(self, edge_index: Tensor) -> Iterator[None]:
         """Sets the masked edges in all layers, and lets pretrained layers send messages."""
         layers = [m for m in self.modules() if isinstance(m, MessageSender)]
         senders: Any = iter(self.senders)
@@ -152,12 +152,12 @@ class ExplainableModel(nn.Module):
             for encoder in self._encoders:
                 encoder.senders = ()
 
-    def _given(self, x: Tensor) -> Any:
+    def _with_input(self, x: Tensor) -> Any:
         """Replaces the model's node vectors by ``x``."""
-        return self._replaced(lambda _: x)
+        return self._with_replaced_input(lambda _: x)
 
     @contextmanager
-    def _replaced(self, other: Any) -> Iterator[None]:
+    def _with_replaced_input(self, other: Any) -> Iterator[None]:
         """Replaces the input of the first layer by ``other`` of it."""
         handles = [
             module.register_forward_hook(lambda module, args, out: other(out))

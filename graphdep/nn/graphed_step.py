@@ -163,7 +163,7 @@ class Graphed:
         try:
             return self.flatten(batch)
         except UnservedPairsError as error:
-            _say_once(f"a batch runs without a CUDA graph: {error}")
+            _warn_once(f"a batch runs without a CUDA graph: {error}")
         except NotStaticError as error:
             self._run_eagerly(str(error))
         return batch
@@ -176,7 +176,7 @@ class Graphed:
             return self._held[key]
         held = StaticBatch(flat, self.device)
         if len(self._held) == MOST_GRAPHS:
-            _say_once(f"more than {MOST_GRAPHS} batch sizes: further ones run without CUDA graphs")
+            _warn_once(f"more than {MOST_GRAPHS} batch sizes: further ones run without CUDA graphs")
             return held, None, None, ()
         graph = found = None
         if self.captures:
@@ -200,7 +200,7 @@ class Graphed:
         return len(self._held)
 
     def _run_eagerly(self, reason: str) -> None:
-        _say_once(f"batches run without CUDA graphs: {reason}")
+        _warn_once(f"batches run without CUDA graphs: {reason}")
         self.static = self.captures = False
         self.flatten.stop()
         self._held.clear()
@@ -270,7 +270,7 @@ class Graphed:
 
 
 @cache
-def _say_once(message: str) -> None:
+def _warn_once(message: str) -> None:
     logger.warning(message)
 
 

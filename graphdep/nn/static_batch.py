@@ -28,9 +28,9 @@ from graphdep.nn.prepared import prepare
 #: Alignment of tensors in the buffer, in bytes.
 _ALIGNED = 16
 #: Largest number of remembered batch sizes.
-_KEPT = 1024
+_MAX_SIZES = 1024
 # Keys of the nodes that edges added.
-_OF_NODES = ("arc_node_index", "phrase_node_index")
+_ADDED_NODES = ("arc_node_index", "phrase_node_index")
 _OF_LAYOUT = ("edge_index", "clique", "ptr", "edge_type", "edge_mark")
 
 
@@ -78,7 +78,7 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
         if isinstance(value, AttentionLayout):
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
         elif isinstance(value, Tensor):
-            more = key.startswith("edge_") or key in _OF_NODES
+            more = key.startswith("edge_") or key in _ADDED_NODES
             found[key] = _up_to_capacity(value, key, batch.num_nodes) if more else value
         elif isinstance(value, PackedLayout):
             found |= {f"{key}.{number}": x for number, x in enumerate(_tensors_of(value))}
@@ -104,7 +104,7 @@ def _numbers(value: Any) -> Any:
     return tuple((name, _numbers(part)) for name, part in vars(value).items())
 
 
-def _next(views: list[Tensor], _: Tensor) -> Tensor:
+def _next_view(views: list[Tensor], _: Tensor) -> Tensor:
     return views.pop()
 
 
@@ -125,7 +125,7 @@ def _kept_columns(batch: Batch, ragged: Set[str]) -> list[str]:
 
     def kept(key: str) -> bool:
         known = batch._slice_dict.get(key)
-        if known is None or key.startswith("edge_") or key in (*_OF_NODES, *ragged):
+        if known is None or key.startswith("edge_") or key in (*_ADDED_NODES, *ragged):
             return True
         sizes = known.diff()
         return bool(torch.equal(sizes, nodes) or (sizes == sizes[0]).all())
@@ -271,7 +271,7 @@ class Flattener:
         size = size_of(full, tensors)
         places, end = _places(tensors)
         if size not in self._skeletons:
-            if len(self._skeletons) == _KEPT:
+            if len(self._skeletons) == _MAX_SIZES:
                 self._skeletons.clear()
             digest = hashlib.blake2b(repr(size).encode(), digest_size=16).hexdigest()
             self._skeletons[size] = digest, _pickled((places, full))
@@ -349,7 +349,7 @@ class StaticBatch:
                 new[key] = self.views[key]
             elif isinstance(value, PackedLayout):
                 views = [self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value)))][::-1]
-                new[key] = value.moved(partial(_next, views))
+                new[key] = value.moved(partial(_next_view, views))
             elif isinstance(value, Tensor):
                 del new[key]
         return new

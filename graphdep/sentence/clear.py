@@ -437,18 +437,18 @@ def clear_to_ud(sentence: Sentence) -> Sentence:
     ===========================  =========================================================================
     CLEAR                        Universal Dependencies
     ===========================  =========================================================================
-    ``prep`` over ``pobj``       the object hangs from what the preposition hung from, as ``nmod`` of a
+    ``prep`` over ``pobj``       the object takes the preposition's governor, as ``nmod`` of a
                                  nominal, else ``obl``; the preposition is its ``case``
     ``agent`` over ``pobj``      the same with ``obl:agent``
     ``prep`` over ``pcomp``      a clause as ``acl`` or ``advcl``, the preposition its ``mark``
-    *be* over ``attr, acomp``    the predicate takes the place of *be*, which is its ``cop``; so does a
-                                 place (*is in Paris*, *is here*) and a clause, whose outer subject is
+    *be* over ``attr, acomp``    the predicate takes the place of *be*, now its ``cop``; so do places
+                                 (*is in Paris*, *is here*) and clauses, whose outer subject is
                                  ``nsubj:outer``; not *there is*, whose ``attr`` is ``nsubj``
     ``ccomp`` without tense      *let him go*: the subject is ``obj`` of the upper verb, the clause ``xcomp``
-    ``conj`` of a ``conj``       all hang from the first; ``cc`` and commas from the one that follows
+    ``conj`` of a ``conj``       all depend on the first; ``cc`` and commas on the next one
     *to* as ``aux``              ``mark``
     ``npadvmod``                 ``nmod:unmarked`` of a nominal, else ``obl:unmarked``
-    ``compound, nmod``           ``amod`` where the tag is an adjective's
+    ``compound, nmod``           ``amod`` if the tag is an adjective's
     ``prep, pcomp`` alone        a preposition without an object: ``obl`` of a verb, else ``advmod``
     ``punct``                    under the sentence's root at its end, else as high as nothing crosses it
     ===========================  =========================================================================

@@ -89,7 +89,7 @@ def _text(value: Any) -> str:
 def read_token_lists(parsed: Any) -> Found:
     """The sentences of one ``TokenList`` or of several."""
     single = is_token_list(parsed)
-    found = [parsed] if single else list(parsed) if _may_hold_some(parsed) else [parsed]
+    found = [parsed] if single else list(parsed) if _may_be_list(parsed) else [parsed]
     raws: list[Raw] = []
     for number, tokens in enumerate(found):
         _check_kind(is_token_list(tokens), _CONLLU_TAKES, tokens)
@@ -117,7 +117,7 @@ def is_token_list(parsed: object) -> bool:
     return is_from(parsed, "conllu", "TokenList")
 
 
-def _may_hold_some(parsed: object) -> bool:
+def _may_be_list(parsed: object) -> bool:
     return isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | dict)
 
 
@@ -167,9 +167,9 @@ def _comparable(values: Any) -> Any:
 def read_dicts(parsed: Any, place: str = "") -> Found:
     """The sentence of a mapping or of a list of words, or all sentences of a list or document."""
     if isinstance(parsed, Mapping):
-        return _of_mapping(parsed, place)
+        return _read_mapping(parsed, place)
     if is_words(parsed):
-        return Found(_of_words(parsed, place or "sentence 0"), True)
+        return Found(_read_words(parsed, place or "sentence 0"), True)
     _check_kind(isinstance(parsed, Sequence) and not isinstance(parsed, str | bytes), _DICT_TAKES, parsed)
     found = []
     for number, each in enumerate(parsed):
@@ -179,7 +179,7 @@ def read_dicts(parsed: Any, place: str = "") -> Found:
     return Found(raws, False, frozenset[str]().union(*(each.labels for each in found)))
 
 
-def _of_mapping(parsed: Mapping[str, Any], place: str) -> Found:
+def _read_mapping(parsed: Mapping[str, Any], place: str) -> Found:
     with placed(place):
         if _is_spacy_json(parsed):
             return _read_spacy_json(parsed, place)
@@ -191,7 +191,7 @@ def _of_mapping(parsed: Mapping[str, Any], place: str) -> Found:
         return Found([Raw(_columns(parsed), place)], True)
 
 
-def _of_words(words: Iterable[Mapping[str, Any]], place: str) -> list[Raw]:
+def _read_words(words: Iterable[Mapping[str, Any]], place: str) -> list[Raw]:
     lines = enumerate(without_lost_arcs(word_lines(words)), start=1)
     return [*read_blocks(lines, place)]
 
@@ -201,14 +201,14 @@ def is_words(value: object) -> bool:
     return (
         isinstance(value, list | tuple)
         and bool(value)
-        and all(isinstance(word, Mapping) and _is_one(word.get("head")) for word in value)
+        and all(isinstance(word, Mapping) and _is_governor(word.get("head")) for word in value)
         and any("head" in word for word in value)
     )
 
 
-def _is_one(head: Any) -> bool:
+def _is_governor(head: Any) -> bool:
     """Whether a value is the governor of one word, valid or not, and not a column of governors."""
-    return isinstance(head, str | float | None) or _whole(head) is not None
+    return isinstance(head, str | float | None) or _as_int(head) is not None
 
 
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,12 +293,12 @@ _DIGITS = 10  # more than any sentence has
 def _governor_of(word: int, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < _DIGITS:
         return int(value)
-    if (number := _whole(value)) is None:
+    if (number := _as_int(value)) is None:
         raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
     return number
 
 
-def _whole(value: Any) -> int | None:
+def _as_int(value: Any) -> int | None:
     """A whole number, even one of NumPy, as a Python int; :obj:`None` for anything else."""
     try:
         return None if isinstance(value, bool) else index(value)
@@ -325,7 +325,7 @@ def _arcs(edges: Any, words: int) -> list[list[tuple[str, str]]]:
     for number, edge in enumerate(_rows("edges", edges)):
         edge = edge.tolist() if hasattr(edge, "tolist") else edge
         three = isinstance(edge, list | tuple) and len(edge) == 3
-        source, target, label = (_whole(edge[0]), _whole(edge[1]), edge[2]) if three else (None, None, "")
+        source, target, label = (_as_int(edge[0]), _as_int(edge[1]), edge[2]) if three else (None, None, "")
         named = isinstance(label, str) and label != ""
         known = source in range(words + 1) and target in range(1, words + 1)
         if source is None or target is None or not (named and known):
@@ -406,7 +406,7 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
     for number, token in enumerate(tokens):
         governor, end = token["head"], token["end"]
         if type(governor) is not int or not 0 <= governor < len(tokens):
-            raise ValueError(f"'tokens[{number}]': 'head' is no number of a token (got {shown(governor)})")
+            raise ValueError(f"'tokens[{number}]': 'head' is not a token number (got {shown(governor)})")
         space = " " if text[end : end + 1] == " " else ""
         tags = [str(token.get(name) or "") for name in ("lemma", "pos", "tag", "morph", "dep")]
         doc.append(_Token(doc, number, text[starts[number] : end], space, governor, *tags))
@@ -415,7 +415,7 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
         first = _start(f"sents[{number}]", sent, text)
         inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and not t.is_space]
         if not left.issuperset(token.i for token in inside):
-            raise ValueError(f"'sents[{number}]' has tokens of another one (got {shown(sent)})")
+            raise ValueError(f"'sents[{number}]' has tokens of another sentence (got {shown(sent)})")
         left -= {token.i for token in inside}
         columns = {**word_columns(inside, text=True), **tree_columns(inside)}
         if inside:
@@ -430,7 +430,7 @@ def _start(name: str, span: Mapping[str, Any], text: str) -> int:
     start, end = (span.get(name) if isinstance(span, Mapping) else None for name in ("start", "end"))
     if type(start) is int and type(end) is int and 0 <= start < end <= len(text):
         return start
-    raise ValueError(f"{name!r} is no part of the text of {len(text)} characters (got {shown(span)})")
+    raise ValueError(f"{name!r} is not in the text of {len(text)} characters (got {shown(span)})")
 
 
 def is_spacy(parsed: object) -> bool:
@@ -533,7 +533,7 @@ def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
     check_choice("arcs", arcs, ("basic", "enhanced"))
     if arcs == "enhanced" and sentence.deps is None:
         raise ValueError("the sentence has no enhanced graph: 'deps' is None")
-    networkx = _imported("networkx", "to_networkx needs networkx", "networkx")
+    networkx = _import_optional("networkx", "to_networkx needs networkx", "networkx")
     graph = networkx.MultiDiGraph() if arcs == "enhanced" else networkx.DiGraph()
     graph.graph["text"] = sentence.text
     if root:
@@ -564,7 +564,7 @@ def _node(word: str) -> int | str:
     return word if "." in word else int(word)
 
 
-def _imported(module: str, needed: str, extra: str) -> Any:
+def _import_optional(module: str, needed: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
@@ -575,7 +575,7 @@ def _imported(module: str, needed: str, extra: str) -> Any:
 
 def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
     """The ``Doc`` of one sentence."""
-    tokens = _imported("spacy.tokens", "to_spacy needs spaCy", "spacy")
+    tokens = _import_optional("spacy.tokens", "to_spacy needs spaCy", "spacy")
     columns = {
         "lemmas": sentence.lemma,
         "pos": sentence.upos,

@@ -139,7 +139,7 @@ class Intake:
     def refuse_arcs_alone(self, place: str, sentences: Iterable[Sentence | None]) -> None:
         """Raises :class:`ValueError`, with the place, for sentences that still need a parse."""
         if any(sentence is not None and needs_tree(sentence) for sentence in sentences):
-            message = "'edges' alone are no tree: estimators parse such words; or give 'head' and 'deprel'"
+            message = "'edges' alone are not a tree: estimators parse such words; or give 'head' and 'deprel'"
             raise place_error(place, message)
 
     def note(self) -> str:
@@ -165,7 +165,7 @@ class Intake:
             logger.warning("%s", self.note())
             return
         for scheme in self.converted:
-            _say_converted(scheme)
+            _log_converted(scheme)
 
     def counts(self) -> dict[str, Any]:
         """The counts as plain values."""
@@ -213,7 +213,7 @@ class Intake:
         number, fault = next(iter(faults.items()))
         message, raw = fault.message, raws[number]
         if len(faults) > 1:
-            message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
+            message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are not trees: {_reasons(counts)}"
         # Trees that count from 0 are valid, so "attach" would give the user another tree.
         message += f"; {self.advice}" if self.advice and fault.kind != FROM_ZERO else ""
         if raw.lines:
@@ -234,7 +234,7 @@ def _with_arcs(tree: Sentence, raw: Raw) -> Sentence:
 
 
 @cache
-def _say_converted(scheme: str) -> None:
+def _log_converted(scheme: str) -> None:
     logger.warning("trees are converted from %s to version 2 of Universal Dependencies", _NAMES[scheme])
 
 

@@ -127,7 +127,7 @@ def read_brackets(
             if tree.done:
                 yield tree.bracketed()
                 tree = _Tree(path, functions, traces)
-    tree.check(not tree.open, "a tree begins here that is not closed", tree.line)
+    tree.check(not tree.open, "the tree that begins here is not closed", tree.line)
 
 
 def begins_tree(text: str) -> bool | None:
@@ -156,7 +156,7 @@ def begins_tree(text: str) -> bool | None:
     return sure() or (deepest > 1 and labels == labels.upper())
 
 
-class _Open:
+class _OpenBracket:
     """A bracket that is still open."""
 
     __slots__ = ("label", "line", "number", "start", "taken", "word")
@@ -173,7 +173,7 @@ class _Tree:
 
     def __init__(self, path: str, functions: bool, traces: bool) -> None:
         self.path, self.functions, self.traces = path, functions, traces
-        self.open: list[_Open] = []
+        self.open: list[_OpenBracket] = []
         self.form: list[str] = []
         self.tag: list[str] = []
         self.found: list[Constituent | None] = []  # in preorder; None for other brackets
@@ -184,7 +184,7 @@ class _Tree:
         if part == "(":
             self._begin(line)
             return
-        what = "a bracket is closed that was not opened" if part == ")" else "a word outside of brackets"
+        what = "a closing bracket without an opening one" if part == ")" else "a word outside of brackets"
         self.check(self.open, what, line, part)
         if part == ")":
             self._end(line)
@@ -204,7 +204,7 @@ class _Tree:
             self.check(named, "a bracket without a label", line)
             above.taken += 1
         self.check(len(self.open) < MAX_DEPTH, f"more than {MAX_DEPTH} brackets inside one another", line)
-        self.open.append(_Open(line, len(self.found), len(self.form)))
+        self.open.append(_OpenBracket(line, len(self.found), len(self.form)))
         self.found.append(None)
 
     def _end(self, line: int) -> None:

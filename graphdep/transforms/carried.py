@@ -99,7 +99,7 @@ def _pairs(data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 
 def _seen_by_cls(edges: BaseTransform) -> frozenset[str]:
     try:
-        source, target, kind = _pairs(edges(_pair_of_texts().clone()).to_dict())
+        source, target, kind = _pairs(edges(_text_pair().clone()).to_dict())
     except Exception:  # custom edges may support words only
         return frozenset()
     words = kind == NodeType.WORD
@@ -111,7 +111,7 @@ def _seen_by_cls(edges: BaseTransform) -> frozenset[str]:
 
 
 @functools.cache
-def _pair_of_texts() -> Batch:
+def _text_pair() -> Batch:
     """A pair of texts of two words each, in the format of a pretrained encoder."""
     sentence = Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])
     tokens = VocabTokens(Vocab([]))

@@ -43,7 +43,7 @@ def identity(edges: BaseTransform) -> str:
         ValueError: If the transform does not print, or fails on the short examples.
     """
     sha = hashlib.sha256(json.dumps(_Code(edges).parts()).encode())
-    for each in (_short, _long):
+    for each in (_short_examples, _long_examples):
         sha.update(_behaviour(edges, each))
     return f"{printed(edges)} [{sha.hexdigest()[:8]}]"
 
@@ -57,7 +57,7 @@ def is_repeatable(edges: BaseTransform) -> bool:
     """Whether a transform consists of graphdep's own transforms, which always give the same result for an
     example; others may be random.
     """
-    parts = [*_kinds(edges), *_functions(edges)]
+    parts = [*_classes(edges), *_functions(edges)]
     return all(part is Compose or _package(str(part.__module__)) == "graphdep" for part in parts)
 
 
@@ -77,9 +77,9 @@ def _behaviour(edges: BaseTransform, examples: Callable[[], list[list[Sentence]]
     """A digest of the effect of a transform on examples."""
     sha = hashlib.sha256()
     try:
-        before, after = _tried(edges, examples)
+        before, after = _input_and_output(edges, examples)
     except ValueError as error:
-        if examples is _short:
+        if examples is _short_examples:
             raise
         return type(error.__cause__).__name__.encode()  # custom edges may limit the sentence length
     for key, value in sorted(after.items()):
@@ -92,7 +92,7 @@ def _behaviour(edges: BaseTransform, examples: Callable[[], list[list[Sentence]]
     return sha.digest()
 
 
-def _tried(
+def _input_and_output(
     edges: BaseTransform, examples: Callable[[], list[list[Sentence]]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Input and output of a transform: plain examples, or marked ones if the transform needs marks."""
@@ -112,12 +112,12 @@ def _tried(
 
 def probe() -> Batch:
     """The short batch on which transforms are tried."""
-    return _batch(_short)
+    return _batch(_short_examples)
 
 
 def applied_to_probe(edges: BaseTransform) -> tuple[dict[str, Any], dict[str, Any]]:
     """A short batch, and the output of a transform on it."""
-    return _tried(edges, _short)
+    return _input_and_output(edges, _short_examples)
 
 
 def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def phrase_probe() -> Batch:
     """A batch of short examples with constituents: in each utterance all words, the words up to the middle,
     and the words after it.
     """
-    return _phrases(_short)
+    return _phrases(_short_examples)
 
 
 @functools.cache
@@ -182,7 +182,7 @@ def _batch(examples: Callable[[], list[list[Sentence]]]) -> Batch:
     return Batch.from_data_list(made)
 
 
-def _short() -> list[list[Sentence]]:
+def _short_examples() -> list[list[Sentence]]:
     """Three utterances whose words differ in depth, place and relation. Other sentences would change the
     digest of every run on custom edges.
     """
@@ -196,7 +196,7 @@ def _short() -> list[list[Sentence]]:
     return [[first, second], [third]]
 
 
-def _long() -> list[list[Sentence]]:
+def _long_examples() -> list[list[Sentence]]:
     """A sentence of 60 words, up to 40 arcs deep, and an example of three utterances."""
     return [[_sentence(60)], [_sentence(18), _sentence(9), _sentence(25)]]
 
@@ -214,7 +214,7 @@ _LABELS = "nsubj det amod obj case nmod punct conj cc advmod aux".split()
 
 _LIBRARIES = {"graphdep", "torch", "torch_geometric", *sys.stdlib_module_names}
 _INSTALLED = {"site-packages", "dist-packages"}
-_NOT_HELD: Any = object()
+_MISSING: Any = object()
 _first_seen: dict[int, tuple[object, Any]] = {}
 """Sources of code, and copies of module-level containers (which may be caches), as first seen. Keys are ids;
 the objects are kept alive, so no other object can get the same id.
@@ -227,7 +227,7 @@ class _Code:
     def __init__(self, edges: BaseTransform) -> None:
         self.found: set[str] = set()
         self.seen: dict[int, object] = {}
-        self.packages = {_package(kind.__module__) for kind in _kinds(edges)} - _LIBRARIES
+        self.packages = {_package(kind.__module__) for kind in _classes(edges)} - _LIBRARIES
         self.of(edges)
 
     def parts(self) -> list[str]:
@@ -276,15 +276,15 @@ class _Code:
         """The arguments of an object, or all public attributes if they do not have the arguments' names."""
         own = self._is_own(type(value).__module__)
         parameters = [*inspect.signature(type(value)).parameters.values()]
-        held = {p.name: getattr(value, p.name, getattr(value, f"_{p.name}", _NOT_HELD)) for p in parameters}
+        held = {p.name: getattr(value, p.name, getattr(value, f"_{p.name}", _MISSING)) for p in parameters}
         usual = {p.name: p.default for p in parameters}
-        if own and _NOT_HELD in held.values():
+        if own and _MISSING in held.values():
             held = {name: item for name, item in vars(value).items() if not name.startswith("_")}
         for name, item in held.items():
             said = self.of(item)
             # A default stands in the code, so a new option of graphdep changes nothing. Transforms inside a
             # library's container are no options.
-            if said != self.of(usual.get(name)) and (own or not any(_kinds(item))):
+            if said != self.of(usual.get(name)) and (own or not any(_classes(item))):
                 self.found.add(json.dumps([name, said]))
 
     def _class(self, kind: type) -> None:
@@ -332,15 +332,15 @@ def _package(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _kinds(value: object) -> Iterator[type]:
+def _classes(value: object) -> Iterator[type]:
     """The classes of a transform and of the transforms inside it."""
     if isinstance(value, (list, tuple)):
         for item in value:
-            yield from _kinds(item)
+            yield from _classes(item)
     elif isinstance(value, BaseTransform):
         yield type(value)
         for item in vars(value).values():
-            yield from _kinds(item)
+            yield from _classes(item)
 
 
 def _functions(value: object) -> Iterator[Any]:

@@ -84,7 +84,7 @@ def check_table(data: Data) -> None:
     size = kind.numel()
     for key in _COLUMNS:
         if key in table and table[key].shape[:1] != (size,):
-            _refuse(f"{key!r} has {[*table[key].shape]} entries for {size} nodes")
+            _raise(f"{key!r} has {[*table[key].shape]} entries for {size} nodes")
     _check_links(table, size)
     _check_arcs(table)
 
@@ -110,12 +110,12 @@ def check_within_examples(edge_index: Tensor, batch: Tensor | None, edges: objec
 
 def _check_links(table: dict[str, Tensor], size: int) -> None:
     if "ptr" in table and int(table["ptr"][-1]) != size:
-        _refuse(f"'ptr' ends at {int(table['ptr'][-1])}, but there are {size} nodes")
+        _raise(f"'ptr' ends at {int(table['ptr'][-1])}, but there are {size} nodes")
     for key in _LINKS:
         if key in table and table[key].numel():
             low, high = (int(x) for x in table[key].aminmax())
             if low < 0 or high >= size:
-                _refuse(f"{key!r} names node {low if low < 0 else high}, but there are {size}")
+                _raise(f"{key!r} names node {low if low < 0 else high}, but there are {size}")
 
 
 def _check_arcs(table: dict[str, Tensor]) -> None:
@@ -124,21 +124,21 @@ def _check_arcs(table: dict[str, Tensor]) -> None:
         _check_governors(table)
     if "arc_index" in table:
         governor, dependent = table["arc_index"]
-        wrong = _apart(table, governor, dependent, "batch") | (kind[dependent] != NodeType.WORD)
+        wrong = _differ(table, governor, dependent, "batch") | (kind[dependent] != NodeType.WORD)
         wrong |= (kind[governor] != NodeType.WORD) & (kind[governor] != NodeType.ROOT)
         if bool(wrong.any()):
             arc = table["arc_index"][:, wrong][:, 0].tolist()
-            _refuse(f"'arc_index' has an arc from node {arc[0]} to node {arc[1]}, which cannot be one")
+            _raise(f"'arc_index' has an arc from node {arc[0]} to node {arc[1]}, which cannot be one")
     for key, wanted, what in _KINDS:
         if key in table and bool((kind[table[key]] != wanted).any()):
-            _refuse(f"{key!r} names nodes that are no {what}")
+            _raise(f"{key!r} names nodes that are no {what}")
 
 
 def _check_governors(table: dict[str, Tensor]) -> None:
     kind, governor = table["node_type"], table["governor_index"]
     node = torch.arange(governor.numel(), device=governor.device)
     own = governor == node
-    wrong = _apart(table, governor, node, "batch", "utterance")
+    wrong = _differ(table, governor, node, "batch", "utterance")
     if "depth" in table and "word" in table:
         depth, word = table["depth"], table["word"]
         above = depth[governor]
@@ -149,10 +149,10 @@ def _check_governors(table: dict[str, Tensor]) -> None:
     if bool(wrong.any()):
         first = int(wrong.nonzero()[0])
         name = NodeType(int(kind[first])).name
-        _refuse(f"node {first} ({name}) cannot have node {int(governor[first])} for its governor")
+        _raise(f"node {first} ({name}) cannot have node {int(governor[first])} for its governor")
 
 
-def _apart(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) -> Tensor:
+def _differ(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) -> Tensor:
     """Whether two nodes differ in one of the keys."""
     apart = torch.zeros_like(left, dtype=torch.bool)
     for key in keys:
@@ -161,7 +161,7 @@ def _apart(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) ->
     return apart
 
 
-def _refuse(what: str) -> None:
+def _raise(what: str) -> None:
     raise ValueError(
         f"the node table does not fit the nodes: {what}. PyG transforms that drop or add nodes (subgraph, "
         "LargestConnectedComponents, VirtualNode) do not keep it: change the texts before to_data() instead"

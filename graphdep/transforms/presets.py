@@ -137,7 +137,7 @@ def dam(
         edges = edges | T.SpecialEdges(overview, others=("RELATION",))
     if relation_links:
         edges = edges | T.RelationLinks()
-    return _in_turn([*([] if labels else [T.Unlabelled()]), T.RelationNodes(position), edges])
+    return _compose([*([] if labels else [T.Unlabelled()]), T.RelationNodes(position), edges])
 
 
 def constituents(
@@ -170,7 +170,7 @@ def constituents(
         edges = edges | T.SiblingEdges(pieces=pieces)
     if overview:
         edges = edges | T.SpecialEdges(overview, others=("PHRASE",))
-    return _in_turn([T.PhraseNodes(position, labels=labels), edges])
+    return _compose([T.PhraseNodes(position, labels=labels), edges])
 
 
 _UP_AND_DOWN = {"both": "both", "to_phrase": "up", "to_word": "down"}
@@ -203,7 +203,7 @@ def gate(*, max_distance: int = 1, pieces: str = "all", implicit: bool = False) 
     <https://arxiv.org/abs/2010.03009>`_.
     """
     edges = T.TreeDistanceEdges(max_distance, pieces=pieces)
-    return _in_turn([edges, T.TreePathTypes(max_distance, pieces=pieces)])
+    return _compose([edges, T.TreePathTypes(max_distance, pieces=pieces)])
 
 
 def lisa_complete(*, scope: str = "example", pieces: str = "all", implicit: bool = False) -> T.MarkedEdges:
@@ -260,7 +260,7 @@ def dt(
     ``labels=False`` and ``directions=False`` merge types, see :class:`MergeTypes`.
     """
     types = T.TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
-    return _in_turn([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
+    return _compose([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
 
 
 def relative(*, clip: int = 8, scope: str = "utterance", implicit: bool = False) -> BaseTransform:
@@ -268,7 +268,7 @@ def relative(*, clip: int = 8, scope: str = "utterance", implicit: bool = False)
 
     From `"Self-Attention with Relative Position Representations" <https://arxiv.org/abs/1803.02155>`_.
     """
-    return _in_turn([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(clip)])
+    return _compose([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(clip)])
 
 
 def dt_related(
@@ -285,10 +285,10 @@ def dt_related(
     <https://arxiv.org/abs/2203.05918>`_.
     """
     types = T.TreePathTypes(max_distance, pieces=pieces)
-    return _in_turn([T.TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
+    return _compose([T.TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
 
 
-def _in_turn(parts: list[BaseTransform]) -> BaseTransform:
+def _compose(parts: list[BaseTransform]) -> BaseTransform:
     from graphdep.transforms.edge_set import Compose
 
     return Compose(parts)
@@ -307,7 +307,7 @@ def own_arcs(*, direction: str = "both", pieces: str = "all", implicit: bool = F
     """
     towards = check_choice("direction", direction, ("governor", "dependent", "both"))
     edges = T.OwnEdges(towards, pieces=pieces) | T.SelfLoops(pieces=pieces)
-    return _in_turn([edges, T.ArcTypes()])
+    return _compose([edges, T.ArcTypes()])
 
 
 PRESETS: dict[str, Callable[..., BaseTransform]] = {
@@ -344,7 +344,7 @@ _MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 OBJECT = re.compile(rf"{_MODULE}:{_MODULE}")
 """A name that is an import path: ``package.module:Name``."""
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
-_NO_VALUE = ("none", "null")  # a setting reads them as no edges
+_RESERVED = ("none", "null")  # a setting reads them as no edges
 _own: dict[str, Factory] = {}
 
 
@@ -377,10 +377,10 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         (DependencyEdges(towards='both', pieces='all') | SelfLoops(only='all', pieces='all'))
     """
     fits = isinstance(name, str) and (_NAME.fullmatch(name) or OBJECT.fullmatch(name))
-    if not fits or name.lower() in _NO_VALUE:
+    if not fits or name.lower() in _RESERVED:
         raise ValueError(
             "'name' must be letters, digits, '_', '-' and '.', or package.module:Name, and none of "
-            f"{', '.join(_NO_VALUE)} (got {name!r})"
+            f"{', '.join(_RESERVED)} (got {name!r})"
         )
     if name in edge_names() and not (replace and name in _own):
         whose = "registered edges" if is_own(name) else "the papers' presets"
@@ -432,11 +432,11 @@ def check_known(name: str) -> None:
         return
     offered = [entry for entry in entry_points(group=GROUP) if entry.name == name]
     if offered:
-        advice = f"name those of {_described(offered[0])} yourself: --edges {name}, or edges= in Python"
+        advice = f"name the edges of {_described(offered[0])} yourself: --edges {name}, or edges= in Python"
     elif OBJECT.fullmatch(name):
         module = name.partition(":")[0]
-        advice = f"if you trust the module {module!r}, name them yourself: --edges {name}; in Python, import "
-        advice += "it and give its edges to register_edges, or as edges="
+        advice = f"if you trust {module!r}, name the edges yourself: --edges {name}; in Python, import "
+        advice += "it and pass its edges to register_edges, or as edges="
     elif _is_typed(name):
         advice = "import the module that registers them (graphdep.transforms.register_edges), or name them "
         advice += "by --edges PACKAGE.MODULE:NAME"

@@ -421,18 +421,18 @@ def _parts(edges: EdgeConstructor, nodes: Nodes) -> list[_Part]:
         found = _parts(edges.left, nodes)
         if edges.symbol != "-":
             found += _parts(edges.right, nodes)
-        return found if edges.symbol == "|" else _within(found, _built(edges, nodes))
+        return found if edges.symbol == "|" else _restrict(found, _keys_of(edges, nodes))
     if isinstance(edges, RewiredEdges):
-        keys, right = _built(edges, nodes), _built(edges.edges, nodes)
-        return [*_within(_parts(edges.edges, nodes), keys), (edges, keys[~contains(right, keys)])]
-    return [(edges, _built(edges, nodes))]
+        keys, right = _keys_of(edges, nodes), _keys_of(edges.edges, nodes)
+        return [*_restrict(_parts(edges.edges, nodes), keys), (edges, keys[~contains(right, keys)])]
+    return [(edges, _keys_of(edges, nodes))]
 
 
-def _built(edges: EdgeConstructor, nodes: Nodes) -> Tensor:
+def _keys_of(edges: EdgeConstructor, nodes: Nodes) -> Tensor:
     return edges.edge_set(nodes).materialize().keys
 
 
-def _within(parts: list[_Part], keys: Tensor) -> list[_Part]:
+def _restrict(parts: list[_Part], keys: Tensor) -> list[_Part]:
     return [(part, own[contains(keys, own)]) for part, own in parts]
 
 

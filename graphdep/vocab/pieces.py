@@ -20,7 +20,7 @@ MAX_PIECES = 50
 # Number of byte values, each of which is a piece.
 _BYTES = 256
 # Parts of a tokenizer that `train` never writes.
-_FOREIGN = ("truncation", "padding", "added_tokens", "normalizer", "post_processor")
+_FOREIGN_PARTS = ("truncation", "padding", "added_tokens", "normalizer", "post_processor")
 _FOREIGN_BPE = (
     *("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
     *("fuse_unk", "byte_fallback", "ignore_merges"),
@@ -57,7 +57,7 @@ class PieceVocab(Vocab):
             ids, merges = _read(bpe, alphabet)
         except (ValueError, RecursionError) as error:  # invalid JSON is a ValueError, too
             raise ValueError(f"'bpe' is not the JSON text of a tokenizer ({str(error)[:200]})") from None
-        self._bpe = _by_bytes(tokenizers.models.BPE(ids, merges))
+        self._bpe = _byte_tokenizer(tokenizers.models.BPE(ids, merges))
         super().__init__(sorted(ids, key=ids.__getitem__), lower=lower)
         self._encoded: dict[str, list[int]] = {}
 
@@ -80,7 +80,7 @@ class PieceVocab(Vocab):
         check_least("size", size, len(SPECIALS) + _BYTES)
         check_least("min_freq", min_freq, 1)
         tokenizers = _tokenizers()
-        tokenizer = _by_bytes(tokenizers.models.BPE())
+        tokenizer = _byte_tokenizer(tokenizers.models.BPE())
         trainer = tokenizers.trainers.BpeTrainer(
             vocab_size=size - len(SPECIALS),
             min_frequency=min_freq,
@@ -155,7 +155,7 @@ def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str,
     """
     match tokenizer := json.loads(bpe):
         case {"model": {"type": "BPE", "vocab": dict(ids), "merges": list(merges)} as model}:
-            parts = ((tokenizer, _FOREIGN), (model, _FOREIGN_BPE))
+            parts = ((tokenizer, _FOREIGN_PARTS), (model, _FOREIGN_BPE))
         case _:
             raise ValueError("no model of type 'BPE' with a dict 'vocab' and a list 'merges'")
     for fault in _faults(parts, ids, merges, alphabet):
@@ -188,7 +188,7 @@ def _is_merge(merge: Any, ids: dict[str, int]) -> bool:
     return False
 
 
-def _by_bytes(model: Any) -> Any:
+def _byte_tokenizer(model: Any) -> Any:
     """A tokenizer of words into bytes."""
     tokenizers = _tokenizers()
     tokenizer = tokenizers.Tokenizer(model)

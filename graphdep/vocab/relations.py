@@ -16,7 +16,7 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
 # Unicode categories of control characters, surrogates, line and paragraph separators.
-_NO_LABEL = ("Cc", "Cs", "Zl", "Zp")
+_FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 # Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
 # Ids follow this order, so entries are only ever appended to the learned labels, never inserted here.
 _UNIVERSAL = """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
@@ -63,8 +63,8 @@ RELATIONS = ("auto", "ud", "learned")
 """Ways to choose the relations of a corpus, see :meth:`RelationVocab.of_arcs`."""
 UD_SHARE = 0.95
 """Share of arcs with a label in the UD table from which ``"auto"`` uses the table."""
-_NAMED = 5  # largest number of labels in a message
-_TREES = 2  # least count of a learned tree label
+_MAX_NAMED = 5  # largest number of labels in a message
+_MIN_TREE_COUNT = 2  # least count of a learned tree label
 GRAPH_MIN_FREQ = 5
 """Least count of a learned label in enhanced graphs, whose labels contain words; as in DAM's paper."""
 
@@ -178,11 +178,11 @@ class RelationVocab:
             return ""
         count, total, plain = rare.total(), sum(labels.values()), self.unknown(rare).total()
         read = {"'dep'": plain, "the part before ':'": count - plain}
-        named = [f"{label} ({n})" for label, n in rare.most_common(_NAMED)]
+        named = [f"{label} ({n})" for label, n in rare.most_common(_MAX_NAMED)]
         return (
             f"{count} of {plural(total, 'arc')} ({count / total:.0%}) have unknown labels, read as "
             f"{' or '.join(part for part, n in read.items() if n)}: "
-            f"{', '.join([*named, *(['...'] if len(rare) > _NAMED else [])])}"
+            f"{', '.join([*named, *(['...'] if len(rare) > _MAX_NAMED else [])])}"
         )
 
     @classmethod
@@ -203,7 +203,7 @@ class RelationVocab:
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
         enhanced = graph_min_freq is not None
-        least = _TREES if graph_min_freq is None else graph_min_freq
+        least = _MIN_TREE_COUNT if graph_min_freq is None else graph_min_freq
         if how == "ud":
             return cls()
         if how == "auto" and cls._ud_share(counts) >= UD_SHARE:
@@ -357,7 +357,7 @@ def _counted(labels: Iterable[str]) -> Counter[str]:
 
 def _is_relation(label: str) -> bool:
     """Whether a label has a name, and no control character, line break or unpaired surrogate."""
-    return bool(label.strip(": ")) and not any(category(character) in _NO_LABEL for character in label)
+    return bool(label.strip(": ")) and not any(category(character) in _FORBIDDEN for character in label)
 
 
 def _swap_pairs(start: int, end: int) -> Tensor:

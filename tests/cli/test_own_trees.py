@@ -165,7 +165,10 @@ def test_refused(run, checkpoint, tmp_path, case):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("a.csv", "a.csv:1: a table, whose rows"), ("a.spacy", "a.spacy:1: a DocBin of spaCy")],
+    [
+        ("a.csv", "a.csv:1: a table, which only graphdep predict reads"),
+        ("a.spacy", "a.spacy:1: a DocBin of spaCy"),
+    ],
 )
 def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
     (tmp_path / name).write_text("text,label\nShe sings.,1\n")

@@ -151,7 +151,7 @@ def test_pipes_and_devices(tmp_path, monkeypatch):
             read(pipe)
     with pytest.raises(ValueError, match="/dev/zero: a device instead of a file or a pipe"):
         read_conllu("/dev/zero")
-    monkeypatch.setattr("graphdep.io.files._WAIT", 0.05)
+    monkeypatch.setattr("graphdep.io.files._SECONDS_TO_WARN", 0.05)
     said = threading.Event()
     monkeypatch.setattr("graphdep.io.files.logger.warning", lambda text, name: said.set())
 

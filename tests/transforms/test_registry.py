@@ -159,7 +159,7 @@ def test_a_file_s_names_are_known_or_not_and_never_loaded(install_edges):
         ("mine", "import the module that registers them"),
         (
             "pkg_loops:loops",
-            "if you trust the module 'pkg_loops', .* yourself: --edges pkg_loops:loops",
+            "if you trust 'pkg_loops', .* yourself: --edges pkg_loops:loops",
         ),
         (identity(Ahead(3)), "give the same transform again"),
     ):

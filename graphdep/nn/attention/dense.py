@@ -14,7 +14,7 @@ from graphdep.nn.attention.layout import AttentionLayout, Moves, PaddedBlocks
 from graphdep.nn.dropout import scaled_mask
 
 
-def whole_attention(query: Tensor, key: Tensor, value: Tensor, nodes: int, dropout_p: float) -> Tensor:
+def full_attention(query: Tensor, key: Tensor, value: Tensor, nodes: int, dropout_p: float) -> Tensor:
     """Full attention within consecutive blocks of ``nodes`` nodes; all ``[num_nodes, heads, d]``."""
     q, k, v = (x.to(query.dtype).unflatten(0, (-1, nodes)).transpose(1, 2) for x in (query, key, value))
     with torch.autocast(query.device.type, enabled=False):  # like the other backends: states keep their dtype
@@ -22,7 +22,7 @@ def whole_attention(query: Tensor, key: Tensor, value: Tensor, nodes: int, dropo
     return out.transpose(1, 2).flatten(0, 1)
 
 
-def serves_whole(query: Tensor, dropout_p: float) -> bool:
+def serves_full(query: Tensor, dropout_p: float) -> bool:
     """Whether full attention uses a fused kernel and is not slower than padded blocks."""
     # On a CPU with dropout, PyTorch uses the unfused implementation.
     return dropout_p == 0 or query.is_cuda

@@ -30,10 +30,10 @@ def on_cpu(function: Callable[P, T]) -> Callable[P, T]:
 BACKENDS = ("auto", "reference", "scatter", "dense", "triton")
 
 #: On the CPU, this many pairs of a padded block cost as much as one gathered edge.
-PAIRS_AN_EDGE_CPU = 48
+PAIRS_PER_EDGE_CPU = 48
 #: On the GPU, this many pairs of a long block cost the fused kernels at most as much as one gathered edge
 #: costs plain PyTorch: a pair takes 1/123 of the time of an edge, and half of sparse long blocks is skipped.
-PAIRS_AN_EDGE_FUSED = 256
+PAIRS_PER_EDGE_FUSED = 256
 #: The fused kernels accept long blocks with at most this many pairs, however sparse they are.
 FEW_PAIRS = 2**20
 #: Rows of the largest tile, and of the tiles of longer blocks.
@@ -50,6 +50,6 @@ def check_backend(backend: str) -> str:
 
 def auto_backend(*, area: int, pairs: int, repeated: bool, on_cuda: bool, scatter: bool) -> str:
     """The backend of ``backend="auto"`` if the fused kernels are not applicable."""
-    if area <= PAIRS_AN_EDGE_CPU * pairs and not repeated:
+    if area <= PAIRS_PER_EDGE_CPU * pairs and not repeated:
         return "dense"
     return "scatter" if on_cuda and scatter else "reference"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.limits import check_shape, check_share
-from graphdep.nn.attention.dense import dense_attention, serves_whole, whole_attention
+from graphdep.nn.attention.dense import dense_attention, full_attention, serves_full
 from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
 from graphdep.nn.attention.layout import Adj, AttentionLayout
@@ -119,7 +119,7 @@ def _traceable(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: A
     layout = args[0]
     if backend == "triton" or (backend == "auto" and query.is_cuda):
         tiles = layout.ready_tiles
-        served = tiles is not None and refusal(query, tiles, _has_numbers(*args)) is None
+        served = tiles is not None and refusal(query, tiles, _has_edge_values(*args)) is None
         if served and not _needs_pairs(*args):
             return "triton"
     return "reference" if layout.clique is None and backend in ("auto", "reference") else None
@@ -128,7 +128,7 @@ def _traceable(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: A
 @torch.compiler.disable(reason="block sizes are data: use layout.materialize()")
 def _attend_eagerly(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> Any:
     """Not traced, since the blocks of each batch would recompile."""
-    name = _choose(backend, args[0], query, _has_numbers(*args))
+    name = _choose(backend, args[0], query, _has_edge_values(*args))
     return _attend(name, query, key, value, *args)
 
 
@@ -138,7 +138,7 @@ def _needs_pairs(layout: AttentionLayout, *args: Any) -> bool:
     return weights and (dropout_p > 0 or layout.clique is not None)
 
 
-def _has_numbers(layout: AttentionLayout, *args: Any) -> bool:
+def _has_edge_values(layout: AttentionLayout, *args: Any) -> bool:
     """Whether the call reads or returns one value per edge."""
     attn_bias, score_scale, edge_value, _, weights = args
     return weights or any(x is not None for x in (attn_bias, score_scale, edge_value))
@@ -160,10 +160,10 @@ def _attend(
     terms = (attn_bias, score_scale, edge_value)
     options = (dropout_p, return_attention_weights)
     has_terms = any(term is not None for term in terms)
-    if name == "dense" and not (has_terms or return_attention_weights) and serves_whole(query, dropout_p):
-        nodes = layout.whole_block
+    if name == "dense" and not (has_terms or return_attention_weights) and serves_full(query, dropout_p):
+        nodes = layout.full_block
         if nodes is not None:
-            return whole_attention(query, key, value, nodes, dropout_p)
+            return full_attention(query, key, value, nodes, dropout_p)
     if name in ("dense", "triton") and not _needs_pairs(layout, *terms, *options):
         need_alpha = return_attention_weights or edge_value is not None
         if name == "dense":
@@ -209,7 +209,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
         reason = missing(query.device) or refusal(query, layout.tiles, numbered)
         if reason is None:
             return "triton"
-        _say_slow(reason.split(" (got")[0])
+        _warn_slow(reason.split(" (got")[0])
     return auto_backend(
         area=layout.area,
         pairs=layout.num_pairs,
@@ -220,7 +220,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
 
 
 @cache
-def _say_slow(reason: str) -> None:
+def _warn_slow(reason: str) -> None:
     """Once per reason: a GPU run must not be slow silently."""
     logger.warning("attention on the GPU runs without the fused kernels: backend='triton' %s", reason)
 

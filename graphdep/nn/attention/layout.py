@@ -17,7 +17,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.io.limits import check_choice, check_shape
-from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU, on_cpu
+from graphdep.nn.attention.dispatch import PAIRS_PER_EDGE_CPU, on_cpu
 from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.tiles import ROWS, AttentionTiles, build_tiles
 from graphdep.transforms.edge_set import MARKS, TYPES
@@ -434,7 +434,7 @@ class AttentionLayout:
         return is_end.cumsum(0) - is_end.long()
 
     @cached_property
-    def whole_block(self) -> int | None:
+    def full_block(self) -> int | None:
         """Number of nodes per block if all blocks have equal size and all their pairs may attend: a batch
         that needs neither padding nor a mask. Else :obj:`None`.
         """
@@ -480,8 +480,8 @@ class AttentionLayout:
                 self.tiles = self._tiles(rows)
             if self.tiles.refusal(numbered=True) is None:
                 return self
-        _ = self.area, self.has_repeated_edges, self.whole_block
-        if self.area <= PAIRS_AN_EDGE_CPU * self.num_pairs:  # else "auto" does not use them
+        _ = self.area, self.has_repeated_edges, self.full_block
+        if self.area <= PAIRS_PER_EDGE_CPU * self.num_pairs:  # else "auto" does not use them
             _ = self.padded
         return self
 
@@ -568,7 +568,9 @@ class AttentionLayout:
     def is_of(self, store: Any) -> bool:
         """Whether the storage still has the tensors from which the layout was made, unmodified."""
         found = ((store.get(key), *known) for key, known in self._sources.items())
-        same = all(x is known and _version(x) == version and not _is_blind(x) for x, known, version in found)
+        same = all(
+            x is known and _version(x) == version and not _hides_writes(x) for x, known, version in found
+        )
         return same and bool(self._sources) and store.num_nodes == self.num_nodes
 
     def __getstate__(self) -> dict[str, Any]:
@@ -632,7 +634,7 @@ def _version(x: Any) -> int | None:
     return None if not isinstance(x, Tensor) or x.is_inference() else x._version
 
 
-def _is_blind(x: Any) -> bool:
+def _hides_writes(x: Any) -> bool:
     """Whether in-place writes to a tensor cannot be detected (on the CPU, where a new layout is cheap)."""
     return isinstance(x, Tensor) and x.is_inference() and x.device.type == "cpu"
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from graphdep.nn.attention.dispatch import (
     FEW_PAIRS,
     NUMBERED_EDGES,
-    PAIRS_AN_EDGE_FUSED,
+    PAIRS_PER_EDGE_FUSED,
     TILE_ROWS,
     on_cpu,
 )
@@ -142,8 +142,8 @@ def _sparse(size: Tensor, block: Tensor, long: Tensor, target: Tensor, group: Te
     if pairs <= FEW_PAIRS:
         return None
     edges = int(plain[block[target]].sum())
-    served = f"serves long blocks with an edge in {PAIRS_AN_EDGE_FUSED} pairs"
-    return None if pairs <= PAIRS_AN_EDGE_FUSED * edges else f"{served} (got {edges} in {pairs})"
+    served = f"serves long blocks with an edge in {PAIRS_PER_EDGE_FUSED} pairs"
+    return None if pairs <= PAIRS_PER_EDGE_FUSED * edges else f"{served} (got {edges} in {pairs})"
 
 
 def _sort(edge_index: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, Tensor | None, bool]:

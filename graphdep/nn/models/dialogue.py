@@ -86,7 +86,7 @@ class ContextTransformer(ContextEncoder):
         """The node of each row of the memory."""
         if self.cross_nodes:
             return torch.arange(data.num_nodes, device=data.node_type.device)
-        return _nodes_of_text(data)
+        return _text_nodes(data)
 
     def bounds(self, data: Data) -> Tensor:
         ptr = example_bounds(data)
@@ -97,7 +97,7 @@ class ContextTransformer(ContextEncoder):
 
 
 @kept
-def _nodes_of_text(data: Data) -> Tensor:
+def _text_nodes(data: Data) -> Tensor:
     """The nodes of the text, without nodes that edges added."""
     return (~added_nodes(data)).nonzero().view(-1)
 
@@ -139,7 +139,7 @@ class WordOutput(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters anew; the word vectors belong to the encoder."""
+        """Resets its own parameters; the word vectors belong to the encoder."""
         self.lin.reset_parameters()
         if self.bias is not None:
             nn.init.zeros_(self.bias)
@@ -285,7 +285,7 @@ class TransformerDecoder(ResponseDecoder):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters anew; the word vectors belong to the encoder."""
+        """Resets its own parameters; the word vectors belong to the encoder."""
         nn.init.normal_(self.position.weight, std=self.position.embedding_dim**-0.5)
         for layer in self.layers:
             layer.reset_parameters()  # type: ignore[operator]
@@ -544,7 +544,7 @@ class DialogueModel(nn.Module):
 
     def token_losses(self, data: Data) -> Tensor:
         r"""Negative log-likelihood of each target token :math:`(\sum T)`, including ``[EOU]``."""
-        return F.cross_entropy(_precise(self(data)), data.target_ids, reduction="none")
+        return F.cross_entropy(_at_least_float32(self(data)), data.target_ids, reduction="none")
 
     def losses(self, data: Data) -> dict[str, Tensor]:
         """Losses whose sum is minimised: ``"response"``, the mean negative log-likelihood of the target
@@ -553,7 +553,7 @@ class DialogueModel(nn.Module):
         target_bounds(data)
         memory: Memory = self.encoder(data)
         logits = self._decode(data, memory)
-        losses = {"response": F.cross_entropy(_precise(logits), data.target_ids)}
+        losses = {"response": F.cross_entropy(_at_least_float32(logits), data.target_ids)}
         return losses | self.encoder.auxiliary(data, memory) if self.training else losses
 
     def generate(
@@ -595,6 +595,6 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def _precise(logits: Tensor) -> Tensor:
+def _at_least_float32(logits: Tensor) -> Tensor:
     """At least float32: sums over a vocabulary are too inaccurate in bfloat16."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))

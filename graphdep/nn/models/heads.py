@@ -298,7 +298,7 @@ class TokenModel(nn.Module):
         self.head = ClassificationHead(2 * size if marked else size, num_classes, dropout, std=0.02)
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, including added relations and terms; pretrained weights stay."""
+        """Resets all parameters, including added relations and terms; pretrained weights stay."""
         reset(self.encoder)
         self.head.reset_parameters()
 
@@ -580,7 +580,7 @@ class SpanModel(nn.Module):
         self.head = ClassificationHead(readout.num_parts * size, num_classes, dropout, std=0.02)
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, including added relations and terms; pretrained weights stay."""
+        """Resets all parameters, including added relations and terms; pretrained weights stay."""
         reset(self.encoder)
         self.head.reset_parameters()
 
@@ -724,13 +724,13 @@ class LinearChainCRF(nn.Module):
 
     def _scores(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of first labels ``[C]`` and of transitions ``[C, C]``; the lowest number if not allowed."""
-        low = logits.new_full((), -1e9, dtype=_accurate(logits))
+        low = logits.new_full((), -1e9, dtype=_score_dtype(logits))
         first = self.first.to(low.dtype) if self.learned else torch.zeros_like(low)
         transition = self.transition.to(low.dtype) if self.learned else torch.zeros_like(low)
         return torch.where(self.allowed_first, first, low), torch.where(self.allowed, transition, low)
 
 
-def _accurate(logits: Tensor) -> torch.dtype:
+def _score_dtype(logits: Tensor) -> torch.dtype:
     return torch.promote_types(logits.dtype, torch.float32)
 
 
@@ -742,4 +742,4 @@ def _padded(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     inside = torch.arange(longest, device=rows.device) < lengths.to(rows.device).unsqueeze(1)
     table = rows.new_zeros(*inside.shape, *rows.shape[1:])
     table[inside] = rows
-    return (table.to(_accurate(table)) if table.is_floating_point() else table), inside
+    return (table.to(_score_dtype(table)) if table.is_floating_point() else table), inside

@@ -114,7 +114,7 @@ class SelectionModel(nn.Module):
         draw_as_bert(self.mlp)  # the encoder keeps its weights
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, the MLP like BERT's layers, including added relations and terms;
+        """Resets all parameters, the MLP like BERT's layers, including added relations and terms;
         pretrained weights stay.
         """
         reset(self.encoder)
@@ -137,7 +137,7 @@ class SelectionModel(nn.Module):
             return x.index_select(0, cls_nodes(data))
         if self.readout == "mean":
             return _word_means(data, x, words_of(data))
-        u, v = (_word_means(data, x, words) for words in _words_of_sides(data))
+        u, v = (_word_means(data, x, words) for words in _context_and_response_words(data))
         return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
@@ -150,7 +150,7 @@ class SelectionModel(nn.Module):
         return f"readout={self.readout!r}"
 
 
-def _of_response(data: Data) -> Tensor:
+def _in_response(data: Data) -> Tensor:
     """Whether each node is in the last utterance of its example (a segment may be a speaker instead)."""
     example = example_of(data)
     last = scatter(data.utterance, example, dim_size=example_bounds(data).numel() - 1, reduce="max")
@@ -158,10 +158,10 @@ def _of_response(data: Data) -> Tensor:
 
 
 @kept
-def _words_of_sides(data: Data) -> tuple[Tensor, Tensor]:
+def _context_and_response_words(data: Data) -> tuple[Tensor, Tensor]:
     """The words of contexts and the words of responses."""
     words = words_of(data)
-    response = _of_response(data)[words]
+    response = _in_response(data)[words]
     return words[~response], words[response]
 
 
@@ -285,7 +285,7 @@ class SIA(TextEncoder):
         draw_as_bert(self.layers)  # the encoder keeps its weights
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, including added relations and terms; pretrained weights stay."""
+        """Resets all parameters, including added relations and terms; pretrained weights stay."""
         reset(self.encoder)
         draw_as_bert(self.layers)
 
@@ -454,7 +454,7 @@ class StructuralDialogueModel(SelectionModel):
     def prepare_batch(self, data: Data, device: torch.device) -> None:
         super().prepare_batch(data, device)
         if "order_target" in data:
-            _asked(data)
+            _shuffled_turns(data)
             triples(data)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
@@ -464,7 +464,7 @@ class StructuralDialogueModel(SelectionModel):
 
     def _order(self, data: Data, x: Tensor) -> Loss:
         """The mean over shuffled utterances; without any, zero with gradients of zero."""
-        asked = _asked(data)
+        asked = _shuffled_turns(data)
         logits = self.order(x.index_select(0, asked)).float()
         loss = F.cross_entropy(logits, data.order_target[asked], reduction="sum")
         return loss / max(1, asked.numel()), asked.numel()
@@ -493,7 +493,7 @@ def triples(data: Data) -> Tensor:
 
 @torch.compiler.disable  # reads values
 @kept
-def _asked(data: Data) -> Tensor:
+def _shuffled_turns(data: Data) -> Tensor:
     return (data.order_target >= 0).nonzero().view(-1)
 
 
@@ -802,7 +802,7 @@ class PostTrainingModel(nn.Module):
         self._reset_heads()  # the encoder keeps its weights
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, the heads like BERT's, including added relations and terms; pretrained
+        """Resets all parameters, the heads like BERT's, including added relations and terms; pretrained
         weights stay.
         """
         reset(self.encoder)

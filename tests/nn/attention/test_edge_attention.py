@@ -567,7 +567,7 @@ def test_auto_says_once_why_it_is_slow_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
-    module._say_slow.cache_clear()
+    module._warn_slow.cache_clear()
     monkeypatch.setattr(module, "missing", lambda device: f"needs triton (got {device.type})")
     monkeypatch.setattr(module, "HAS_SCATTER", False)
     layout = AttentionLayout(edges((0, 1), (1, 0)), 2)
@@ -732,7 +732,7 @@ def test_complete_graphs_of_equal_size_are_views(
     clique = torch.arange(blocks).repeat_interleave(nodes) if implicit else None
     edges = WHOLE_NONE if implicit else complete_whole(blocks, nodes)
     layout = AttentionLayout(edges, blocks * nodes, clique=clique)
-    assert layout.whole_block == nodes
+    assert layout.full_block == nodes
     states = [torch.randn(blocks * nodes, 2, 3, dtype=torch.double).requires_grad_() for _ in range(3)]
     expected = edge_attention(*states, edges, layout=layout, backend="reference")
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
@@ -754,12 +754,12 @@ def test_complete_graphs_of_equal_size_are_views(
     ],
 )
 def test_others_are_not(layout: AttentionLayout) -> None:
-    assert layout.whole_block is None
+    assert layout.full_block is None
 
 
 def test_dropout_on_a_cpu_is_that_of_padded_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
-    monkeypatch.delattr(module, "whole_attention")
+    monkeypatch.delattr(module, "full_attention")
     states = [torch.randn(4, 1, 2) for _ in range(3)]
     clique = torch.tensor([0, 0, 1, 1])
     assert edge_attention(*states, WHOLE_NONE, clique=clique, dropout_p=0.5, backend="dense").shape == (
