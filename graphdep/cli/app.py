@@ -169,6 +169,6 @@ for command in (
 app.command(cls=RunCommand)(train)
 app.command(cls=RunCommand)(ablate)
 app.command("needs-structure", cls=RunCommand)(needs_structure)
-app.command("train-parser")(train_parser)
+app.command("train-parser", cls=TaskCommand)(train_parser)
 app.command(cls=EvaluateCommand)(evaluate)
 app.add_typer(human_eval, name="human-eval")

@@ -1,4 +1,4 @@
-"""Sentences as PyG ``Data``: node tables, utterances as arrays, and the inputs of encoders."""
+"""Sentences as PyG ``Data``: node tables, utterances as arrays, and encoder inputs."""
 
 from graphdep.data.encoded import selection_data, text_data, trees_data
 from graphdep.data.filler import Filler, without_fillers

@@ -32,7 +32,7 @@ _WORD = int(NodeType.WORD)
 
 
 class Part(NamedTuple):
-    """The nodes of an utterance, or a special token, and what all of them have in common."""
+    """The nodes of an utterance, or a special token, with their common values."""
 
     words: EncodedUtterance
     node_type: int
@@ -41,18 +41,18 @@ class Part(NamedTuple):
 
 
 def words(words: EncodedUtterance, utterance: int, segment: int) -> Part:
-    """A part that is an utterance."""
+    """An utterance as a part."""
     return Part(words, _WORD, utterance, segment)
 
 
 def special(token: int, node_type: NodeType, utterance: int, segment: int) -> Part:
-    """A part that is one special token."""
+    """A special token as a part."""
     return Part(_one_piece(token), int(node_type), utterance, segment)
 
 
 @lru_cache(maxsize=64)
 def _one_piece(token: int) -> EncodedUtterance:
-    """A special token: it is its own governor."""
+    """A special token as an utterance; it is its own governor."""
     columns = ([token], [1], [0], [RelationVocab.SELF])
     return EncodedUtterance(*(np.array(column, dtype=np.int64) for column in columns))
 
@@ -96,7 +96,7 @@ def join(parts: Sequence[Part]) -> Data:
 def _phrases(
     utterances: Sequence[EncodedUtterance], size: np.ndarray, first: np.ndarray
 ) -> dict[str, Tensor]:
-    """First and last word and the label of the constituents of all utterances, if any were read."""
+    """First word, last word and label of the constituents of all utterances, if they were read."""
     found = [
         utterance.phrases + np.array([[start], [start], [0]])
         for utterance, start in zip(utterances, (size.cumsum() - size).tolist())
@@ -128,15 +128,15 @@ def _arcs(
 
 
 def cut_some(utterance: EncodedUtterance, max_pieces: int) -> EncodedUtterance:
-    """As :meth:`EncodedUtterance.cut`, but something is left of each utterance with words.
+    """As :meth:`EncodedUtterance.cut`, but keeps a part of each utterance that has words.
 
-    That is the first pieces of its first word, where this alone (with the empty nodes that follow it) has
-    more than there is room for.
+    If the first word alone, with the empty nodes after it, has more pieces than fit, its first pieces are
+    kept.
     """
     cut = utterance.cut(max_pieces)
     if cut.num_words or not utterance.num_words:
         return cut
-    # With the empty nodes that follow it, even a word that fits may have been cut.
+    # The empty nodes after the first word may have removed it although the word fits.
     pieces = min(max_pieces, int(utterance.counts[0]))
     one_word = (np.array(column, dtype=np.int64) for column in ([pieces], [0], [ROOT_DEPREL]))
     phrases = None if utterance.phrases is None else cut_phrases(utterance.phrases, 0, 1)
@@ -145,7 +145,7 @@ def cut_some(utterance: EncodedUtterance, max_pieces: int) -> EncodedUtterance:
 
 
 def num_cut(before: EncodedUtterance, after: EncodedUtterance) -> int:
-    """Words of which something was cut. :func:`cut_some` leaves either whole words or a part of the first."""
+    """Number of incomplete words. :func:`cut_some` keeps whole words or a part of the first word."""
     in_part = after.num_words == 1 and after.counts[0] < before.counts[0]
     return before.num_words - after.num_words + int(in_part)
 
@@ -162,11 +162,11 @@ def text_data(
 
     The node table is that of :func:`selection_data`: [CLS], :math:`a` and the first [SEP] are utterance and
     segment 0, :math:`b` and the last [SEP] utterance and segment 1. The arcs are those of the texts,
-    :meth:`EncodedUtterance.of`: with enhanced graphs there are several to a word, and empty nodes behind the
-    words of a text, with depth and :obj:`word` -1. Arcs of what is cut go with it.
+    :meth:`EncodedUtterance.of`: an enhanced graph can have several arcs per word, and empty nodes after the
+    words of a text, with depth and :obj:`word` -1. Arcs of removed words are removed, too.
 
-    What is longer than :obj:`max_length` loses its last words. Of a pair the longer text is cut until it is
-    as long as the other, then both; something of each is left.
+    A text longer than :obj:`max_length` loses its last words. In a pair the longer text is cut to the length
+    of the other, then both; a part of each remains.
 
     Args:
         first: A text.
@@ -175,12 +175,12 @@ def text_data(
         max_length: The largest number of nodes.
 
     Shapes:
-        - ``cut_words``: :math:`(1, 2)`, long: words of the first and of the second text that are not there,
-          or not as a whole
+        - ``cut_words``: :math:`(1, 2)`, long: number of words of the first and of the second text that are
+          missing or incomplete
         - all others as in :func:`selection_data`
 
     Raises:
-        ValueError: If :obj:`max_length` leaves no room for a piece of each text: less than 3, for a pair 5.
+        ValueError: If :obj:`max_length` has no room for one piece of each text: below 3, or 5 for a pair.
     """
     texts = [first] if second is None else [first, second]
     least = 1 + 2 * len(texts)
@@ -193,7 +193,7 @@ def text_data(
 
 
 def _share(texts: list[EncodedUtterance], room: int) -> list[int]:
-    """How many pieces of each text there is room for."""
+    """The number of pieces of each text that fit."""
     if len(texts) == 1:
         return [room]
     first, second = (text.num_pieces for text in texts)
@@ -228,18 +228,19 @@ def selection_data(
         [\text{CLS}]\ u_1\ [\text{EOU}] \dots u_M\ [\text{EOU}]\ [\text{SEP}]\ r\ [\text{SEP}]
 
     The node table is that of :func:`graphdep.to_data` without ROOT nodes, with a node for each piece of a
-    word: all pieces of a word have its place in the tree, see :func:`expand_pieces`. A root word and a
-    special node are their own governors; special nodes have depth and word -1. [CLS] belongs to the first
-    utterance, [EOU] to its own, the first [SEP] to the last of the context, the last [SEP] to the response,
-    whose number is :math:`M`. The response and the last [SEP] are segment 1, all before them segment 0.
+    word: all its pieces share its place in the tree, see :func:`expand_pieces`. Root words and special
+    nodes are their own governors; special nodes have depth and word -1. [CLS] belongs to the first utterance,
+    [EOU] to its own, the first [SEP] to the last utterance of the context, the last [SEP] to the response,
+    which is utterance :math:`M`. The response and the last [SEP] are segment 1, all nodes before them segment
+    0.
 
-    What is longer than :obj:`max_length` loses whole words from the left of the context; an utterance that is
-    emptied loses its [EOU], too, and utterances are numbered from the first that is left. The response is cut
-    only where it does not fit beside an empty context: then it loses its last words, and a first word that is
-    longer than the whole room its last pieces. Trees stay trees, see :meth:`EncodedUtterance.cut`.
+    A context that is too long loses whole words from the left; an utterance without remaining words loses its
+    [EOU], too, and utterances are numbered from the first remaining one. The response is cut only if it does
+    not fit beside an empty context: it loses its last words, or the last pieces of its first word if that
+    alone is too long. Trees stay trees, see :meth:`EncodedUtterance.cut`.
 
     Args:
-        context: The utterances before the response, oldest first; may be empty, and so may be each of them.
+        context: The utterances before the response, oldest first; the list and each utterance may be empty.
         response: The candidate.
         tokens: Ids of the special nodes.
         max_length: The largest number of nodes. (default: :obj:`256`)
@@ -250,8 +251,8 @@ def selection_data(
           :math:`(|\mathcal{V}|)`, long
         - ``arc_index``: :math:`(2, |\mathcal{A}|)`, governor -> dependent, between first pieces
         - ``arc_type``: :math:`(|\mathcal{A}|)`
-        - ``cut_words``: :math:`(1, 2)`, long: words of the context and of the response that are not there,
-          or not as a whole
+        - ``cut_words``: :math:`(1, 2)`, long: number of words of the context and of the response that are
+          missing or incomplete
         - ``y``: :math:`(1)`, float
 
     Raises:
@@ -269,10 +270,10 @@ def selection_data(
 def fitting(
     context: Sequence[EncodedUtterance], response: EncodedUtterance, max_length: int
 ) -> tuple[list[EncodedUtterance], EncodedUtterance]:
-    """What :func:`selection_data` keeps of a context and a response.
+    """The parts of a context and a response that :func:`selection_data` keeps.
 
     Raises:
-        ValueError: As there.
+        ValueError: As :func:`selection_data`.
     """
     check_least("max_length", max_length, MIN_LENGTH)
     room = max_length - (MIN_LENGTH - 1)
@@ -304,8 +305,8 @@ def _selection_parts(
 
 
 MANIPULATIONS = ("insertion", "deletion", "search")
-"""Each symbol's mark is its place here, counted from 1."""
-_SHARE = 4  # an utterance has at most this part of the nodes
+"""The mark of each symbol is its position here, counted from 1."""
+_MAX_SHARE = 4  # an utterance has at most 1/4 of the nodes
 
 Marked = list[tuple[Part, int]]
 
@@ -313,23 +314,23 @@ Marked = list[tuple[Part, int]]
 def insertion_data(
     turns: Sequence[EncodedUtterance], target: int, tokens: Tokens, *, max_length: int = 256
 ) -> Data:
-    r"""A dialogue without one of its utterances, which stands behind it: where was it?
+    r"""A dialogue with one utterance moved to its end: where does it belong?
 
     .. math::
         [\text{CLS}]\ [\text{INS}]\ u_1\ [\text{EOU}]\ [\text{INS}] \dots u_n\ [\text{EOU}]\ [\text{INS}]\
         [\text{SEP}]\ t\ [\text{SEP}]
 
-    Node tables are those of :func:`~graphdep.data.encoded`, the utterances counted as they stand here.
-    The symbols [INS], [DEL] and [SRCH] are no pieces of a vocabulary: each is the piece of [EOU] with a mark
-    of its own (1, 2 and 3), whose vector an encoder adds (:meth:`graphdep.nn.models.TextEncoder.add_marks`).
+    Node tables are those of :func:`~graphdep.data.encoded`, with utterances numbered as they appear here. The
+    symbols [INS], [DEL] and [SRCH] are not in the vocabulary: each is the piece of [EOU] with a mark (1, 2
+    and 3), whose vector an encoder adds (:meth:`graphdep.nn.models.TextEncoder.add_marks`).
 
-    No utterance is left out, for labels count them. Where the example would be longer than :obj:`max_length`,
-    and where an utterance has more than a quarter of that, utterances lose their last words, all having the
-    same room. The public code leaves whole utterances out in its search, so that a label may be of another
-    place.
+    No utterance is left out, since labels refer to places. If the example would be longer than
+    :obj:`max_length`, or an utterance longer than a quarter of it, utterances lose their last words; all have
+    the same limit. The public code leaves out whole utterances in its search task, which can shift the label
+    to another place.
 
     Args:
-        turns: The utterances, the target among them, none without words.
+        turns: The utterances including the target, all with words.
         target: The number of the target.
         tokens: Ids of the special nodes.
         max_length: The largest number of nodes. (default: :obj:`256`)
@@ -337,10 +338,10 @@ def insertion_data(
     Shapes:
         - the node table and ``cut_words`` of :func:`~graphdep.data.encoded`
         - ``mark``: :math:`(|\mathcal{V}|)`, long
-        - ``mark_target``: :math:`(|\mathcal{V}|)`, float, 1 at the symbol that is the answer, else 0
+        - ``mark_target``: :math:`(|\mathcal{V}|)`, float, 1 at the symbol of the answer, else 0
 
     Raises:
-        ValueError: If there are fewer than two utterances, no target, or not a piece's room for each.
+        ValueError: If there are fewer than two utterances, no target, or no room for one piece of each.
     """
     _check(turns, target, 2)
     turns, cut = _fitted(turns, max_length, 2 + len(turns) + len(turns))
@@ -361,22 +362,22 @@ def deletion_data(
     *,
     max_length: int = 256,
 ) -> Data:
-    r"""A dialogue with an utterance of another one in it: which does not belong there?
+    r"""A dialogue with an inserted utterance of another dialogue: which one does not belong?
 
     .. math::
         [\text{CLS}]\ [\text{DEL}]\ u_1\ [\text{EOU}] \dots [\text{DEL}]\ u_n\ [\text{EOU}]\ [\text{SEP}]
 
     Args:
-        turns: The utterances, none without words.
-        foreign: The other one.
-        place: The number of the utterance that it stands before; theirs for behind all.
+        turns: The utterances, all with words.
+        foreign: The inserted utterance.
+        place: Index of the utterance before which it is inserted; ``len(turns)`` for the end.
         tokens, max_length: As in :func:`insertion_data`.
 
     Shapes:
         - as in :func:`insertion_data`
 
     Raises:
-        ValueError: As there; one utterance suffices.
+        ValueError: As :func:`insertion_data`, but one utterance is enough.
     """
     _check(turns, place, 1, behind=True)
     turns, cut = _fitted([*turns[:place], foreign, *turns[place:]], max_length, 2 + 2 * (len(turns) + 1))
@@ -390,22 +391,22 @@ def deletion_data(
 def search_data(
     turns: Sequence[EncodedUtterance], order: Sequence[int], tokens: Tokens, *, max_length: int = 256
 ) -> Data:
-    r"""The utterances before the last in another order, and the last: which did it follow?
+    r"""The last utterance after a shuffled context: which utterance did it follow?
 
     .. math::
         [\text{CLS}]\ [\text{SRCH}]\ u_{o_1}\ [\text{EOU}] \dots [\text{SRCH}]\ u_{o_n}\ [\text{EOU}]\
         [\text{SEP}]\ t\ [\text{SEP}]
 
     Args:
-        turns: The utterances, the target last, none without words.
-        order: The numbers of the others, in the order in which they shall stand.
+        turns: The utterances, the target last, all with words.
+        order: The numbers of the other utterances, in their new order.
         tokens, max_length: As in :func:`insertion_data`.
 
     Shapes:
         - as in :func:`insertion_data`
 
     Raises:
-        ValueError: As there, or if :obj:`order` does not have each of them once.
+        ValueError: As :func:`insertion_data`, or if :obj:`order` is not a permutation of them.
     """
     _check(turns, 0, 2)
     if sorted(order) != [*range(len(turns) - 1)]:
@@ -426,17 +427,17 @@ def _check(turns: Sequence[EncodedUtterance], number: int, least: int, behind: b
 
 
 def most_turns(max_length: int) -> int:
-    """How many utterances always fit, a piece each, whatever is done with them."""
+    """The number of utterances that always fit, with one piece each, in every task."""
     return max(0, (max_length - 5) // 3)
 
 
 def _fitted(
     turns: Sequence[EncodedUtterance], max_length: int, symbols: int
 ) -> tuple[list[EncodedUtterance], int]:
-    """Utterances that fit beside so many symbols, and how many words it took."""
+    """Utterances that fit beside this many symbols, and the number of words that were cut."""
     check_least("max_length", max_length, symbols + len(turns))
     room = (max_length - symbols) // len(turns)
-    kept = [cut_some(turn, max(1, max_length // _SHARE)) for turn in turns]
+    kept = [cut_some(turn, max(1, max_length // _MAX_SHARE)) for turn in turns]
     if sum(turn.num_pieces for turn in kept) + symbols > max_length:
         kept = [cut_some(turn, room) for turn in kept]
     return kept, sum(map(num_cut, turns, kept))
@@ -464,8 +465,8 @@ def _joined(parts: Marked, mark: int, answer: int, cut: int) -> Data:
     return data
 
 
-# What the layout of text_data() settles by itself.
-_SETTLED = ("segment", "root")
+# Options that the layout of text_data() determines.
+_FIXED_OPTIONS = ("segment", "root")
 
 
 def trees_data(
@@ -480,35 +481,34 @@ def trees_data(
     phrases: bool | str = False,
     **options: Any,
 ) -> Data:
-    r"""Parsed texts as one example: with :obj:`tokens`, as pretrained encoders read a text or a pair, that of
-    :func:`text_data`; else that of :func:`graphdep.to_data`.
+    r"""Parsed texts as one example: with :obj:`tokens` as :func:`text_data` does, the input of pretrained
+    encoders; else as :func:`graphdep.to_data` does.
 
     Args:
-        trees: The tree of each text; with :obj:`tokens`, of one text or two.
+        trees: The tree of each text; with :obj:`tokens`, one or two texts.
         relations: Ids of relations.
-        vocab: Ids of words, which :obj:`tokens` have in place of it. (default: :obj:`None`)
-        tokens: Ids of words' pieces. (default: :obj:`None`)
-        max_length: With :obj:`tokens`, the largest number of nodes, and :obj:`None` cuts nothing; without,
-            nothing is cut and it is not read. (default: :obj:`None`)
-        arcs: ``"basic"``, or ``"enhanced"`` or ``"enhanced++"`` for those of :attr:`Sentence.deps`, which
-            one of the two has made. (default: ``"basic"``)
-        copies: With :obj:`tokens`, what becomes of copies of words in enhanced graphs: ``"word"`` gives their
-            arcs to the word itself, ``"node"`` gives them nodes (:meth:`EncodedUtterance.of`). Without, they
-            are nodes and it is not read. (default: ``"word"``)
-        phrases: Read :attr:`Sentence.constituents`, without nodes for them, which edges ``"constituents"``
-            make: :obj:`phrase_index` and :obj:`phrase_type`; ``"tagged"`` also :obj:`tag`, where there are no
-            :obj:`tokens`. (default: :obj:`False`)
-        **options: Further arguments of :func:`graphdep.to_data`. With :obj:`tokens` there are only
-            :obj:`segment` and :obj:`root`, which are not read: an example has the segments of a pair and no
-            ROOT nodes.
+        vocab: Ids of words, if there are no :obj:`tokens`. (default: :obj:`None`)
+        tokens: Ids of word pieces. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes; :obj:`None` cuts nothing. Not read
+            without :obj:`tokens`. (default: :obj:`None`)
+        arcs: ``"basic"``; or ``"enhanced"`` or ``"enhanced++"`` for the arcs of :attr:`Sentence.deps`, from
+            the parser that made them. (default: ``"basic"``)
+        copies: With :obj:`tokens`, the copies of words in enhanced graphs: ``"word"`` moves their arcs to the
+            word itself, ``"node"`` makes them nodes (:meth:`EncodedUtterance.of`). Without :obj:`tokens` they
+            are always nodes. (default: ``"word"``)
+        phrases: Read :attr:`Sentence.constituents` into :obj:`phrase_index` and :obj:`phrase_type`, without
+            nodes, which the edges ``"constituents"`` add; ``"tagged"`` also writes :obj:`tag`, without
+            :obj:`tokens` only. (default: :obj:`False`)
+        **options: Further arguments of :func:`graphdep.to_data`. With :obj:`tokens` only :obj:`segment` and
+            :obj:`root` are allowed, and not read: an example has the segments of a pair and no ROOT nodes.
 
     Shapes:
         - all keys as in :func:`text_data` or :func:`graphdep.to_data`
 
     Raises:
-        ValueError: If :obj:`arcs` or :obj:`copies` is unknown, :obj:`tokens` get an option that they have no
-            use for, or there is no text, or with :obj:`tokens` more than two; and as :func:`text_data` and
-            :func:`graphdep.to_data`.
+        ValueError: If :obj:`arcs` or :obj:`copies` is unknown, :obj:`tokens` are given with an option that
+            does not apply, there is no text, or with :obj:`tokens` more than two; and as :func:`text_data`
+            and :func:`graphdep.to_data`.
     """
     check_arcs(arcs)
     check_choice("copies", copies, COPIES)
@@ -522,7 +522,7 @@ def trees_data(
             phrases="spans" if phrases is True else phrases,
             **options,
         )
-    unread = sorted(options.keys() - set(_SETTLED))
+    unread = sorted(options.keys() - set(_FIXED_OPTIONS))
     if unread:
         raise ValueError(f"{unread[0]!r} is not for 'tokens' (got {options[unread[0]]!r})")
     check_between("trees", len(trees), 1, 2)

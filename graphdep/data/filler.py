@@ -1,4 +1,4 @@
-"""Examples that bring a batch to a size that batches share."""
+"""Filler examples that pad a batch to a shared size."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from torch_geometric.utils import cumsum
 
 from graphdep.data.stored_batches import is_index
 
-#: The target of an example whose loss does not count.
+#: Target that the loss ignores.
 IGNORED = -100
-#: Nodes of a filler example, about: a few short examples cost attention less than a long one.
-_NODES = 16
-#: Filler examples at most, so that large batches of different sizes have equally many.
-_MOST = 8
-#: Batches of filler examples that are kept.
-_KEPT = 1024
+#: Approximate nodes per filler example: attention over a few short examples is cheaper than over a long one.
+_FILLER_NODES = 16
+#: Largest number of filler examples, so that large batches of different sizes have equally many.
+_MAX_FILLERS = 8
+#: Largest number of cached batches of filler examples.
+_MAX_CACHED = 1024
 
 
 def capacity(size: int, steps: int = 8, least: int = 64) -> int:
-    """The smallest size that batches share and that is not below ``size``: there are ``steps`` from each
-    power of two to the next one.
+    """The smallest shared size that is at least ``size``: there are ``steps`` sizes from each power of two to
+    the next.
 
     Example:
         >>> from graphdep.data.filler import capacity
@@ -41,24 +41,23 @@ def _step(size: int, steps: int = 8) -> int:
 
 
 class Filler:
-    r"""Adds examples to a batch, whose targets are ignored, so that batches have the same few sizes: a CUDA
-    graph is captured for each size (:func:`~graphdep.nn.graphed`).
+    r"""Adds examples with ignored targets to a batch, so that batches have only a few sizes: each size needs
+    its own CUDA graph (:func:`~graphdep.nn.graphed`).
 
-    A batch of :math:`N` nodes gets :math:`F` further examples with :math:`N^* - N` nodes together, where
-    :math:`N^*` is the next :func:`capacity`. Batches of nearly equal size get equally many. No model can tell
-    them from the others, for which the same is computed as without them. They stand last, and
-    ``num_fillers`` of the batch is their number, so that a loss may leave them out
-    (:func:`~graphdep.data.without_fillers`).
+    A batch of :math:`N` nodes gets :math:`F` further examples with :math:`N^* - N` nodes in total, where
+    :math:`N^*` is the next :func:`capacity`; batches of nearly equal size get equally many. Models treat
+    fillers like other examples, whose results do not change. Fillers come last, and ``num_fillers`` of the
+    batch is their number, so that a loss can leave them out (:func:`~graphdep.data.without_fillers`).
 
     Args:
-        make: Makes an example of so many words and, where the examples have targets that are sequences, of
-            so many target tokens: ``make(words)`` or ``make(words, tokens)``. It is as the others are, but
-            its targets are :obj:`IGNORED`, or whatever the loss leaves out.
-        edges: Builds the edges of the examples, where the batches come with edges. (default: :obj:`None`)
-        tokens: The column of target tokens, which are brought to a capacity, too. (default: :obj:`None`)
+        make: Makes an example with a given number of words and, for targets that are sequences, of target
+            tokens: ``make(words)`` or ``make(words, tokens)``. It has the same columns as other examples, but
+            its targets are :obj:`IGNORED`, or whatever else the loss leaves out.
+        edges: Builds the edges of the fillers, if batches have edges. (default: :obj:`None`)
+        tokens: The column of target tokens, which is also padded to a capacity. (default: :obj:`None`)
 
     Raises:
-        ValueError: If an example of more words has no more nodes.
+        ValueError: If more words do not give an example more nodes.
 
     Example:
         >>> import torch
@@ -83,7 +82,7 @@ class Filler:
         self._fixed, self._by_word = one - 2 * (two - one), two - one
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch and the filler examples behind it."""
+        """The batch, followed by filler examples."""
         fillers = self._fillers(*self._sizes(batch))
         full = join_batches([batch, fillers])
         full.num_fillers = fillers.num_graphs
@@ -92,20 +91,20 @@ class Filler:
     def _sizes(self, batch: Batch) -> list[tuple[int, int]]:
         """(words, target tokens) of each filler example."""
         nodes, least = batch.num_nodes, self._fixed + 2 * self._by_word
-        number = min(max(2, _step(nodes) // max(_NODES, least)), _MOST)
+        number = min(max(2, _step(nodes) // max(_FILLER_NODES, least)), _MAX_FILLERS)
         number += -(batch.num_graphs + number) % _step(batch.num_graphs + number)
         wanted = capacity(nodes + number * least)
-        # An example may grow by more than a node a word, as where each relation is a node.
+        # A word may add more than one node, as with a node per relation.
         words = -(-(wanted - nodes - number * self._fixed) // self._by_word)
         tokens = number
         if self.tokens is not None:
             have = batch[self.tokens].numel()
-            # Few sizes, as there is a graph for each with each of those of nodes.
+            # Few sizes, since there is a graph for each combination with a number of nodes.
             tokens = capacity(have + number, steps=4) - have
         return [*zip(_parts(words, number), _parts(tokens, number))]
 
     def _fillers(self, *sizes: tuple[int, int]) -> Batch:
-        """A batch of filler examples, with edges, each of so many (words, target tokens)."""
+        """A batch of filler examples with edges, one for each (words, target tokens)."""
         if sizes in self._made:
             return self._made[sizes]
         if len(sizes) > 1:
@@ -113,29 +112,29 @@ class Filler:
         else:
             batch = Batch.from_data_list([self.make(*sizes[0][: 1 + (self.tokens is not None)])])
             batch = batch if self.edges is None else self.edges(batch)
-        if len(self._made) == _KEPT:
+        if len(self._made) == _MAX_CACHED:
             self._made.clear()
         self._made[sizes] = batch
         return batch
 
 
 def without_fillers(batch: Batch, rows: Tensor) -> Tensor:
-    """The rows of the examples that are no fillers, of a row for each example."""
+    """The rows of real examples, given a row for each example."""
     fillers = batch.get("num_fillers", 0)
     return rows[: len(rows) - fillers] if fillers else rows
 
 
 def _parts(total: int, number: int) -> list[int]:
-    """The total in so many nearly equal parts."""
+    """Splits the total into nearly equal parts."""
     return [total // number + (part < total % number) for part in range(number)]
 
 
 def join_batches(batches: Sequence[Batch]) -> Batch:
-    """The examples of several batches in one, as ``Batch.from_data_list`` gives it; of the columns of tensors
-    that the first batch has. The bounds of ``follow_batch`` are made where the others lack them.
+    """The examples of several batches as one batch, like ``Batch.from_data_list``, with the tensor columns of
+    the first batch. Bounds of ``follow_batch`` are computed if the other batches lack them.
 
     Raises:
-        ValueError: If another batch lacks a column of the first, or has one of another type.
+        ValueError: If another batch lacks a column of the first, or has it with another type.
     """
     first = batches[0]
     nodes = cumsum(torch.tensor([batch.num_nodes for batch in batches])).tolist()

@@ -26,7 +26,7 @@ from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import ROOT, ROOT_ID, PhraseVocab, Tokens, Vocab, tag_id
 
-ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in every vocabulary
+ROOT_DEPREL = RelationVocab()["root"]  # in the fixed block, so the same in every vocabulary
 
 
 COPIES = ("word", "node")
@@ -35,24 +35,23 @@ _ARCS = ("basic", "enhanced", "own")
 
 @dataclass(frozen=True, eq=False)
 class EncodedUtterance:
-    r"""The words of one utterance, each of one or more pieces, and their basic tree.
+    r"""The words of one utterance, each with one or more pieces, and their basic tree.
 
-    With an enhanced graph there are its arcs, too, and its empty nodes as further nodes behind the words. The
-    arrays are not copied and not checked.
+    An enhanced graph adds its arcs, and its empty nodes as further nodes after the words. The arrays are
+    neither copied nor checked.
 
     Args:
         input_ids: Ids of the pieces, node by node.
-        counts: Pieces of each node, at least 1.
-        head: Number of each node's governor in the basic tree of the utterance, from 0; a root word and an
-            empty node have their own number.
-        deprel: :class:`~graphdep.RelationVocab` id of each node's relation; of an empty node, SELF.
-        arcs: The arcs of the enhanced graph: governor, dependent and id of the relation; :obj:`None` for
-            those of the basic tree. (default: :obj:`None`)
+        counts: Number of pieces of each node, at least 1.
+        head: Number of each node's governor in the basic tree of the utterance, from 0; root words and empty
+            nodes are their own governors.
+        deprel: :class:`~graphdep.RelationVocab` id of each node's relation; SELF for an empty node.
+        arcs: The arcs of the enhanced graph: governor, dependent and relation id; :obj:`None` for those of
+            the basic tree. (default: :obj:`None`)
         phrases: The constituents in preorder: first word, last word and label
-            (:class:`~graphdep.vocab.PhraseVocab`); :obj:`None` if they were not asked for.
-            (default: :obj:`None`)
-        anchor: The word that each empty node goes with when words are cut: the one that it follows, else
-            the first; :obj:`None` for no empty nodes. (default: :obj:`None`)
+            (:class:`~graphdep.vocab.PhraseVocab`); :obj:`None` if they were not read. (default: :obj:`None`)
+        anchor: The word with which each empty node is cut: the word before it, or else the first; :obj:`None`
+            without empty nodes. (default: :obj:`None`)
 
     Shapes:
         - ``input_ids``: :math:`(\text{pieces})`, int64
@@ -90,19 +89,19 @@ class EncodedUtterance:
         copies: str = "word",
         phrases: bool = False,
     ) -> EncodedUtterance:
-        """A parsed sentence; :obj:`None` is an utterance without words.
+        """Encodes a parsed sentence; :obj:`None` is an utterance without words.
 
         Args:
             sentence: The words and their tree.
-            tokens: Ids of the words' pieces.
+            tokens: Ids of the word pieces.
             relations: Ids of the relations.
-            arcs: ``"basic"`` takes the arcs of the tree, ``"enhanced"`` those of :attr:`Sentence.deps`, with
-                all governors of a word and its cycles, and the empty nodes, where the sentence has them;
-                arcs from the artificial root are left out. (default: ``"basic"``)
-            copies: What becomes of copies of words, the empty nodes with ``CopyOf=N`` in column MISC: with
-                ``"word"`` the arcs of a copy are those of word N, so that a copy adds no text; arcs between a
-                word and its own copy are left out, and of several arcs that become one, one is kept. With
-                ``"node"`` they are nodes as the other empty ones. (default: ``"word"``)
+            arcs: ``"basic"`` reads the arcs of the tree; ``"enhanced"`` those of :attr:`Sentence.deps`, if
+                the sentence has it: with all governors of a word, cycles, and empty nodes, but without arcs
+                from the artificial root. (default: ``"basic"``)
+            copies: Copies of words, the empty nodes with ``CopyOf=N`` in column MISC: ``"word"`` moves the
+                arcs of a copy to word N, so that a copy adds no text, and drops arcs between a word and its
+                copy and repeated arcs; ``"node"`` makes copies nodes like other empty nodes. (default:
+                ``"word"``)
             phrases: Read :attr:`Sentence.constituents`. (default: :obj:`False`)
 
         Raises:
@@ -134,12 +133,12 @@ class EncodedUtterance:
 
     @property
     def num_nodes(self) -> int:
-        """Words and empty nodes."""
+        """Number of words and empty nodes."""
         return len(self.counts)
 
     @property
     def num_words(self) -> int:
-        """Words alone."""
+        """Number of words."""
         return len(self.counts) - (0 if self.anchor is None else len(self.anchor))
 
     @property
@@ -154,18 +153,17 @@ class EncodedUtterance:
         return depth
 
     def cut(self, max_pieces: int, side: str = "right") -> EncodedUtterance:
-        """The utterance without as many of its words as it takes to have at most ``max_pieces`` pieces.
+        """Removes words until the utterance has at most ``max_pieces`` pieces.
 
-        Words are cut whole, and the tree stays a tree: a word whose governor is cut moves to its nearest
-        ancestor that is kept. Words without one are there only where the root is cut: the first of them
-        becomes the root (relation ``root``), and the others depend on it. ``num_words`` before and after
-        tell how many words were cut. Empty nodes go with the word that they follow. Of enhanced arcs, those
-        between two nodes that are kept are kept, and no others come to them.
+        Words are removed whole, and the tree stays a tree: a word whose governor is removed moves to its
+        nearest remaining ancestor. Only if the root is removed, some words have none: the first of them
+        becomes the root (relation ``root``), and the others depend on it. The difference in ``num_words`` is
+        the number of removed words. An empty node is removed with the word before it. Enhanced arcs remain if
+        both of their nodes remain; none are added.
 
         Args:
-            max_pieces: The number of pieces that there is room for; an utterance that is short enough is
-                returned as it is.
-            side: Cut the words at the ``"right"`` end, or at the ``"left"``. (default: ``"right"``)
+            max_pieces: The largest number of pieces; an utterance that is short enough is returned unchanged.
+            side: Remove words at the ``"right"`` or the ``"left"`` end. (default: ``"right"``)
 
         Raises:
             ValueError: If :obj:`max_pieces` is negative or :obj:`side` is unknown.
@@ -186,7 +184,7 @@ class EncodedUtterance:
         return self._part(start, stop)
 
     def _part(self, start: int, stop: int) -> EncodedUtterance:
-        """The words ``start`` to ``stop - 1`` with the empty nodes and arcs that go with them."""
+        """The words ``start`` to ``stop - 1`` with their empty nodes and arcs."""
         word = np.arange(self.num_words)
         if self.anchor is not None:
             word = np.concatenate([word, self.anchor])
@@ -214,7 +212,7 @@ def _phrases(sentence: Sentence) -> np.ndarray:
 
 
 def cut_phrases(phrases: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """The constituents of the words ``start`` to ``stop - 1``, counted from the first of them."""
+    """The constituents of the words ``start`` to ``stop - 1``, with word numbers from ``start``."""
     first, last, label = phrases
     kept = (first < stop) & (last >= start)
     ends = (np.maximum(first, start) - start, np.minimum(last, stop - 1) - start)
@@ -222,7 +220,7 @@ def cut_phrases(phrases: np.ndarray, start: int, stop: int) -> np.ndarray:
 
 
 def constituents_of(sentence: Sentence) -> Sequence[Constituent]:
-    """The constituents of a sentence, of which phrases are made."""
+    """The constituents of a sentence, from which phrases are made."""
     advice = ", which 'phrases' are made of: parse it with resolve_parser('bundled', constituents=True)"
     return known_constituents(sentence, advice)
 
@@ -232,7 +230,7 @@ def _anchor(row: Row) -> int:
 
 
 def _copied(sentence: Sentence) -> dict[str, int]:
-    """The word, from 0, that each copy among the empty nodes stands for."""
+    """The word, from 0, that each copy among the empty nodes copies."""
     copied = {}
     for row in sentence.empty:
         of = [part.removeprefix("CopyOf=") for part in row[9].split("|") if part.startswith("CopyOf=")]
@@ -259,16 +257,16 @@ def _enhanced_arcs(
 
 
 def _arcs_within(arcs: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """The arcs between nodes that are kept, with their new numbers."""
+    """The arcs between kept nodes, renumbered."""
     number = kept.cumsum() - 1
     governor, dependent, relation = arcs[:, kept[arcs[:2]].all(axis=0)]
     return np.stack([number[governor], number[dependent], relation])
 
 
 def depths(head: np.ndarray) -> np.ndarray:
-    """Arcs between each word and the artificial root.
+    """Number of arcs between each word and the artificial root.
 
-    By pointer jumping, which takes as many rounds as the logarithm of the greatest depth.
+    By pointer jumping, with a number of rounds logarithmic in the greatest depth.
     """
     up, depth = head, (head != np.arange(len(head))).astype(np.int64)
     for _ in range(len(head).bit_length()):
@@ -316,31 +314,31 @@ def to_data(
 ) -> Data:
     r"""One example (a sentence, a pair, a dialogue) as a PyG :class:`~torch_geometric.data.Data`.
 
-    Nodes are, utterance by utterance, the artificial ROOT (if :obj:`root`), the words, and with
-    ``arcs="enhanced"`` the empty nodes. Edges are not written: :mod:`graphdep.transforms` does that.
+    The nodes are, utterance by utterance, the artificial ROOT (if :obj:`root`), the words, and with
+    ``arcs="enhanced"`` the empty nodes. :mod:`graphdep.transforms` adds edges.
 
     Args:
         sentences: The utterances of the example, in order: a :class:`~graphdep.Sentence`, a ``Doc`` or
-            ``Span`` of spaCy, a ``Document`` or ``Sentence`` of stanza, a ``TokenList`` of conllu, what
-            :meth:`Sentence.from_dict` takes, or a list of these. A text of several sentences gives as many
-            utterances; :func:`~graphdep.sentence.join_sentences` makes them one.
-        vocab: Gives :obj:`input_ids`; without it the key is absent. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`RelationVocab`, and a warning says which labels
-            it does not know, so that they count as ``dep``)
+            ``Span`` of spaCy, a ``Document`` or ``Sentence`` of stanza, a ``TokenList`` of conllu, input of
+            :meth:`Sentence.from_dict`, or a list of these. A text of several sentences gives several
+            utterances; :func:`~graphdep.sentence.join_sentences` joins them.
+        vocab: Ids of words for :obj:`input_ids`; without it there is no such key. (default: :obj:`None`)
+        relations: Ids of relations. (default: a new :class:`RelationVocab`, with a warning about unknown
+            labels, which count as ``dep``)
         root: Put a ROOT node before the words of each utterance; without it a root word is its own
             governor. (default: :obj:`True`)
-        arcs: ``"basic"`` takes :obj:`arc_index` from HEAD, ``"enhanced"`` and ``"own"`` from DEPS, where a
+        arcs: ``"basic"`` reads :obj:`arc_index` from HEAD; ``"enhanced"`` and ``"own"`` from DEPS, if the
             sentence has it. (default: ``"basic"``)
         positions: Count :obj:`position` within the ``"utterance"`` or through the whole ``"example"``.
             (default: ``"utterance"``)
         segment: Segment of each utterance, e.g. ``[0, 1]`` for a pair. (default: all 0)
         y: Graph-level target, ``[1]`` or ``[1, classes]``. (default: :obj:`None`)
-        phrases: Read :attr:`Sentence.constituents`. :obj:`True` puts a PHRASE node for each of them, in
-            preorder, after all others: with the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as
-            :obj:`deprel` and :obj:`input_ids`, which a table of words is not for, and positions that go on
-            from the largest one, as :class:`~graphdep.transforms.PhraseNodes` makes them; ``"spans"`` writes
-            :obj:`phrase_index` and :obj:`phrase_type` alone, ``"tagged"`` besides :obj:`tag`, from
-            :attr:`Sentence.upos`. (default: :obj:`False`)
+        phrases: Read :attr:`Sentence.constituents`. :obj:`True` adds a PHRASE node for each, in preorder,
+            after all other nodes, as :class:`~graphdep.transforms.PhraseNodes` does: with the id of its label
+            (:class:`~graphdep.vocab.PhraseVocab`) as :obj:`deprel` and :obj:`input_ids` (which is not a word
+            id), and positions after the largest one. ``"spans"`` writes only :obj:`phrase_index` and
+            :obj:`phrase_type`; ``"tagged"`` also :obj:`tag`, from :attr:`Sentence.upos`. (default:
+            :obj:`False`)
 
     Shapes:
         - ``input_ids, node_type, governor_index, deprel, depth, utterance, word, position, segment``:
@@ -350,13 +348,13 @@ def to_data(
         - ``phrase_index``: :math:`(2, |\mathcal{P}|)`, first and last word of each constituent
         - ``phrase_type``: :math:`(|\mathcal{P}|)`, its label; ``phrase_node_index``:
           :math:`(|\mathcal{P}|)`, its node
-        - ``tag``: :math:`(|\mathcal{V}|)`, of words the universal tag (:mod:`graphdep.vocab.vocab`), that of
-          ``X`` where there is none; 0 of other nodes
+        - ``tag``: :math:`(|\mathcal{V}|)`, the universal tag of each word (:mod:`graphdep.vocab.vocab`),
+          ``X`` if it has none; 0 for other nodes
 
     Raises:
-        TypeError: If there is anything but parses; the message lists what is taken.
-        ValueError: If there is no sentence, one is no tree or has no constituents where :obj:`phrases` are
-            asked for, or an option or the length of :obj:`segment` is wrong.
+        TypeError: If an item is not a parse; the message lists the supported parses.
+        ValueError: If there is no sentence, a sentence is not a tree or lacks the constituents for
+            :obj:`phrases`, or an option or the length of :obj:`segment` is invalid.
 
     Example:
         >>> from graphdep import to_data
@@ -380,13 +378,13 @@ def to_data(
         table.add_phrases(sentences, nodes=phrases is True)
     if phrases == "tagged":
         table.add_tags(sentences)
-    if relations is None:  # else whoever has them sees the count
+    if relations is None:  # else their owner sees the count
         warn_of_unknown(counted, [label for sentence in sentences for label in sentence.deprel])
     return table.data(y)
 
 
 def warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
-    """One warning for the labels of trees that fresh relations read as ``dep``."""
+    """One warning about the labels that new relations read as ``dep``."""
     if unknown := relations.unknown(relations.fallbacks):
         why = "RelationVocab.learn makes relations of your labels: docs/how-to/arc-labels.md"
         if is_clear(labels):
@@ -403,24 +401,24 @@ def warn_of_unknown(relations: RelationVocab, labels: Sequence[str]) -> None:
 
 
 def tree_nodes(data: Data) -> Tensor:
-    """The nodes of a tree, ROOT and the words, without the copies of words in enhanced++ graphs,
-    ``[num_nodes]`` truth values.
+    """Whether each node belongs to the tree: ROOT and words, without copies of words in enhanced++ graphs,
+    bool ``[num_nodes]``.
     """
     return (data.node_type == NodeType.ROOT) | ((data.node_type == NodeType.WORD) & (data.word >= 0))
 
 
 def join_utterances(utterances: Sequence[Data]) -> Data:
-    """Examples of one utterance each as one example, as :func:`to_data` makes it of all the sentences with
+    """Joins examples of one utterance each, with the same result as :func:`to_data` of all the sentences with
     ``positions="example"``.
 
-    An utterance that is in several examples is thus made once. Only the node table is joined: other keys,
-    such as ``y`` or edges, are left out.
+    An utterance of several examples is thus encoded once. Only the node table is joined: other keys, such as
+    ``y`` or edges, are left out.
 
     Args:
         utterances: Node tables with the same keys.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there is no utterance.
     """
     check_some("utterances", utterances, "utterance")
     sizes = [data.node_type.numel() for data in utterances]
@@ -552,8 +550,8 @@ class _NodeTable:
         return data
 
 
-# What a piece has of its word.
-_INHERITED = ("node_type", "deprel", "depth", "utterance", "word", "segment")
+# Columns that a piece copies from its word.
+_WORD_COLUMNS = ("node_type", "deprel", "depth", "utterance", "word", "segment")
 
 
 def utterance_data(
@@ -565,15 +563,15 @@ def utterance_data(
     arcs: str = "basic",
     phrases: bool | str = False,
 ) -> Data:
-    """One utterance alone: :func:`graphdep.to_data`, with a node for each piece of a word if the vocabulary
-    has pieces.
+    """One utterance by :func:`graphdep.to_data`, with a node for each piece of a word if the vocabulary has
+    pieces.
 
     Args:
         tree: The words and their tree.
         vocab: Ids of words or of pieces.
         relations: Ids of relations.
         root: Put a ROOT node before the words. (default: :obj:`True`)
-        arcs: ``"basic"`` takes the arcs of the tree, any other those of :attr:`Sentence.deps`, where the
+        arcs: ``"basic"`` reads the arcs of the tree, other values those of :attr:`Sentence.deps`, if the
             sentence has it. (default: ``"basic"``)
         phrases: Read :attr:`Sentence.constituents`, without nodes for them. (default: :obj:`False`)
     """
@@ -589,27 +587,27 @@ def utterance_data(
 def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:
     r"""One example with a node for each piece of a word.
 
-    All pieces of a word have its place in the tree: its utterance, number, relation and depth, and as
-    governor the first piece of its governor. Arcs run between first pieces. Transforms compute relations over
-    words and let a pair of words stand for the pairs of their pieces; see
+    All pieces of a word share its place in the tree: its utterance, number, relation and depth; their
+    governor is the first piece of its governor. Arcs join first pieces. Transforms compute relations between
+    words and expand a pair of words to the pairs of their pieces; see
     :class:`graphdep.transforms.EdgeConstructor`.
 
     Args:
         data: One example with the node table of :func:`graphdep.to_data`, without edges.
-        pieces: Per node the ids of its pieces, which become :obj:`input_ids`; a node that is no word has one.
+        pieces: The piece ids of each node, which become :obj:`input_ids`; one for a node that is not a word.
 
     Returns:
-        A new example; positions count its nodes where they counted those of :obj:`data`, from each 0 on.
+        A new example, whose positions count pieces instead of words, from each position 0 on.
 
     Raises:
         ValueError: If the data is a batch or has edges, the numbers of lists and nodes differ, a word has no
-            piece, or a node that is no word has several.
+            piece, or a node that is not a word has several.
     """
     counts = _check(data, pieces)
     first = counts.cumsum(0) - counts
     node = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
     out = copy.copy(data)
-    for key in _INHERITED:
+    for key in _WORD_COLUMNS:
         out[key] = data[key][node]
     out.input_ids = torch.tensor([piece for ids in pieces for piece in ids], device=counts.device)
     out.governor_index = first[data.governor_index][node]
@@ -623,7 +621,7 @@ def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:
 
 
 def _positions(position: Tensor, first: Tensor) -> Tensor:
-    """The position of each node's first piece: the pieces since the last node of position 0."""
+    """The position of each node's first piece: the number of pieces since the last node at position 0."""
     start = torch.where(position == 0, first, -1).cummax(0).values
     return first - start
 
@@ -644,19 +642,19 @@ def _check(data: Data, pieces: Sequence[Sequence[int]]) -> Tensor:
 
 
 def mark_words(data: Data, marks: Sequence[int]) -> Data:
-    r"""Writes a number for each word to all of its pieces, such as 1 for the predicate whose roles are asked
-    for; all that is no word has 0. ``data`` is changed and returned.
+    r"""Writes a number for each word to all of its pieces, e.g. 1 for the predicate whose roles are
+    predicted; other nodes get 0. ``data`` is modified and returned.
 
     Args:
-        data: One example of one text, not a batch. Words at its end may have been cut.
-        marks: A number from 0 on for each word of the text, 0 for no mark.
+        data: One example with one text, not a batch. Its last words may have been cut.
+        marks: A number >= 0 for each word of the text; 0 for no mark.
 
     Shapes:
         - ``mark``: :math:`(|\mathcal{V}|)`, long
 
     Raises:
-        ValueError: If the data is a batch or has several texts, whose words have the same numbers; a mark is
-            no whole number or below 0; or the data has no words, or more than there are marks.
+        ValueError: If the data is a batch or has several texts, whose word numbers repeat; a mark is not a
+            whole number >= 0; or the data has no words, or more words than marks.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -677,10 +675,10 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
 
 
 def _table(marks: Sequence[int]) -> Tensor:
-    """The marks, and behind them that of nodes that are no words."""
+    """The marks, followed by 0 for nodes that are not words."""
     try:
         table = torch.tensor([*marks, 0])
-    except (TypeError, ValueError, RuntimeError):  # as texts, None or too large a number make it raise
+    except (TypeError, ValueError, RuntimeError):  # for text, None or too large a number
         table = torch.tensor(torch.nan)
     if table.is_floating_point() or bool((table < 0).any()):
         raise ValueError(f"'marks' must be whole numbers from 0 on (got {[*marks]})")

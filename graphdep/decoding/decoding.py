@@ -27,7 +27,7 @@ from graphdep.vocab.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 
 class Memory(Protocol):
-    """Encoded contexts, packed: the rows of ``x`` ``[num_rows, channels]``, example after example."""
+    """Encoded contexts, packed: ``x`` ``[num_rows, channels]`` has the rows of one example after another."""
 
     @property
     def x(self) -> Tensor: ...
@@ -37,9 +37,7 @@ class Memory(Protocol):
 
 
 class Decoder(Protocol):
-    """Gives the logits of the next token, one step after the other, as
-    :class:`~graphdep.nn.models.ResponseDecoder` does.
-    """
+    """Computes the logits of the next token step by step: :class:`~graphdep.nn.models.ResponseDecoder`."""
 
     def start(self, memory: Any) -> Any:
         """The state before the first token."""
@@ -48,18 +46,18 @@ class Decoder(Protocol):
         """Logits ``[examples, beams, words]`` after ``tokens`` ``[examples, beams]``, and the new state."""
 
     def select(self, state: Any, example: Tensor, beam: Tensor) -> Any:
-        """The state of some of the examples, and of those of their beams that go on."""
+        """The state of the given examples and of their remaining beams."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One response to a context.
+    """A response to a context.
 
     Args:
-        ids: Ids of its words, without ``[EOU]``.
-        score: Log-probability of its tokens, ``[EOU]`` included, divided by their number to the power of
+        ids: Ids of the words, without ``[EOU]``.
+        score: Log-probability of the tokens including ``[EOU]``, divided by their number to the power of
             ``length_penalty``.
-        finished: Whether it came to ``[EOU]``; otherwise it was cut at the greatest length.
+        finished: Whether it ended with ``[EOU]``; otherwise it was cut at the maximum length.
 
     Example:
         >>> from graphdep import Vocab
@@ -83,40 +81,38 @@ _LARGEST_SCORE = 3.4e38  # float32
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeConfig:
-    r"""How responses are drawn from a model.
+    r"""Options for generating responses with a model.
 
     ``"greedy"`` takes the most probable token at every step. ``"beam"`` is the search of "Sequence to
-    Sequence Learning with Neural Networks": of all continuations the :obj:`beams` best are kept, and one that
-    ends leaves the beam and is set aside, which narrows the beam by one. Responses are ranked by
+    Sequence Learning with Neural Networks": it keeps the :obj:`beams` best continuations; a finished one
+    leaves the beam, which becomes narrower by one. Responses are ranked by
 
     .. math::
         \frac{\log p(y_1, \dots, y_t)}{t^{\alpha}}
 
-    with the :obj:`length_penalty` :math:`\alpha` and :math:`t` tokens, ``[EOU]`` among them. ``"sample"``
-    draws every token at random: the logits are divided by the temperature, then :obj:`top_k`, then
-    :obj:`top_p` thin them out.
+    with the :obj:`length_penalty` :math:`\alpha` and :math:`t` tokens, including ``[EOU]``. ``"sample"``
+    draws every token at random: the logits are divided by the temperature, then filtered by :obj:`top_k`,
+    then by :obj:`top_p`.
 
     Args:
         strategy: ``"greedy"``, ``"beam"`` or ``"sample"``. (default: ``"greedy"``)
         beams: Width of the beam, at most 10,000. (default: :obj:`1`)
-        num_return: Responses a context: the best, or so many draws; at most 10,000. (default: :obj:`1`)
-        max_length: Tokens at most, ``[EOU]`` included; a response that is longer is cut. At most
-            100,000. (default: :obj:`50`)
-        min_length: Words at least, unless nothing but ``[EOU]`` is allowed. (default: :obj:`0`)
-        length_penalty: :math:`\alpha`: 0 prefers short responses, 1 ranks by the mean. ``max_length`` to its
-            power must be a number of float32. (default: :obj:`1.0`)
-        top_k: Draw from the so many most probable tokens; 0 for all. (default: :obj:`0`)
-        top_p: Draw from the fewest most probable tokens that have this probability together.
-            (default: :obj:`1.0`)
-        temperature: Below 1 sharpens the distribution that is drawn from; at least 1e-06.
-            (default: :obj:`1.0`)
-        no_repeat_ngram: No run of so many words occurs twice in a response; 0 for no such rule.
-            (default: :obj:`0`)
-        allow_unk: Whether a response may have ``[UNK]``. (default: :obj:`False`)
-        seed: Seed of the draws. (default: :obj:`0`)
+        num_return: Number of responses per context: the best, or draws; at most 10,000. (default: :obj:`1`)
+        max_length: Largest number of tokens, including ``[EOU]``; a longer response is cut. At most 100,000.
+            (default: :obj:`50`)
+        min_length: Least number of words, unless only ``[EOU]`` is allowed. (default: :obj:`0`)
+        length_penalty: :math:`\alpha`: 0 prefers short responses, 1 ranks by the mean. ``max_length`` to this
+            power must fit into float32. (default: :obj:`1.0`)
+        top_k: Sample from the k most probable tokens; 0 for all. (default: :obj:`0`)
+        top_p: Sample from the fewest most probable tokens with this total probability. (default: :obj:`1.0`)
+        temperature: Values below 1 sharpen the distribution; at least 1e-06. (default: :obj:`1.0`)
+        no_repeat_ngram: Size of the n-grams that must not repeat in a response; 0 for no such rule. (default:
+            :obj:`0`)
+        allow_unk: Whether a response may contain ``[UNK]``. (default: :obj:`False`)
+        seed: Random seed of sampling. (default: :obj:`0`)
 
     Raises:
-        ValueError: If a value is outside its range; the message names it.
+        ValueError: If a value is outside its range; the message names the argument.
 
     Example:
         >>> from graphdep.decoding import DecodeConfig
@@ -179,9 +175,9 @@ class DecodeConfig:
 
 
 def banned(history: Tensor, num_words: int, config: DecodeConfig) -> Tensor:
-    """Which tokens must not follow.
+    """Mask of the tokens that must not come next.
 
-    Where everything would be banned, ``[EOU]`` is let through, so that a response never gets stuck.
+    If all tokens would be banned, ``[EOU]`` is allowed, so that a response never gets stuck.
 
     Args:
         history: Words so far ``[examples, hypotheses, length]``.
@@ -189,7 +185,7 @@ def banned(history: Tensor, num_words: int, config: DecodeConfig) -> Tensor:
         config: The rules.
 
     Returns:
-        ``[examples, hypotheses, num_words]``, True: banned.
+        ``[examples, hypotheses, num_words]``, True for banned tokens.
     """
     never = [ROOT_ID, CLS_ID, SEP_ID] + ([] if config.allow_unk else [UNK_ID])
     mask = repeating(history, num_words, config.no_repeat_ngram)
@@ -200,8 +196,8 @@ def banned(history: Tensor, num_words: int, config: DecodeConfig) -> Tensor:
 
 
 def repeating(history: Tensor, num_words: int, n: int) -> Tensor:
-    """Which tokens would complete a run of ``n`` words that is in the history already; none for ``n = 0``."""
-    # One column more than there are words takes what is not to be marked.
+    """Mask of the tokens that would repeat an n-gram of the history; empty for ``n = 0``."""
+    # An additional column takes the writes that mark no word.
     mask = history.new_zeros(*history.shape[:-1], num_words + 1, dtype=torch.bool)
     if 0 < n <= history.size(-1):
         run = history.unfold(-1, n, 1)  # [examples, hypotheses, runs, n]
@@ -214,24 +210,24 @@ def repeating(history: Tensor, num_words: int, n: int) -> Tensor:
 class BeamSearch:
     """Keeps the best continuations of every example; see :class:`DecodeConfig`.
 
-    An example is done when nothing is left in its beam, or nothing there can still get among its
-    :obj:`num_return` best: the log-probability can only fall, and at best is divided by the greatest length.
+    An example is done when its beam is empty, or when no hypothesis in it can still get among the
+    :obj:`num_return` best: log-probabilities can only fall, and are divided by the maximum length at best.
 
     Args:
-        config: Width of the beam, length penalty, number of responses.
-        num_examples: Examples of the batch.
-        device: Where the search runs.
+        config: Beam width, length penalty, number of responses.
+        num_examples: Number of examples in the batch.
+        device: Device of the search.
     """
 
     def __init__(self, config: DecodeConfig, num_examples: int, device: torch.device) -> None:
         self.config = config
         self.found: list[list[Hypothesis]] = [[] for _ in range(num_examples)]
-        self.room = torch.full((num_examples,), config.beams, device=device)  # places left in the beam
-        # Score of the worst hypothesis that would be returned, once there are enough.
+        self.room = torch.full((num_examples,), config.beams, device=device)  # free places in the beam
+        # Score of the worst returned hypothesis, once there are enough.
         self.worst = torch.full((num_examples,), -torch.inf, device=device)
 
     def choose(self, example: Tensor, score: Tensor, log_probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The best continuations: parents, tokens and scores ``[E, W']``, -inf where there is no place."""
+        """The best continuations: parents, tokens and scores ``[E, W']``, -inf for unused places."""
         num_words = log_probs.size(-1)
         total = (score.unsqueeze(-1) + log_probs).flatten(1)
         score, place = total.topk(min(self.config.beams, total.size(1)), dim=1)
@@ -242,7 +238,7 @@ class BeamSearch:
     def set_aside(
         self, example: Tensor, words: Tensor, score: Tensor, which: Tensor, *, finished: bool
     ) -> None:
-        """Takes hypotheses out of the beams."""
+        """Moves hypotheses from the beams to the results."""
         row, _ = which.nonzero(as_tuple=True)
         if row.numel() == 0:
             return
@@ -257,28 +253,28 @@ class BeamSearch:
                 self.worst[number] = self.found[number][self.config.num_return - 1].score
 
     def done(self, example: Tensor, score: Tensor, alive: Tensor) -> Tensor:
-        """Which examples need no further search ``[E]``."""
+        """Whether each example needs no further search ``[E]``."""
         best = score.masked_fill(~alive, -torch.inf).amax(dim=1)
         return best / self.config.max_length ** float(self.config.length_penalty) <= self.worst[example]
 
     def select(self, kept: Tensor, order: Tensor) -> None:
-        """Has nothing that follows the hypotheses."""
+        """Nothing to do: no state follows the hypotheses."""
 
     def results(self) -> list[list[Hypothesis]]:
         return [found[: self.config.num_return] for found in self.found]
 
 
 class Sampling:
-    """Draws each response token by token.
+    """Samples each response token by token.
 
-    Every draw has its own stream of random numbers, made of the seed, the example's key and the number of the
-    draw, so that it does not depend on the rest of the batch.
+    Every draw has its own stream of random numbers, seeded by the seed, the example's key and the index of
+    the draw, so it does not depend on the rest of the batch.
 
     Args:
-        config: How the distribution is thinned out, and how many responses an example gets.
+        config: Filters of the distribution, and number of responses per example.
         keys: A number for each example.
         seed: Seed of all draws.
-        device: Where the search runs.
+        device: Device of the search.
     """
 
     def __init__(self, config: DecodeConfig, keys: Sequence[int], seed: int, device: torch.device) -> None:
@@ -286,12 +282,12 @@ class Sampling:
         self.found: list[dict[int, Hypothesis]] = [{} for _ in keys]
         draws = range(config.num_return)
         self.streams = [[random.Random(f"{seed} {key} {draw}") for draw in draws] for key in keys]
-        self.draw = torch.arange(len(draws), device=device).repeat(len(keys), 1)  # of every open hypothesis
+        self.draw = torch.arange(len(draws), device=device).repeat(len(keys), 1)  # for each open hypothesis
         self.length = 0
 
     def choose(self, example: Tensor, score: Tensor, log_probs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """A random continuation of each hypothesis: parents, tokens and scores ``[E, W]``."""
-        first = self.length == 0  # one hypothesis, which all draws start from
+        first = self.length == 0  # a single hypothesis, from which all draws start
         if first:
             score, log_probs = (x.expand(-1, self.draw.size(1), *x.shape[2:]) for x in (score, log_probs))
         place = torch.arange(score.size(1), device=score.device).expand_as(score)
@@ -303,7 +299,7 @@ class Sampling:
     def set_aside(
         self, example: Tensor, words: Tensor, score: Tensor, which: Tensor, *, finished: bool
     ) -> None:
-        """Notes hypotheses that are done."""
+        """Records finished hypotheses."""
         length = words.size(-1) + finished
         final = score[which] / length ** float(self.config.length_penalty)
         number = example[:, None].expand_as(which)[which].tolist()
@@ -312,7 +308,7 @@ class Sampling:
             self.found[row][draw_] = Hypothesis(tuple(ids), value, finished)
 
     def done(self, example: Tensor, score: Tensor, alive: Tensor) -> Tensor:
-        """Which examples need no further search: those without open hypotheses alone."""
+        """Whether each example needs no further search, having no open hypotheses."""
         return torch.zeros_like(example, dtype=torch.bool)
 
     def select(self, kept: Tensor, order: Tensor) -> None:
@@ -329,7 +325,7 @@ class Sampling:
 
 
 def thin_out(log_probs: Tensor, config: DecodeConfig) -> Tensor:
-    """The distribution that is drawn from, not normalised ``[..., num_words]``."""
+    """The filtered distribution, not normalised ``[..., num_words]``."""
     logits = log_probs.double() / config.temperature
     if 0 < config.top_k < logits.size(-1):
         best = logits.topk(config.top_k, dim=-1).indices
@@ -337,15 +333,15 @@ def thin_out(log_probs: Tensor, config: DecodeConfig) -> Tensor:
     probs = logits.softmax(dim=-1)
     if config.top_p < 1:
         ordered, order = probs.sort(dim=-1, descending=True, stable=True)
-        before = ordered.cumsum(dim=-1) - ordered  # a token stays while those before it have not enough
+        before = ordered.cumsum(dim=-1) - ordered  # a token stays until the tokens before it reach top_p
         probs = torch.zeros_like(probs).scatter(-1, order, ordered.masked_fill(before >= config.top_p, 0.0))
     return probs
 
 
 def draw(probs: Tensor, noise: Tensor) -> Tensor:
-    """The token at which the probabilities, added up, pass a number between 0 and 1: ``[...]``."""
+    """The token at which the cumulative probability exceeds a number between 0 and 1: ``[...]``."""
     total = probs.cumsum(dim=-1)
-    # Strictly below the sum of all, whatever was rounded; a token of probability 0 is never met.
+    # Strictly below the total, despite rounding; a token of probability 0 is never chosen.
     goal = (noise.unsqueeze(-1) * total[..., -1:]).minimum(
         total[..., -1:].nextafter(torch.zeros_like(total[..., -1:]))
     )
@@ -361,27 +357,26 @@ def generate(
     keys: Sequence[int] | None = None,
     generator: torch.Generator | None = None,
 ) -> list[list[Hypothesis]]:
-    """Responses to a batch of encoded contexts, each as if its context were alone.
+    """Generates responses to a batch of encoded contexts, with the same result as one by one.
 
-    Hypotheses that ended are taken out of the batch, and so are examples that are done. The caller puts the
-    decoder in evaluation mode; here it stays in the mode that it is in.
+    Finished hypotheses and examples leave the batch. The decoder stays in its mode; the caller sets
+    evaluation mode.
 
     Args:
-        decoder: Gives the logits of the next token.
+        decoder: Returns the logits of the next token.
         memory: The contexts.
-        config: How to decode.
-        keys: A number for each example, which with the seed decides what is drawn, whatever the batch is.
-            (default: its place in the batch)
-        generator: Where the seed comes from instead of :obj:`config`, so that calls differ.
-            (default: :obj:`None`)
+        config: Decoding options.
+        keys: A number for each example that determines its draws, together with the seed, in any batch.
+            (default: its index in the batch)
+        generator: Source of the seed instead of :obj:`config`, so that calls differ. (default: :obj:`None`)
 
     Returns:
-        For each example its :obj:`num_return` hypotheses, best first; those of ``"sample"`` in the order of
-        the draws. They are fewer only where so many different responses do not exist.
+        For each example its :obj:`num_return` hypotheses, best first; for ``"sample"`` in the order of the
+        draws. There are fewer only if so many different responses do not exist.
 
     Raises:
-        ValueError: If there are not as many :obj:`keys` as examples, or logits are NaN, infinite or -inf for
-            every token that is allowed.
+        ValueError: If the numbers of :obj:`keys` and examples differ, or logits are NaN, infinite, or -inf
+            for every allowed token.
     """
     size, device = memory.num_examples, memory.x.device
     if keys is not None:
@@ -395,7 +390,7 @@ def generate(
             seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
         strategy = Sampling(config, keys if keys is not None else range(size), seed, device)
     state = decoder.start(memory)
-    example = torch.arange(size, device=device)  # the examples that are not done
+    example = torch.arange(size, device=device)  # the unfinished examples
     tokens = torch.full((size, 1), ROOT_ID, device=device)
     history = tokens.new_empty(size, 1, 0)
     score = torch.zeros(size, 1, device=device)
@@ -413,7 +408,7 @@ def generate(
         if length == config.max_length:
             strategy.set_aside(example, history, score, alive, finished=False)
             break
-        kept, order, alive = _close_up(alive & ~strategy.done(example, score, alive)[:, None])
+        kept, order, alive = _drop_finished(alive & ~strategy.done(example, score, alive)[:, None])
         if kept.numel() == 0:
             break
         parent, tokens = take(parent[kept], order), take(token[kept], order)
@@ -426,22 +421,22 @@ def generate(
 
 
 def take(x: Tensor, order: Tensor) -> Tensor:
-    """Hypotheses of every example in another order: ``[E, W, ...]``, ``[E, W']`` -> ``[E, W', ...]``."""
+    """Reorders the hypotheses of each example: ``[E, W, ...]``, ``[E, W']`` -> ``[E, W', ...]``."""
     return x[torch.arange(x.size(0), device=x.device)[:, None], order]
 
 
 def _check(example: Tensor, score: Tensor, log_probs: Tensor, length: int) -> None:
-    """Raises :class:`ValueError` where a hypothesis that is open has no distribution over what may follow."""
+    """Raises :class:`ValueError` if an open hypothesis has no distribution over the allowed tokens."""
     bad = ((score > -torch.inf) & ~log_probs.amax(dim=-1).isfinite()).any(dim=1)
     if bad.any():
         raise ValueError(
             f"the logits are not finite for token {length} of example {int(example[bad][0])} (NaN, inf, or "
-            "-inf for every token that is allowed): the model has diverged"
+            "-inf for every allowed token): the model has diverged"
         )
 
 
-def _close_up(alive: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Which examples have something alive, the order that puts it in front, and what then is alive."""
+def _drop_finished(alive: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Examples with live hypotheses, an order with live ones first, and a mask of the live ones."""
     kept = alive.any(dim=1).nonzero().view(-1)
     alive = alive[kept]
     width = int(alive.sum(dim=1).max()) if kept.numel() else 0

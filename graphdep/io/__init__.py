@@ -1,4 +1,4 @@
-"""Reading and writing files: trees in the formats that people have, and whole-or-nothing writes."""
+"""Reading and writing files: trees in common formats, and atomic writes."""
 
 from typing import TYPE_CHECKING
 

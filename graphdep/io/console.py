@@ -1,4 +1,4 @@
-"""The console that commands write to."""
+"""The console for the output of commands."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rich.console import Console
 
 
 class PlainConsole(Console):
-    """Rich's console, for whose end of a pipe a command decides what it means.
+    """Rich's console, with broken pipes left to the command.
 
-    Rich itself ends the process with 1, without a word, and in the middle of a training as well.
+    Rich itself silently ends the process with status 1, even in the middle of a training.
     """
 
     def on_broken_pipe(self) -> None:
-        """Progress that nobody reads any more is not told, and the work goes on; of results the
-        :class:`BrokenPipeError` is raised, after which a command ends as if all had been read.
+        """Ignores a broken pipe for progress, so that the work goes on; for results raises
+        :class:`BrokenPipeError`, after which a command ends normally.
         """
         if not self.stderr:
             raise
@@ -28,16 +28,16 @@ class PlainConsole(Console):
 def plain_console(
     *, stderr: bool = False, quiet: bool = False, file: IO[str] | None = None, width: int | None = None
 ) -> PlainConsole:
-    """A console for which ``[bold]`` and ``:dog:`` in a path, a label or a cell of a table are text.
+    """A console that prints ``[bold]`` and ``:dog:`` in paths, labels and table cells as plain text.
 
-    Rich's default takes them for markup and emoji: it drops what looks like a tag, and raises an error at
-    ``[/]``, when the work may be done and written.
+    By default Rich parses them as markup and emoji: it drops apparent tags, and raises an error at ``[/]``,
+    perhaps after the work is done.
 
     Args:
-        stderr: Whether it writes there. (default: :obj:`False`, stdout)
-        quiet: Whether it writes nothing. (default: :obj:`False`)
-        file: Where it writes instead. (default: :obj:`None`)
-        width: Columns. (default: those of the terminal)
+        stderr: Write to stderr instead of stdout. (default: :obj:`False`)
+        quiet: Write nothing. (default: :obj:`False`)
+        file: Write to this file instead. (default: :obj:`None`)
+        width: Number of columns. (default: that of the terminal)
     """
     return PlainConsole(
         stderr=stderr, quiet=quiet, file=file, width=width, markup=False, highlight=False, emoji=False

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, archives, and text files with their errors."""
+"""Atomic writes, archives, and text files with line-numbered errors."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ except ImportError:  # not on Windows
 
 logger = logging.getLogger("graphdep.io")
 
-# What stands between a prefix and a suffix, here and in names that tempfile gives.
-_DRAWN = "[a-z0-9_]{8}"
+# Pattern of the random part of temporary names, here and in tempfile.
+_RANDOM_PART = "[a-z0-9_]{8}"
 _LETTERS = string.ascii_lowercase + string.digits + "_"
-# What SQLite writes beside a file.
-_OF_SQLITE = ("-journal", "-wal", "-shm")
+# Suffixes of SQLite's auxiliary files.
+_SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 
 
 def temporary_name(name: str, suffix: str = "") -> str:
-    """A name that :func:`remove_leftovers` finds. It is known before there is a file of it, so that one who
-    is interrupted while making the file can still remove it: of :func:`tempfile.mkstemp`'s the name is lost.
+    """A name that :func:`remove_leftovers` finds. It is known before the file exists, so cleanup works after
+    an interruption; the name from :func:`tempfile.mkstemp` would be lost.
     """
     return f".{name}.{''.join(secrets.choice(_LETTERS) for _ in range(8))}{suffix}"
 
 
 def hold(handle: int, path: str | os.PathLike[str]) -> bool:
-    """Locks a temporary file or folder until the handle is closed, by a kill as well.
+    """Locks a temporary file or folder until the handle is closed, at the latest when the process ends.
 
     Returns:
-        Whether it is still there: another process may have taken it for a leftover before it was locked.
+        Whether it still exists: another process may have removed it as a leftover before the lock.
     """
     if fcntl is None:
         return True
-    with suppress(OSError):  # a file system without locks, where nothing is taken for a leftover
+    with suppress(OSError):  # a file system without locks, where no leftovers are removed
         fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
@@ -64,17 +64,17 @@ def hold(handle: int, path: str | os.PathLike[str]) -> bool:
 
 
 def remove_leftovers(folder: str | os.PathLike[str], name: str, suffix: str | None = None) -> None:
-    """Removes temporary files and folders ``.NAME.xxxxxxxxSUFFIX`` that no process holds any more.
+    """Removes temporary files and folders ``.NAME.xxxxxxxxSUFFIX`` that no process locks.
 
-    What cannot be removed stays, and is no error.
+    Files that cannot be removed are ignored.
 
     Args:
-        folder: Where they are.
-        name: What they were to become.
-        suffix: How they end. (default: as the name does)
+        folder: The folder of the leftovers.
+        name: The name of their target.
+        suffix: Their suffix. (default: that of ``name``)
     """
     suffix = Path(name).suffix if suffix is None else suffix
-    like = re.compile(rf"\.{re.escape(name)}\.{_DRAWN}{re.escape(suffix)}")
+    like = re.compile(rf"\.{re.escape(name)}\.{_RANDOM_PART}{re.escape(suffix)}")
     with suppress(OSError), os.scandir(folder) as entries:
         for path in [entry.path for entry in entries if like.fullmatch(entry.name)]:
             _remove(path)
@@ -82,11 +82,11 @@ def remove_leftovers(folder: str | os.PathLike[str], name: str, suffix: str | No
 
 @contextmanager
 def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """A folder that is gone afterwards; what killed processes have left of this name goes at the start.
+    """A folder that is removed afterwards; leftovers of killed processes are removed at the start.
 
     Args:
-        name: What its name begins with.
-        parent: Where it is. (default: where the system has temporary files)
+        name: Prefix of its name.
+        parent: Its parent folder. (default: the system's folder for temporary files)
     """
     parent = tempfile.gettempdir() if parent is None else parent
     remove_leftovers(parent, name, "")
@@ -101,7 +101,7 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
 
 
 def _new_folder(path: Path) -> int | None:
-    """Makes a folder, and gives the handle that holds it."""
+    """Makes a folder and returns the handle that locks it."""
     while True:
         path.mkdir(0o700)
         if fcntl is None:
@@ -114,7 +114,7 @@ def _new_folder(path: Path) -> int | None:
 
 
 def _remove(path: str) -> None:
-    if fcntl is None:  # nothing tells whether somebody is still writing
+    if fcntl is None:  # without locks, another process may still be writing
         return
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -126,7 +126,7 @@ def _remove(path: str) -> None:
             if stat.S_ISDIR(found.st_mode):
                 shutil.rmtree(path, ignore_errors=True)
                 return
-            for ending in _OF_SQLITE:
+            for ending in _SQLITE_SUFFIXES:
                 Path(path + ending).unlink(missing_ok=True)
             os.unlink(path)
         finally:
@@ -137,36 +137,35 @@ def _remove(path: str) -> None:
 def atomic_path(path: str | os.PathLike[str], *, typed: bool = False) -> Iterator[Path]:
     """Yields a temporary path that replaces ``path`` on success and is removed on failure.
 
-    A reader therefore sees the old file or the new one, whole, even if the process is killed half-way. What
-    a killed one has left is removed when the file is written again.
+    Readers see either the old file or the complete new one, even if the process is killed. The next write to
+    the same file removes leftovers of killed processes.
 
     Args:
         path: The file.
-        typed: Whether a user named the file: a symbolic link then stays, and the file that it points to is
-            written. Else the link is replaced, which whoever made the folder may have pointed anywhere.
-            (default: :obj:`False`)
+        typed: Whether a user named the file: a symbolic link is then followed, and its target is written.
+            Otherwise the link is replaced, since it could point anywhere. (default: :obj:`False`)
 
     Raises:
-        ValueError: If there is something that is no plain file: a folder, a pipe, a device.
-        OSError: If nothing can be written beside it.
+        ValueError: If ``path`` is not a regular file: a folder, a pipe, a device.
+        OSError: If its folder is not writable.
     """
     check_plain_file(path)
     target = Path(os.path.realpath(path) if typed else os.path.abspath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix of the path that was asked for, since writers look at it.
+    # Keep the suffix of the requested path, since writers depend on it.
     suffix = Path(path).suffix
     remove_leftovers(target.parent, target.name, suffix)
     temporary, handle = target.with_name(temporary_name(target.name, suffix)), None
     try:
         try:
             handle = _new_file(temporary)
-        except OSError as error:  # of a name that nobody has asked for
+        except OSError as error:  # the error has the temporary name
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         yield temporary
         os.chmod(temporary, file_mode(target))
         os.replace(temporary, target)
     except OSError as error:
-        if error.filename is None and error.errno is not None:  # a full disk: which one?
+        if error.filename is None and error.errno is not None:  # name the full disk
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise
     finally:
@@ -176,7 +175,7 @@ def atomic_path(path: str | os.PathLike[str], *, typed: bool = False) -> Iterato
 
 
 def file_mode(target: Path) -> int:
-    """Permissions of the target if it exists and is no link, else the umask's default."""
+    """Permissions of the target if it exists and is not a link, else the umask's default."""
     try:
         mode = target.lstat().st_mode
     except FileNotFoundError:
@@ -185,27 +184,27 @@ def file_mode(target: Path) -> int:
 
 
 def _new_file(path: Path) -> int:
-    """Makes an empty file, and gives the handle that holds it while it is written."""
+    """Makes an empty file and returns the handle that locks it during the write."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         if hold(handle, path):
             return handle
-        os.close(handle)  # another process has taken it for a leftover before it was held
+        os.close(handle)  # another process removed it as a leftover before the lock
 
 
-_WAIT = 2.0  # seconds until it is said
+_SECONDS_TO_WARN = 2.0  # seconds before the warning
 
 
 @contextmanager
 def open_to_read(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Opens a file to read bytes; of a pipe that nothing writes to, a log line says that it is waited for.
+    """Opens a file for reading bytes; a pipe without a writer is logged after a while.
 
     Raises:
-        ValueError: If it is a device other than a terminal, which may have no end.
+        ValueError: If it is a device other than a terminal, which may be endless.
         OSError: If it cannot be opened.
     """
     name = os.fspath(path)
-    said = threading.Timer(_WAIT, logger.warning, ("waiting for something to write to the pipe %s", name))
+    said = threading.Timer(_SECONDS_TO_WARN, logger.warning, ("waiting for a writer of the pipe %s", name))
     said.daemon = True
     if os.path.exists(path) and not os.path.isfile(path):
         said.start()
@@ -213,29 +212,29 @@ def open_to_read(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with open(path, "rb") as file:
             said.cancel()
             if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
-                raise ValueError(f"{name}: a device, where a file or a pipe must be")
+                raise ValueError(f"{name}: a device instead of a file or a pipe")
             yield file
     finally:
         said.cancel()
 
 
 def check_read_again(path: str | os.PathLike[str]) -> None:
-    """Raises :class:`ValueError` if there is something that is no plain file, such as a pipe, which is empty
-    when it is read again.
+    """Raises :class:`ValueError` if the path is not a regular file; a pipe, for example, is empty when it is
+    read again.
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{os.fspath(path)}: no plain file, where one must be that is read more than once")
+        raise ValueError(f"{os.fspath(path)}: must be a regular file, since it is read more than once")
 
 
 def check_folder(name: str, path: str | os.PathLike[str]) -> None:
-    """Raises :class:`ValueError`, with the argument's name, if no folder can be there: a file is."""
+    """Raises :class:`ValueError`, with the argument's name, if the path or a parent of it is a file."""
     there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
     if not there.is_dir():
         raise ValueError(f"{name!r} must be a folder: {str(there)!r} is a file (got {os.fspath(path)!r})")
 
 
 def home_path(path: str | os.PathLike[str]) -> Path:
-    """The path, with the folder of a user in place of ``~`` or ``~user``.
+    """The path, with ``~`` or ``~user`` expanded to the user's home folder.
 
     Raises:
         ValueError: If there is no such user.
@@ -247,9 +246,9 @@ def home_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_plain_file(path: str | os.PathLike[str]) -> None:
-    """Raises :class:`ValueError` if there is something at ``path`` that is no plain file."""
+    """Raises :class:`ValueError` if ``path`` exists and is not a regular file."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{os.fspath(path)!r} is no plain file, which could be replaced whole")
+        raise ValueError(f"{os.fspath(path)!r} is not a regular file, so it cannot be replaced atomically")
 
 
 def check_replaced(
@@ -260,18 +259,18 @@ def check_replaced(
     overwrite: bool = False,
     about: str = "",
 ) -> None:
-    """Finds out before the work that no file is lost: the one rule for all that is written. Pages and
-    pictures that :func:`drawing` wrote, and nobody has changed, are replaced.
+    """Checks before the work that no file will be lost: the same rule for everything that is written.
+    Unchanged pages and pictures of :func:`drawing` are replaced.
 
     Args:
-        folder: Where it is to be written.
-        names: The names of the files.
-        own: Those that were written for the same thing, and may be replaced. (default: none)
-        overwrite: Replace the others, too. (default: :obj:`False`)
-        about: What else is known of those that are there, for the message. (default: nothing)
+        folder: The target folder.
+        names: Names of the files to write.
+        own: Names of files from an earlier run of the same work, which may be replaced. (default: none)
+        overwrite: Replace other files, too. (default: :obj:`False`)
+        about: Words on the existing files for the message. (default: none)
 
     Raises:
-        ValueError: If a file of these names is there that is neither own nor empty, or no plain file.
+        ValueError: If one of the files exists, is not empty and not in :obj:`own`, or is not a regular file.
     """
     for name in names:
         path = Path(folder, name)
@@ -280,7 +279,7 @@ def check_replaced(
             continue
         if path.is_symlink() or (path.stat().st_size and not _is_signed(path)):
             raise ValueError(
-                f"{path} is there{about} and would be replaced: choose another place, or --overwrite (in "
+                f"{path} exists{about} and would be replaced: choose another place, or --overwrite (in "
                 "Python overwrite=True)"
             )
 
@@ -360,7 +359,7 @@ def drawing(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterato
 
 
 def _umask() -> int:
-    # Python asks by setting it, and for that moment what other threads write is open to all.
+    # Python can read the umask only by setting it, which would briefly open other threads' files to all.
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             return next(int(line.split()[1], 8) for line in file if line.startswith("Umask:"))
@@ -372,11 +371,11 @@ def _umask() -> int:
 
 BEST = "best.ckpt"
 MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
-"""Files of a folder that a model was saved to."""
+"""Files in the folder of an exported model."""
 
 
 def find_checkpoint(path: str | os.PathLike[str]) -> Path:
-    """The checkpoint that a path stands for: a file, an exported folder, or the best one of a run."""
+    """The checkpoint of a path: a file, an exported folder, or the best checkpoint of a run."""
     found = home_path(path)
     if found.is_file():
         return found
@@ -392,11 +391,11 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Path:
 
 
 def check_archive(path: str | os.PathLike[str]) -> None:
-    """Raises :class:`ValueError` if a byte of the file has changed, which torch does not look at."""
+    """Raises :class:`ValueError` if a byte of the file has changed, which torch does not check."""
     name = os.fspath(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            # torch never does: a file of 1 MB could hold hours of work.
+            # torch never compresses: a compressed file of 1 MB could take hours to unpack.
             packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
             damaged = None if packed else archive.testzip()
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
@@ -404,23 +403,23 @@ def check_archive(path: str | os.PathLike[str]) -> None:
     else:
         if not packed and damaged is None:
             return
-        why = f"damaged checkpoint: {damaged} is not what was written"
+        why = f"damaged checkpoint: {damaged} has changed since it was written"
         why = "not a checkpoint, or damaged (its entries are compressed)" if packed else why
     raise ValueError(f"{name}: {why}")
 
 
-# Of a list or a mapping no more is looked at than a message can show.
+# Limits how much of a list or mapping is read, to the size of a message.
 _BRIEF = Repr()
 _BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother, _BRIEF.maxlong = 4, 100, 100, 100
 _BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = _BRIEF.maxfrozenset = 40
 
 
 def brief(value: object, size: int = 80) -> str:
-    """A value as every message shows it: as Python writes it, of a long one the beginning.
+    """A value for a message: its ``repr``, shortened.
 
     Args:
         value: The value.
-        size: Characters of a text, or of what another value is written as. (default: :obj:`80`)
+        size: Largest number of characters of a string, or of another value's ``repr``. (default: :obj:`80`)
 
     Example:
         >>> from graphdep.io.files import brief
@@ -434,10 +433,10 @@ def brief(value: object, size: int = 80) -> str:
 
 
 class LineError(ValueError):
-    """What is wrong in a line of a file.
+    """An error in a line of a file.
 
     Args:
-        message: What is wrong.
+        message: The problem.
         path: The file.
         line: Line number, from 1.
         value: The offending value.
@@ -457,7 +456,7 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
 
 @contextmanager
 def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
-    """What is wrong with something that is read here says where it stands."""
+    """Adds the place to a :class:`ValueError` that is raised inside."""
     try:
         yield
     except ValueError as error:
@@ -465,7 +464,7 @@ def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
 
 
 def check_line(right: object, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
-    """Raises a :class:`LineError` unless what is said of a line is right."""
+    """Raises a :class:`LineError` with the message unless ``right`` is true."""
     if not right:
         raise LineError(message, path, line, value)
 
@@ -473,12 +472,12 @@ def check_line(right: object, message: str, path: str | os.PathLike[str], line: 
 def decoded_lines(
     lines: Iterable[bytes], path: str | os.PathLike[str], error: type[LineError] = LineError
 ) -> Iterator[tuple[int, str]]:
-    """Number and text of each UTF-8 line, without its line break; a byte-order mark and CRLF are accepted.
+    """Number and text of each UTF-8 line, without its line break; accepts a byte-order mark and CRLF.
 
     Args:
-        lines: The lines of a file that was opened to read bytes.
+        lines: The lines of a file opened for reading bytes.
         path: The file, for errors.
-        error: What is raised for a line that is not UTF-8. (default: :class:`LineError`)
+        error: Class of the error for a line that is not UTF-8. (default: :class:`LineError`)
     """
     for number, line in enumerate(lines, start=1):
         if number == 1:
@@ -489,7 +488,7 @@ def decoded_lines(
 def decoded(
     line: bytes, path: str | os.PathLike[str], number: int, error: type[LineError] = LineError
 ) -> str:
-    """The text of a UTF-8 line, or of a part of it; see :func:`decoded_lines`."""
+    """The text of a UTF-8 line or of a part of it; see :func:`decoded_lines`."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as wrong:
@@ -497,64 +496,64 @@ def decoded(
         raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
 
 
-# Unicode's category Cc without the tab.
+# Unicode category Cc without the tab.
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
 def without_control(
     lines: Iterable[tuple[int, str]], path: str | os.PathLike[str]
 ) -> Iterator[tuple[int, str]]:
-    """Numbered lines with a blank in place of each control character, which a log line counts."""
+    """Numbered lines with a space for each control character; the number of replacements is logged."""
     changed, first = 0, 0
     for number, text in lines:
         text, count = CONTROL.subn(" ", text)
         changed, first = changed + count, first or number * bool(count)
         yield number, text
     if changed:
-        _say_changed(os.fspath(path), changed, first)
+        _log_changed(os.fspath(path), changed, first)
 
 
 @cache
-def _say_changed(path: str, count: int, first: int) -> None:
-    """Logs, once in a process, how many characters of a file were changed."""
+def _log_changed(path: str, count: int, first: int) -> None:
+    """Logs, once per process, the number of replaced characters in a file."""
     what = f"{count} control character{'s' * (count > 1)} read as a blank, the first on line {first}"
     logger.warning("%s: %s", path, what)
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal digits."""
+    """Hexadecimal SHA-256 digest of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")  # half-width and full-width
-_LARGEST = 2**31 - 1  # a C long everywhere
-# The limit that was there, and an entry for each thread more that reads.
-_before: list[int] = []
+_LARGEST = 2**31 - 1  # fits a C long on every platform
+# The original limit, followed by one entry for each further reading thread.
+_csv_limits: list[int] = []
 _lock = threading.Lock()
 
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Lets :mod:`csv` read fields above its limit of 131,072 characters, and sets the old limit again.
+    """Lets :mod:`csv` read fields above its limit of 131,072 characters, and restores the limit afterwards.
 
-    The limit is one for all threads: the first sets it, the last one that reads sets the old one again.
+    All threads share the limit: the first reader raises it, the last one restores it.
     """
     with _lock:
-        _before.append(csv.field_size_limit(_LARGEST))
+        _csv_limits.append(csv.field_size_limit(_LARGEST))
     try:
         yield
     finally:
         with _lock:
-            # The old limit is at the bottom.
-            csv.field_size_limit(_before[0] if len(_before) == 1 else _LARGEST)
-            _before.pop()
+            # The original limit is the first entry.
+            csv.field_size_limit(_csv_limits[0] if len(_csv_limits) == 1 else _LARGEST)
+            _csv_limits.pop()
 
 
 def guard(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: with an apostrophe where it would.
+    """A cell that spreadsheets do not evaluate: with an apostrophe before anything like a formula.
 
-    That may be after a semicolon or a tab, too, where some spreadsheets begin another cell.
+    A formula may also follow a semicolon or a tab, where some spreadsheets begin another cell.
     """
     return "".join("'" + part if _is_formula(part) else part for part in re.split("([;\t])", cell))
 
@@ -566,16 +565,16 @@ def unguard(cell: str) -> str:
 
 
 def _is_formula(part: str) -> bool:
-    # Spreadsheets may skip what cannot be seen. Apostrophes are skipped: a guarded part must still be one.
+    # Spreadsheets may skip invisible characters. A guarded part must still be detected: skip apostrophes.
     seen = (c for c in part if c != "'" and not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf"))
     return next(seen, None) in _FORMULA
 
 
 @contextmanager
 def disk_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Makes an :class:`OSError` with the name of the file of what safetensors says of a full disk.
+    """Converts safetensors' error for a full disk into an :class:`OSError` with the file name.
 
-    Its own class is none of an error of the system, and has its number in the text.
+    Safetensors raises a class of its own, with the system's error number in the text.
     """
     from safetensors import SafetensorError
 
@@ -589,21 +588,21 @@ def disk_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def has_half_character(text: str) -> bool:
-    """Whether a text has half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    """Whether a text has an unpaired surrogate, which JSON can contain but UTF-8 cannot encode."""
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An ``object_pairs_hook`` of :func:`json.loads`: a key that is there twice would lose a value."""
+    """An ``object_pairs_hook`` of :func:`json.loads` that refuses repeated keys, which would lose a value."""
     value = dict(pairs)
     if len(value) < len(pairs):
         key, count = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {key!r} is there {count} times")
+        raise ValueError(f"the key {key!r} occurs {count} times")
     return value
 
 
 def json_value(line: str, place: str) -> Any:
-    """The value of a line of JSON, or of a whole file."""
+    """The value of a JSON line or of a whole JSON file."""
     try:
         value = json.loads(line, object_pairs_hook=unique_keys)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
@@ -611,7 +610,7 @@ def json_value(line: str, place: str) -> Any:
         why = "half a character, which no file can hold"
     except (ValueError, RecursionError) as error:
         why = f"no JSON: {error}" if line.strip() else "a blank line, where an object must be"
-        if isinstance(error, json.JSONDecodeError) and error.lineno > 1:  # a value over several lines
+        if isinstance(error, json.JSONDecodeError) and error.lineno > 1:  # a value that spans several lines
             place = f"{place}:{error.lineno}"
     else:
         return value

@@ -1,4 +1,4 @@
-"""Formats of files of trees: told by their content, and read as they are."""
+"""Formats of tree files: detection by content, and reading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ID = re.compile(r"[0-9]{1,9}([-.][0-9]{1,9})?")
 _PLUS = re.compile(r"#\s*global\.columns\s*=(.*)")
 _DOCUMENT = re.compile(r"#\s*begin document\s*(\(|$|\s\S+\s*$)")
 _TEXT = r'"(?:[^"\\]|\\.)*"\s*'
-# How JSON of sentences or lists of words begins, and XML.
+# The beginnings of XML, and of JSON with sentences or lists of words.
 _STARTS = {
     "json": re.compile(
         rf'\s*(\[\s*){{0,3}}\{{\s*{_TEXT}:\s*(["\[{{0-9-]|(true|false|null)\b)'
@@ -31,11 +31,11 @@ _STARTS = {
     ),
     "xml": re.compile(r"\s*<(\?xml\s+version\b|root>\s*<document\b)"),
 }
-_LOOK = 100  # lines to look at: JSON and brackets may have a word a line
+_MAX_LINES = 100  # lines to inspect: JSON and brackets may have one word per line
 
 
 def recognise(lines: Iterable[str]) -> str:
-    """What some lines are, of which no more are taken than tell it.
+    """The format of some lines; reads only as many lines as needed.
 
     Returns:
         ``"conllu"``, ``"conllu-plus"``, ``"ptb"`` (brackets), ``"json"`` (or JSON Lines), ``"xml"``;
@@ -54,15 +54,15 @@ def recognise(lines: Iterable[str]) -> str:
             if _DOCUMENT.match(line):
                 return "columns"
         elif line.strip():
-            if not head and not rows and (name := _of_columns(line, plus)):
+            if not head and not rows and (name := _format_of_word(line, plus)):
                 return name
-            if not head and (name := _of_rows([*rows, line])) != "text":
+            if not head and (name := _format_of_rows([*rows, line])) != "text":
                 if name:
                     return name
                 rows.append(line)
                 continue
             head, looked = f"{head}{line}\n", looked + 1
-            if rows or head.lstrip()[0] not in "[{<(" or looked > _LOOK:
+            if rows or head.lstrip()[0] not in "[{<(" or looked > _MAX_LINES:
                 return "text"
             if name := next((name for name, start in _STARTS.items() if start.match(head)), ""):
                 return name
@@ -71,8 +71,8 @@ def recognise(lines: Iterable[str]) -> str:
     return "text"
 
 
-def _of_columns(line: str, plus: bool) -> str:
-    """The format of a line of a word; empty where one line does not tell."""
+def _format_of_word(line: str, plus: bool) -> str:
+    """The format by one line of a word; empty if the line is ambiguous."""
     values = line.rstrip("\r\n").split("\t")
     if plus and len(values) > 1:
         return "conllu-plus"
@@ -83,15 +83,15 @@ def _of_columns(line: str, plus: bool) -> str:
     return "columns" if by_spaces or words[0] == "-DOCSTART-" else ""
 
 
-def _of_rows(rows: Sequence[str]) -> str:
-    """Whether lines are words in columns; empty where more of them tell."""
+def _format_of_rows(rows: Sequence[str]) -> str:
+    """Whether lines are words in columns; empty if more lines are needed."""
     tabs = [row.rstrip("\r\n").split("\t") for row in rows]
     cells = {
         True: tabs if all(cell.split() for row in tabs for cell in row) else [[]],
         False: [*map(str.split, rows)],
     }
     undecided = False
-    for by_tabs, width, enough, are_columns in _ROWS:
+    for by_tabs, width, enough, are_columns in _ROW_FORMATS:
         found = cells[by_tabs]
         fit = len(found[0]) >= width and len({*map(len, found)}) == 1
         if fit and not any(len(cell.split()) > 1 for row in found for cell in row) and are_columns(found):
@@ -101,34 +101,34 @@ def _of_rows(rows: Sequence[str]) -> str:
     return "" if undecided else "text"
 
 
-def _counted(cells: Sequence[Sequence[str]]) -> bool:
-    """Whether the first cells count from 1, of each sentence anew."""
+def _counts_from_one(cells: Sequence[Sequence[str]]) -> bool:
+    """Whether the first cells count from 1 in each sentence."""
     numbers = [int(row[0]) if _NUMBER.fullmatch(row[0]) else 0 for row in cells]
     return all(number in (1, before + 1) for before, number in zip([0, *numbers], numbers))
 
 
-def _has(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
-    """Whether a column behind the first has such cells alone, of which one contains ``some``."""
+def _column_matches(pattern: str, some: str = "") -> Callable[[Sequence[Sequence[str]]], bool]:
+    """Whether all cells of a column after the first match the pattern, and at least one contains ``some``."""
     match = re.compile(pattern).fullmatch
     return lambda cells: any(all(map(match, own)) and some in "".join(own) for own in [*zip(*cells)][1:])
 
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_has_number = _has(_NUMBER.pattern)
-_has_tag = _has(r"O|[BIESLMU]-\S+")
-_has_bracket = _has(r"(\([^\s()*]+)*\*\)*", "(")
-# Whether tabs separate cells, the least number of columns, of rows, and what these have.
-_ROWS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
-    (True, 3, 2, _counted),
-    (False, 4, 3, lambda cells: _counted(cells) and _has_number(cells)),
+_has_number = _column_matches(_NUMBER.pattern)
+_has_tag = _column_matches(r"O|[BIESLMU]-\S+")
+_has_bracket = _column_matches(r"(\([^\s()*]+)*\*\)*", "(")
+# Tab-separated or not, least number of columns and of rows, and a test of the rows.
+_ROW_FORMATS: tuple[tuple[bool, int, int, Callable[[Sequence[Sequence[str]]], bool]], ...] = (
+    (True, 3, 2, _counts_from_one),
+    (False, 4, 3, lambda cells: _counts_from_one(cells) and _has_number(cells)),
     (False, 2, 3, _has_tag),
     (False, 3, 3, _has_bracket),
-    (True, 2, 5, _has(r"[^\sa-z0-9]+")),
+    (True, 2, 5, _column_matches(r"[^\sa-z0-9]+")),
 )
 
 
 def recognised(lines: Lines) -> tuple[str, Iterator[tuple[int, str]]]:
-    """What some numbered lines are, and all of them."""
+    """The format of numbered lines, and all of the lines."""
     seen: list[tuple[int, str]] = []
     rest = iter(lines)
 
@@ -144,15 +144,15 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
     """The sentences of a file.
 
     Args:
-        name: What :func:`recognise` says that it is.
+        name: The format from :func:`recognise`.
         lines: Its numbered lines.
-        path: What it is called in messages.
-        max_words: Refuse a longer sentence; :obj:`None` for no limit.
-        headless: Whether words may have no HEAD, in CoNLL-U ``_``: governor -1.
+        path: Its name in messages.
+        max_words: The longest allowed sentence; :obj:`None` for no limit.
+        headless: Whether words may lack a HEAD (``_`` in CoNLL-U), which gives governor -1.
 
     Raises:
-        ValueError: If the format is none that is read, the file is damaged, has no sentence, or has hardly
-            a word: treebanks without licence for their texts have ``_`` in place of words.
+        ValueError: If the format is not supported, or the file is damaged or has no sentence or hardly any
+            words: treebanks whose texts are not free have ``_`` instead of words.
     """
     if name in ("conllu", "conllu-plus"):
         rows = lines if name == "conllu" else _ten_columns(lines, path)
@@ -172,11 +172,11 @@ def read_format(name: str, lines: Lines, path: str, *, max_words: int | None, he
 
 
 WITHHELD = ("_", "[WORD]")
-"""In the place of words, in corpora whose texts are not free."""
+"""Placeholders for words in corpora whose texts are not free."""
 
 
 def check_words_there(path: str | os.PathLike[str], sentences: Iterable[Sequence[str]]) -> None:
-    """Raises :class:`ValueError` if nearly all words of a file are withheld."""
+    """Raises :class:`ValueError` if nearly all words of a file are placeholders."""
     total = withheld = 0
     for words in sentences:
         total += len(words)
@@ -191,29 +191,29 @@ def check_words_there(path: str | os.PathLike[str], sentences: Iterable[Sequence
 def _unreadable(name: str, lines: Lines, path: str) -> ConlluError:
     rows = ((number, line) for number, line in lines if line.strip() and not line.startswith("#"))
     number, line = next(rows, (1, ""))
-    message = _NO_TREES.get(name, "no tree in any format that is known")
+    message = _UNSUPPORTED.get(name, "no tree in any known format")
     if name == "columns" and _ID.fullmatch(line.split()[0] if line else ""):
         count = len(line.split("\t"))
-        columns = f"{count} columns" if count > 1 else "columns that no tabs separate"
+        columns = f"{count} columns" if count > 1 else "columns without tabs"
         message = (
-            f"a treebank of {columns}, and CoNLL-U has 10 with tabs between them: a first line such as "
-            "'# global.columns = ID FORM XPOS HEAD DEPREL' names others"
+            f"a treebank of {columns}, but CoNLL-U has 10, separated by tabs: a first line such as "
+            "'# global.columns = ID FORM XPOS HEAD DEPREL' names other columns"
         )
     return ConlluError(f"{message}; {PAGE} lists what is read", path, number, line)
 
 
-# Why a file is not read, and the way out.
-_NO_TREES = {
-    "columns": "words in columns without trees: --task labels reads them, and graphdep parse --words a "
-    "sentence a line, with spaces between the words",
-    "docs": "a DocBin of spaCy, which --task labels reads: here take what its to_json() writes of each Doc",
-    "table": "a table, whose rows graphdep predict reads: for other commands write its texts to a .txt file, "
-    "one a line",
+# Why a file is not supported, and what to do instead.
+_UNSUPPORTED = {
+    "columns": "words in columns without trees: use --task labels, or graphdep parse --words with one "
+    "sentence per line and spaces between the words",
+    "docs": "a DocBin of spaCy, which only --task labels reads: use the to_json() output of each Doc instead",
+    "table": "a table, which only graphdep predict reads: for other commands write its texts to a .txt file, "
+    "one per line",
 }
 
 
 def _ten_columns(lines: Lines, path: str) -> Iterator[tuple[int, str]]:
-    """CoNLL-U Plus as CoNLL-U: columns that this does not have go to MISC, as ``NAME=value``."""
+    """CoNLL-U Plus as CoNLL-U: further columns go to MISC, as ``NAME=value``."""
     names: list[str] = []
     ten = [*map(str.upper, COLUMNS)]
     for number, line in lines:
@@ -243,7 +243,7 @@ def _ten_columns(lines: Lines, path: str) -> Iterator[tuple[int, str]]:
 
 
 def _read_ptb(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
-    """Brackets have no governors: -1."""
+    """Sentences from brackets, which have no governors: -1."""
     raws = []
     for tree in read_brackets(lines, path):
         size = len(tree.form)
@@ -256,18 +256,18 @@ def _read_ptb(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Fo
 
 
 def _read_json(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
-    """One value, or JSON Lines."""
+    """Sentences from one JSON value, or from JSON Lines."""
     filled = [(number, line) for number, line in lines if line.strip()]
     values: Iterable[tuple[str, Any]]
     if len(filled) > 1 and _is_json(filled[0][1]):
         values = ((f"{path}:{number}", json_value(line, f"{path}:{number}")) for number, line in filled)
     else:
         values = [(path, json_value("\n".join(line for _, line in lines), path))]
-    return _of_values((place, _with_heads(value, place, headless)) for place, value in values)
+    return _read_values((place, _with_heads(value, place, headless)) for place, value in values)
 
 
 def _with_heads(value: Any, place: str, headless: bool) -> Any:
-    """JSON whose words have a governor each, -1 where there is none."""
+    """A JSON value in which each word has a governor, -1 if it has none."""
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         if not headless:
             message = f"words without a tree: graphdep parse --words parses them ({PAGE})"
@@ -294,7 +294,7 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _of_values(values: Iterable[tuple[str, Any]]) -> Found:
+def _read_values(values: Iterable[tuple[str, Any]]) -> Found:
     found = []
     for place, value in values:
         try:
@@ -307,7 +307,7 @@ def _of_values(values: Iterable[tuple[str, Any]]) -> Found:
 
 def _read_corenlp_xml(lines: Sequence[tuple[int, str]], path: str, headless: bool) -> Found:
     text = "\n".join(line for _, line in lines)
-    return _of_values(read_xml(text, path))
+    return _read_values(read_xml(text, path))
 
 
 _READERS = {"ptb": _read_ptb, "json": _read_json, "xml": _read_corenlp_xml}

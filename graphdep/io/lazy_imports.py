@@ -1,4 +1,4 @@
-"""A package that hands on what its files have, and imports a file when one of its names is asked for."""
+"""Lazy imports for a package: a module is imported when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from graphdep.io.extras import said_of
 
 
 def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` (PEP 562) of a package whose ``__init__.py`` imports names under
-    ``if TYPE_CHECKING:`` alone.
+    """The ``__getattr__`` and ``__dir__`` (PEP 562) of a package whose ``__init__.py`` imports its names only
+    under ``if TYPE_CHECKING:``.
 
-    That block is the one list of what is where: type checkers and editors read it, and so does this. A name
-    is imported when it is first asked for, by ``package.Name`` or ``from package import Name``, and so is a
-    module of the package. What is missing since an extra was not installed is an :class:`ImportError` that
-    names the extra. No name may be that of a module in the same folder, which ``import`` would put in its
-    place.
+    That block is the only list of names and modules, for type checkers, editors and this function. A name or
+    submodule is imported at its first use, by ``package.Name`` or ``from package import Name``. If a package
+    of an extra is missing, the :class:`ImportError` names the extra. A name must not equal that of a module
+    in the same folder, which ``import`` would put in its place.
 
     Args:
-        package: Name of the package, whose ``__spec__`` is there: ``__name__``.
+        package: Name of the package, ``__name__``, whose ``__spec__`` must exist.
     """
     module = sys.modules[package]
     where = _imported_for_types(module)
@@ -51,7 +50,7 @@ def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 
 def _imported_for_types(module: ModuleType) -> dict[str, str]:
-    """The names that a module imports under ``if TYPE_CHECKING:``, each with the module that has it."""
+    """The names that a module imports under ``if TYPE_CHECKING:``, each with its module."""
     loader: Any = getattr(module.__spec__, "loader", None)
     source = loader.get_source(module.__name__)
     if source is None:

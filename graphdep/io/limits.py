@@ -1,4 +1,4 @@
-"""Limits of numbers that a user or a file gives, and checks of names."""
+"""Limits of numbers from users or files, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from graphdep.io.files import brief, has_half_character
 T = TypeVar("T")
 
 MAX_WORDS = 10_000
-"""Words of a text unless others are asked for: without syntax every word sees every other."""
+"""Default limit of words in a text: without syntax every word sees every other."""
 
 MAX_PAGE_WORDS = 1_000
-"""Words of a page with edges or attention, where any two may have a line."""
+"""Largest number of words on a page with edges or attention, where any two may have a line."""
 MAX_MAP_WORDS = 150
-"""Words of a heat map, where any two have a cell that can be read."""
+"""Largest number of words in a heat map, where any two have a legible cell."""
 MAX_DEPTH = 1_000
-"""Constituents that a word may be in: trees of people have some tens."""
+"""Largest depth of constituents: human trees have a few dozen levels."""
 MAX_ROWS = 5_000_000
-"""Rows of a file whose rows may take no room in it."""
+"""Largest number of rows in a file whose rows may need no space in it."""
 MAX_EXPANDED = 2**29
-"""Bytes that a file may become when it is unpacked."""
+"""Largest unpacked size of a file in bytes."""
 
 _LAYERS = (1, 1_000)
 _CHANNELS = (1, 16_384)
 _EXAMPLES = 100_000_000
-_SEED = (0, 2**32 - 1)  # NumPy's largest
-_FLOAT = 3e38  # float32 ends there
+_SEED = (0, 2**32 - 1)  # NumPy's largest seed
+_FLOAT = 3e38  # the range of float32
 
 LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
@@ -47,7 +47,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "max_length": (1, 100_000),
         "min_freq": (1, _EXAMPLES),
         "relation_min_freq": (1, _EXAMPLES),
-        "pieces": (261, 1_000_000),  # at least special symbols and bytes
+        "pieces": (261, 1_000_000),  # at least the special symbols and bytes
         "pool_size": (2, 1_000_000),
         "short_context": (1, 10_000),
         "manipulated_turns": (2, 10_000),
@@ -114,7 +114,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "temperature": (1e-6, _FLOAT),
         "top_k": (0, _EXAMPLES),
         "top_p": (0, 1),
-        # Of the command line and of a call.
+        # Command line and calls.
         "seeds": (1, 1_000),
         "workers": (1, 1_024),
         "samples": (1, 10_000_000),
@@ -122,7 +122,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
     }
 )
 LARGEST_COUNT = 2**22
-"""The most of anything that the configuration of a pretrained encoder counts, but for its layers."""
+"""Largest number in the configuration of a pretrained encoder, except its number of layers."""
 
 
 def _must_be(holds: bool, name: str, what: str, value: Any) -> None:
@@ -131,12 +131,12 @@ def _must_be(holds: bool, name: str, what: str, value: Any) -> None:
 
 
 def check_limit(name: str, value: Any, least: float | None = None) -> None:
-    """Raises :class:`ValueError`, with name and value, if a number is outside of its limits.
+    """Raises :class:`ValueError`, with name and value, if a number is outside its limits.
 
     Args:
-        name: Its name in :data:`LIMITS`.
+        name: Its key in :data:`LIMITS`.
         value: The number.
-        least: A least value in place of the table's. (default: :obj:`None`)
+        least: A lower limit that replaces the table's. (default: :obj:`None`)
     """
     lowest, most = LIMITS[name]
     lowest = lowest if least is None else least
@@ -145,7 +145,7 @@ def check_limit(name: str, value: Any, least: float | None = None) -> None:
 
 
 def check_whole(name: str, value: Any, least: float | None = None) -> None:
-    """As :func:`check_limit`, and if it is no whole number."""
+    """As :func:`check_limit`, and also raises if the value is not a whole number."""
     _must_be(isinstance(value, int) and not isinstance(value, bool), name, "a whole number", value)
     check_limit(name, value, least)
 
@@ -179,7 +179,7 @@ def no_choice(name: str, value: Any, known: Iterable[Any]) -> str:
 
 
 def check_choice(name: str, value: T, known: Iterable[Any]) -> T:
-    """The value; raises :class:`ValueError`, with its name, if it is none of the known ones."""
+    """Returns the value; raises :class:`ValueError`, with its name, if it is not a known one."""
     names = tuple(known)
     if value not in names:
         raise ValueError(no_choice(name, value, names))
@@ -187,30 +187,30 @@ def check_choice(name: str, value: T, known: Iterable[Any]) -> T:
 
 
 def check_count(name: str, value: int, least: int = 0) -> int:
-    """The value; raises :class:`ValueError`, with its name, unless it is a whole number from ``least`` on."""
+    """Returns the value; raises :class:`ValueError`, with its name, unless it is an int >= ``least``."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     _must_be(whole and value >= least, name, f"a whole number of at least {least}", value)
     return value
 
 
 def check_flag(name: str, value: bool) -> bool:
-    """The value; raises :class:`ValueError`, with its name, unless it is true or false: a text is neither."""
+    """Returns the value; raises :class:`ValueError`, with its name, unless it is a bool."""
     _must_be(isinstance(value, bool), name, "True or False", value)
     return value
 
 
 def check_above(name: str, value: Any, bound: float) -> None:
-    """Raises :class:`ValueError`, with name and value, unless a number is above; :obj:`None` is none."""
+    """Raises :class:`ValueError`, with name and value, unless a number is above the bound, or is None."""
     _must_be(value is None or value > bound, name, f"above {bound}", value)
 
 
 def check_least(name: str, value: Any, least: float) -> None:
-    """Raises :class:`ValueError`, with name and value, if a number is too small; :obj:`None` is none."""
+    """Raises :class:`ValueError`, with name and value, unless a number is at least ``least``, or is None."""
     _must_be(value is None or value >= least, name, f"at least {least}", value)
 
 
 def check_between(name: str, value: Any, least: float, most: float) -> None:
-    """Raises :class:`ValueError`, with name and value, if a number is outside; :obj:`None` is none."""
+    """Raises :class:`ValueError`, with name and value, unless a number is within bounds, or is None."""
     _must_be(value is None or least <= value <= most, name, f"between {least} and {most}", value)
 
 
@@ -220,20 +220,20 @@ def check_share(name: str, value: float | None) -> None:
 
 
 def check_divides(name: str, parts: int, whole: str, size: int) -> None:
-    """Raises :class:`ValueError`, with names and values, unless a size can be cut into so many parts."""
+    """Raises :class:`ValueError`, with names and values, unless ``parts`` divides a size."""
     if parts < 1 or size % parts:
         raise ValueError(f"{name!r} ({parts}) must divide {whole!r} ({size})")
 
 
 def check_length(name: str, values: Sized, size: int, of: str) -> None:
-    """Raises :class:`ValueError`, with its name, unless there is a value for each of so many."""
+    """Raises :class:`ValueError`, with its name, unless there are ``size`` values."""
     if len(values) != size:
         raise ValueError(f"{name!r} has {len(values)} entries for {size} {of}")
 
 
 def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) -> None:
-    """Raises :class:`ValueError` unless a tensor has the shape, in which text names a size that is free, and
-    the type of numbers, if one is given.
+    """Raises :class:`ValueError` unless a tensor has the shape, where a string stands for any size, and the
+    dtype, if given.
     """
     same = len(tensor.shape) == len(shape) and all(
         isinstance(size, str) or size == found for size, found in zip(shape, tensor.shape, strict=True)
@@ -246,29 +246,29 @@ def check_shape(name: str, tensor: Any, *shape: int | str, dtype: Any = None) ->
 
 def check_name(place: str, name: str) -> None:
     """Raises :class:`ValueError` if the name of a class has a character that arrays and tables may lose:
-    NumPy drops a NUL at the end, and two classes would be one.
+    NumPy drops a final NUL, which could merge two classes.
     """
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         raise ValueError(f"{place!r} has a control character or half a character (got {shown(name)})")
 
 
 def check_list(name: str, value: Any) -> None:
-    """Raises :class:`TypeError` if it is a text or no sequence."""
+    """Raises :class:`TypeError` if the value is a string or not a sequence."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         raise TypeError(f"{name!r} must be a list (got {shown(value)})")
 
 
 def plain(value: Any) -> Any:
-    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
+    """A NumPy number, e.g. from a parameter search, as a Python number, which a checkpoint can store."""
     return value.item() if getattr(value, "shape", None) == () else value
 
 
 def listed(name: str, values: Any, size: int | None = None, what: str = "sentences") -> list[Any]:
-    """A list, array or Series as a list, its numbers as those of Python.
+    """A list, array or Series as a list of Python values.
 
     Raises:
-        TypeError: If it is none.
-        ValueError: If there is not one for each of ``size`` ``what``.
+        TypeError: If the value is none of these.
+        ValueError: If its length is not ``size``, the number of ``what``.
     """
     values = values.tolist() if hasattr(values, "tolist") else values
     check_list(name, values)
@@ -278,26 +278,26 @@ def listed(name: str, values: Any, size: int | None = None, what: str = "sentenc
 
 
 def check_some(name: str, values: Sized, what: str) -> None:
-    """Raises :class:`ValueError`, with its name, if there is none; ``what`` is what one of them is."""
+    """Raises :class:`ValueError`, with the name, if there are no values; ``what`` names one value."""
     if len(values) == 0:
         raise ValueError(f"{name!r} is empty: there must be at least one {what}")
 
 
 def check_texts(name: str, texts: Any, what: str) -> None:
-    """Raises an error that has the position of what is no text with a word; ``what`` is what a text is."""
+    """Raises an error with the position of a value that is not a text with a word; ``what`` names a text."""
     check_list(name, texts)
     for number, text in enumerate(texts):
         check_text(f"{name}[{number}]", text, what)
 
 
 def check_string(place: str, value: Any) -> None:
-    """Raises :class:`TypeError` that has the ``place`` if it is no string."""
+    """Raises :class:`TypeError` with the ``place`` if the value is not a string."""
     if not isinstance(value, str):
         raise TypeError(f"{place!r} must be a string (got {shown(value)})")
 
 
 def check_text(place: str, text: Any, what: str) -> None:
-    """Raises an error that has the ``place`` if it is no text with a word; ``what`` is what a text is."""
+    """Raises an error with the ``place`` if the value is not a text with a word; ``what`` names a text."""
     check_string(place, text)
     if not text.strip():
         raise ValueError(f"{place!r} is blank: a {what} has at least one word")
@@ -306,29 +306,29 @@ def check_text(place: str, text: Any, what: str) -> None:
 
 
 def check_words(place: str, words: Sequence[Any]) -> None:
-    """Raises an error that has the ``place`` unless a list without a tree is one of words: strings without
-    white space, which may be texts.
+    """Raises an error with the ``place`` unless a list without a tree contains words: strings without white
+    space, since others may be texts.
     """
     for number, word in enumerate(words):
         check_text(f"{place}[{number}]", word, "word")
         if len(word.split()) > 1:
             raise ValueError(
-                f"'{place}[{number}]' has white space, and a list of strings is one of words: a text is a "
-                f"string, a pair of texts a tuple; words with white space need a tree (got {shown(word)})"
+                f"'{place}[{number}]' has white space, but a list of strings must contain words: pass a "
+                f"text as string, a pair as tuple; words with white space need a tree (got {shown(word)})"
             )
 
 
-# From 0 to 1: "marks", "label" and "Words" are near to a key, "keywords", "lang" and "id" are not.
+# Similarity from 0 to 1: "marks", "label" and "Words" are close to a key, "keywords", "lang" and "id" not.
 _NEAR = 0.8
 
 
 def near_key(values: Iterable[str], read: Sequence[str], others: Sequence[str] = ()) -> str:
-    """The message for a key that is nearly one of those that are read, and not that one; empty for none.
+    """The message for a key that is misspelled but close to a known one; empty if there is none.
 
     Args:
-        values: The keys that are there.
+        values: The given keys.
         read: The keys that are read.
-        others: Keys that are known, and not read here. (default: none)
+        others: Further known keys, which are not read here. (default: none)
     """
     values = [*values]
     missing = [key for key in read if key not in values]
@@ -339,7 +339,7 @@ def near_key(values: Iterable[str], read: Sequence[str], others: Sequence[str] =
 
 
 def shown(value: object) -> str:
-    """A value for a message, cut short."""
+    """A value for a message, shortened."""
     return f"{type(value).__name__} {' '.join(brief(value, 60).split())}"
 
 
@@ -349,35 +349,33 @@ def check_page_words(words: int, most: int) -> None:
 
 
 def check_encoder_name(name: str, models: Iterable[str] = ()) -> None:
-    """Finds out what can be no encoder, such as one of the models, without a look at the Hugging Face hub."""
+    """Refuses impossible names of encoders, such as models, without contacting the Hugging Face hub."""
     if os.path.exists(name):
         return
     if (model := name.lower()) in models:
-        raise ValueError(
-            f"'encoder' {name!r} is no folder, and the name of a model (did you mean model={model!r}?)"
-        )
+        raise ValueError(f"'encoder' {name!r} is not a folder but a model (did you mean model={model!r}?)")
     if re.fullmatch(r"[A-Z_]+", name):
         raise ValueError(
-            f"'encoder' {name!r} is no folder, and looks like a placeholder: give a folder, or a name on the "
-            f'Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
+            f"'encoder' {name!r} is not a folder, but looks like a placeholder: give a folder or a name on "
+            f'the Hugging Face hub such as sentence-transformers/all-MiniLM-L6-v2 (in a shell "${name}")'
         )
     if not re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII):
         raise ValueError(f"no folder {name!r}")
 
 
 LOGGERS = ("none", "tensorboard", "wandb")
-"""Where the values of a run can go, besides its folder."""
+"""Destinations for the metrics of a run, besides its folder."""
 
 
 def check_logger(name: str) -> None:
-    """Finds out whether there is a logger of that name."""
+    """Raises an error unless the logger exists and its package is installed."""
     check_choice("logger", name, LOGGERS)
     if name != "none" and not find_spec(name):
         raise ImportError(f"the logger {name!r} needs its package: pip install {name}")
 
 
 def plural(count: int, name: str) -> str:
-    """A number and what it is of, in the plural unless it is one.
+    """A number with a noun, in the plural unless the number is one.
 
     Example:
         >>> from graphdep.io.limits import plural

@@ -10,12 +10,12 @@ import time
 
 
 def end_with_parent(number: int | None = None) -> None:
-    """Ends this process, whatever it is doing, when the one that started it is gone, however: a worker that
-    waits for the next job holds the pipe itself, and would never hear of it.
+    """Ends this process when its parent process ends for any reason: a worker that waits for a job holds the
+    pipe itself and would never notice.
 
     Args:
-        number: The process that started this one, where nobody of :mod:`multiprocessing` did; it may be gone
-            already. Without it nothing happens then. (default: :obj:`None`)
+        number: Id of the parent process if it is not a :mod:`multiprocessing` parent; it may have ended
+            already. Without an id such a process is not watched. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.io.process import end_with_parent
@@ -48,15 +48,15 @@ _SPINS = "30000"
 
 
 def bound_thread_waits() -> None:
-    """Sets ``$GOMP_SPINCOUNT`` unless it or ``$OMP_WAIT_POLICY`` is set: threads that wait spin for a while,
+    """Sets ``$GOMP_SPINCOUNT``, unless it or ``$OMP_WAIT_POLICY`` is set: waiting threads spin for a while
     and then sleep.
 
-    Those of PyTorch spin on by default. Where another process has a core that they want, the one that waits
-    spins while the one that it waits for has no core, and a step takes ten times as long and more. Threads
-    that sleep at once (``OMP_WAIT_POLICY=PASSIVE``) are best there, but a process that has the machine to
-    itself then takes 2.3 times as long; so many spins cost it nothing
-    (``examples/research/results/speed.md``). GNU's OpenMP, which PyTorch's builds for Linux have, reads this
-    when PyTorch is loaded; where that was before, nothing changes in this process.
+    PyTorch's waiting threads spin by default. If another process needs their core, they spin while the thread
+    they wait for has no core, and a step takes at least ten times as long. Threads that sleep at once
+    (``OMP_WAIT_POLICY=PASSIVE``) are best then, but a process that has the machine to itself then takes 2.3
+    times as long; this spin count costs it nothing (``examples/research/results/speed.md``). GNU's OpenMP,
+    used by PyTorch's builds for Linux, reads the variable when PyTorch is loaded; afterwards it has no effect
+    in this process.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)

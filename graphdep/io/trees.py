@@ -1,4 +1,4 @@
-"""Files of trees."""
+"""Reading and writing files of trees."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ def read_conllu(
     bad_trees: str = "error",
     parser: WordParser | None = None,
 ) -> list[Sentence]:
-    """Reads a CoNLL-U file, or one of CoNLL-U Plus, of which further columns go to MISC.
+    """Reads a CoNLL-U file, or a CoNLL-U Plus file, whose further columns go to MISC.
 
-    Multiword ranges, empty nodes, comments and enhanced DEPS are kept, so that :func:`write_conllu` gives
-    the file back. A column that holds nothing but ``_`` becomes :obj:`None`.
+    Multiword ranges, empty nodes, comments and enhanced DEPS are kept, so that :func:`write_conllu` restores
+    the file. A column with ``_`` everywhere becomes :obj:`None`.
 
     Args:
-        path: A UTF-8 file; a byte-order mark, CRLF and CR are accepted.
+        path: A UTF-8 file, with or without a byte-order mark, with LF, CRLF or CR.
         multiroot: Accept sentences with more than one root. (default: :obj:`False`)
-        max_words: Refuse a longer sentence, which is nearly always a missing blank line;
-            :obj:`None` for no limit. (default: :obj:`10_000`)
-        scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`; a log line says what was
-            changed.
+        max_words: Raise an error for a longer sentence, which nearly always lacks a blank line; :obj:`None`
+            for no limit. (default: :obj:`10_000`)
+        scheme, bad_trees, parser: As in :class:`~graphdep.sentence.intake.Intake`; changes are logged.
 
     Raises:
-        ConlluError: If the file is empty or anything in it is not a valid sentence.
+        ConlluError: If the file is empty or has an invalid sentence.
         OSError: If the file cannot be read.
     """
     intake = Intake(scheme, bad_trees, parser)
@@ -56,8 +55,8 @@ def take_conllu(
     max_words: int | None = 10_000,
     control: bool = False,
 ) -> list[Sentence | None]:
-    """:func:`read_conllu` that counts in ``intake``; :obj:`None` stands for a sentence that is left out. With
-    ``control`` a control character is read as a blank, as in corpora of other formats.
+    """:func:`read_conllu` with counts in ``intake``; :obj:`None` for a skipped sentence. With ``control``, a
+    control character is read as a space, as in corpora of other formats.
     """
     lines = tree_lines(path)
     name, lines = recognised(without_control(lines, path) if control else lines)
@@ -84,23 +83,22 @@ def read_trees(
     parser: WordParser | None = None,
     words: bool = False,
 ) -> list[Sentence]:
-    """Reads a file of trees in whatever format, which its content tells and not its name.
+    """Reads a file of trees in any supported format, which is detected by content, not by name.
 
-    CoNLL-U; CoNLL-U Plus, of which further columns go to MISC; brackets of the Penn Treebank; JSON or JSON
-    Lines of what :meth:`Sentence.from_dict` takes, among it what CoreNLP, stanza (``to_dict()``) and spaCy
-    (``to_json()``) write; CoreNLP's XML. Brackets have no governors: :obj:`parser` gives them.
+    CoNLL-U; CoNLL-U Plus, whose further columns go to MISC; Penn Treebank brackets; JSON or JSON Lines for
+    :meth:`Sentence.from_dict`, including the output of CoreNLP, stanza (``to_dict()``) and spaCy
+    (``to_json()``); CoreNLP's XML. Brackets have no governors, so they need a :obj:`parser`.
 
     Args:
-        path: A UTF-8 file; a byte-order mark, CRLF and CR are accepted.
-        multiroot, max_words: As of :func:`read_conllu`.
-        scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`; a log line says what was
-            changed.
-        words: Take the words, with all that is said of them, and let :obj:`parser` give each sentence its
-            tree; CoNLL-U may then have ``_`` for HEAD. (default: :obj:`False`)
+        path: A UTF-8 file, with or without a byte-order mark, with LF, CRLF or CR.
+        multiroot, max_words: As in :func:`read_conllu`.
+        scheme, bad_trees, parser: As in :class:`~graphdep.sentence.intake.Intake`; changes are logged.
+        words: Read only the words and their columns, and let :obj:`parser` parse each sentence; HEAD in
+            CoNLL-U may then be ``_``. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the format is not known, the file is damaged, has no sentence, or ``_`` in place of its
-            words, with file and line; or there is no :obj:`parser` for :obj:`words` or brackets.
+        ValueError: If the format is unknown, the file is damaged, has no sentence or ``_`` instead of words,
+            with file and line; or :obj:`words` or brackets lack a :obj:`parser`.
         OSError: If the file cannot be read.
 
     Example:
@@ -130,8 +128,8 @@ def take_lines(
     max_words: int | None = 10_000,
     words: bool = False,
 ) -> list[Sentence | None]:
-    """:func:`read_trees` of numbered lines in a format of :func:`~graphdep.io.formats.recognise`, which
-    counts in :obj:`intake`; :obj:`None` stands for a sentence that is left out.
+    """:func:`read_trees` for numbered lines in a format of :func:`~graphdep.io.formats.recognise`, with
+    counts in :obj:`intake`; :obj:`None` for a skipped sentence.
     """
     headless = words or intake.bad_trees == "parse"
     found = read_format(name, lines, path, max_words=max_words, headless=headless)
@@ -147,7 +145,7 @@ def take_lines(
 
 
 def _with_tree(raw: Raw, tree: Sentence) -> Sentence:
-    """What a file says of a sentence beside its tree, and a tree for it."""
+    """A parse with the other columns that a file has for the sentence."""
     own = {name: value for name, value in raw.columns.items() if name not in _TREE and value}
     said = [comment for comment in tree.comments if not comment.startswith("# text")]
     with placed(raw.place):
@@ -167,7 +165,7 @@ def parse_conllu(
     bad_trees: str = "error",
     parser: WordParser | None = None,
 ) -> list[Sentence]:
-    """:func:`read_conllu` for a string; ``name`` stands for the path in errors."""
+    """:func:`read_conllu` for a string; ``name`` replaces the path in errors."""
     lines = enumerate(re.split(r"\r\n|\n|\r", text), start=1)
     raws = [*read_blocks(lines, name, max_words=max_words)]
     if not raws:
@@ -179,10 +177,10 @@ def parse_conllu(
 
 
 def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
-    """Writes sentences as CoNLL-U, whole or not at all.
+    """Writes sentences as CoNLL-U, atomically.
 
     Raises:
-        ValueError: If a value cannot be written because it holds a tab or a line break.
+        ValueError: If a value contains a tab or a line break.
     """
     with (
         atomic_path(path, typed=True) as temporary,
@@ -197,22 +195,21 @@ def read_ptb(
 ) -> list[Sentence]:
     """Reads a file of brackets, ``(ROOT (S (NP (PRP I)) (VP (VBP see))))``.
 
-    The outermost bracket, if it has no label or ``ROOT``, ``TOP``, ``S1`` or ``VROOT``, is left out; labels
-    end before ``-``, ``=`` and ``|`` (``NP-SBJ-1`` is ``NP``); traces, of tag ``-NONE-``, are left out with
-    the constituents that have nothing else; ``-LRB-`` and its like become brackets in words, and
+    The outermost bracket is dropped if it has no label or ``ROOT``, ``TOP``, ``S1`` or ``VROOT``; labels end
+    before ``-``, ``=`` and ``|`` (``NP-SBJ-1`` becomes ``NP``); traces with the tag ``-NONE-`` are dropped,
+    with constituents that contain nothing else; ``-LRB-`` and similar escapes become brackets in words, but
     stay in tags.
 
     Args:
-        path: A UTF-8 file; trees may be over several lines.
-        sentences: The sentences of the trees, in order: each gets the constituents, and nothing else. Without
-            them a sentence has the words, the tags as :attr:`Sentence.xpos`, and the tree of
-            :meth:`Sentence.chain`, for brackets have no governors. (default: :obj:`None`)
+        path: A UTF-8 file; a tree may span several lines.
+        sentences: The sentences of the trees, in order, which only get the constituents. Without them a
+            sentence has the words, the tags as :attr:`Sentence.xpos`, and the tree of :meth:`Sentence.chain`,
+            since brackets have no governors. (default: :obj:`None`)
         functions: Keep function tags and indices on labels. (default: :obj:`False`)
 
     Raises:
-        PtbError: If there is no tree, the brackets are not closed or opened, one has no label or no word, a
-            word has no bracket and tag, or a tree has other words than its sentence (case and the ways to
-            write quotes are not compared).
+        PtbError: If there is no tree, brackets are unbalanced, a bracket has no label or no word, a word has
+            no bracket and tag, or the words of a tree and its sentence differ (except in case and quotes).
         OSError: If the file cannot be read.
     """
     trees = [*read_brackets(tree_lines(path, PtbError), str(path), functions=functions)]
@@ -226,7 +223,7 @@ def parse_ptb(
     sentences: Sequence[Sentence] | None = None,
     functions: bool = False,
 ) -> list[Sentence]:
-    """:func:`read_ptb` for a string; ``name`` stands for the path in errors.
+    """:func:`read_ptb` for a string; ``name`` replaces the path in errors.
 
     Example:
         >>> from graphdep.io import parse_ptb
@@ -239,26 +236,26 @@ def parse_ptb(
 
 
 def iter_ptb(lines: Iterable[str], *, name: str = "<stream>", functions: bool = False) -> Iterator[Sentence]:
-    """The sentences of a stream, such as an open file or ``sys.stdin``, each as soon as its tree is closed.
+    """The sentences of a stream, such as an open file or ``sys.stdin``, each once its tree is complete.
 
     Args:
         lines: Lines of brackets.
-        name: Stands for the path in errors. (default: ``"<stream>"``)
-        functions: As of :func:`read_ptb`. (default: :obj:`False`)
+        name: Replaces the path in errors. (default: ``"<stream>"``)
+        functions: As in :func:`read_ptb`. (default: :obj:`False`)
 
     Raises:
-        PtbError: As :func:`read_ptb`, but that a stream may have no tree.
+        PtbError: As :func:`read_ptb`, except that a stream may be empty.
     """
     for tree in read_brackets(enumerate(lines, start=1), name, functions=functions):
         yield _chain(tree)
 
 
 def write_ptb(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
-    """Writes the constituents of sentences as brackets, a line each, whole or not at all.
+    """Writes the constituents of sentences as brackets, one tree per line, atomically.
 
     Raises:
-        ValueError: If a sentence has no constituents, or a word that cannot be written; the message has its
-            number.
+        ValueError: If a sentence has no constituents, or a word cannot be written; the message has the number
+            of the sentence.
     """
     with (
         atomic_path(path, typed=True) as temporary,
@@ -288,7 +285,7 @@ def _joined(trees: list[Bracketed], sentences: Sequence[Sentence] | None, path: 
 
 
 def _other_words(tree: Bracketed, sentence: Sentence, number: int) -> tuple[str, str] | None:
-    """How the words of a tree differ from those of its sentence, and the words or the word."""
+    """The difference between the words of a tree and those of its sentence, and the words concerned."""
     if len(tree.form) != len(sentence):
         words = " ".join(tree.form)
         return f"a tree of {len(tree.form)} words for sentence {number}, of {len(sentence)}", words

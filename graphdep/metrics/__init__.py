@@ -1,4 +1,4 @@
-"""Metrics over whole splits, each with its signature and its no-skill floor; tests between two systems."""
+"""Metrics over whole splits, with their signatures and no-skill floors; comparisons of two systems."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""BLEU, distinct n-grams, and the metrics of generated responses."""
+"""BLEU, distinct n-grams, and other metrics of generated responses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from graphdep.io.extras import check_extra, known_version
 from graphdep.io.limits import check_choice, check_least
 from graphdep.metrics.metric import ComputeText, TextMetric, Texts
 
-# NLTK and sacreBLEU take seconds to import: that is left to the functions that need them.
+# NLTK and sacreBLEU take seconds to import, so only the functions that need them do.
 _WEIGHTS = (0.5, 0.5)
 
 
 def _method0(p_n: list[Any], **_: Any) -> list[Any]:
-    # NLTK's method0, without its warning for every hypothesis that shares no bigram with its reference.
+    # NLTK's method0, without its warning for each hypothesis that shares no bigram with its reference.
     return [p if p.numerator else sys.float_info.min for p in p_n]
 
 
@@ -49,7 +49,7 @@ def _sacrebleu(hypotheses: Texts, references: Texts) -> float:
     check_extra("sacreBLEU", "dialogue", "sacrebleu")
     import sacrebleu
 
-    # Lower-cased already; told so for its signature. force: it may not complain of tokenised text.
+    # Already lower-cased; the option is for the signature. force: no warning about tokenized text.
     bleu = sacrebleu.BLEU(tokenize="none", lowercase=True, force=True)
     joined = [[" ".join(text) for text in texts] for texts in (hypotheses, references)]
     return bleu.corpus_score(joined[0], [joined[1]]).score / 100
@@ -91,23 +91,23 @@ def resolve_bleu(name: str) -> TextMetric:
         \mathrm{BLEU} = \min(1, e^{1 - r / c}) \cdot \exp \sum_{n} w_n \log p_n
 
     with the lengths :math:`c` of the hypothesis and :math:`r` of the reference, and the share :math:`p_n` of
-    the hypothesis' n-grams that the reference has. All are fractions and take one reference a hypothesis. An
-    empty hypothesis scores 0.
+    the hypothesis' n-grams that are in the reference. All variants are fractions and use one reference per
+    hypothesis. An empty hypothesis scores 0.
 
-    - ``bleu2_none``, ``bleu2_method1``, ``bleu2_method3``, ``bleu2_method4``, ``bleu2_method7``:
-      :math:`w = (.5, .5)`, the mean over hypotheses, with NLTK's smoothing methods, from "A Systematic
-      Comparison of Smoothing Techniques for Sentence-Level BLEU". ``bleu2_method7`` is what papers on
-      dialogues often use: it averages each :math:`p_n` with its neighbours, gives credit where nothing but a
-      word fits, and **exceeds 1 on perfect copies**.
-    - ``bleu2_corpus``: :math:`p_n, c, r` from sums over all hypotheses, not smoothed. NLTK counts one n-gram
-      where a hypothesis has none.
+    - ``bleu2_none``, ``bleu2_method1``, ``bleu2_method3``, ``bleu2_method4``, ``bleu2_method7``: :math:`w =
+      (.5, .5)`, the mean over hypotheses, with NLTK's smoothing methods, from "A Systematic Comparison of
+      Smoothing Techniques for Sentence-Level BLEU". Dialogue papers often use ``bleu2_method7``: it averages
+      each :math:`p_n` with its neighbours, gives credit for a single matching word, and **exceeds 1 on
+      perfect copies**.
+    - ``bleu2_corpus``: :math:`p_n, c, r` from sums over all hypotheses, without smoothing. NLTK counts one
+      n-gram for a hypothesis without any.
     - ``sacrebleu``: BLEU-4 over the corpus by sacreBLEU, on words joined by spaces.
 
-    Words shared by all are enough for a score: print that of shuffled replies beside it
+    Frequent words alone give a score: print the BLEU of shuffled responses next to it
     (:func:`graphdep.metrics.generation_floors`).
 
     Raises:
-        ValueError: If there is no such member; lists all.
+        ValueError: If the name is unknown; lists all names.
     """
     return BLEU[check_choice("bleu", name, BLEU)]
 
@@ -162,18 +162,18 @@ DISTINCT: dict[str, TextMetric] = {metric.name: metric for metric in _DISTINCT_M
 def resolve_distinct(name: str) -> TextMetric:
     """A variant of Distinct, from "A Diversity-Promoting Objective Function for Neural Conversation Models".
 
-    All are fractions and look at the hypotheses alone. Those over all outputs fall as outputs get more:
-    compare only what was computed over the same examples and with the same kind of words.
+    All variants are fractions and depend only on the hypotheses. Variants over all outputs fall with the
+    number of outputs: compare only results over the same examples and with the same kind of words.
 
-    - ``dist1``, ``dist2``: different words (bigrams) by all words (bigrams) of all outputs. The default.
-    - ``dist2_words``: different bigrams by all words, as the paper has it.
-    - ``dist2_crossing``: ``dist2`` of all outputs in a row, with bigrams from one output to the next.
-    - ``dist1_intra``, ``dist2_intra``: ``dist1`` or ``dist2`` of each output alone, then their mean.
+    - ``dist1``, ``dist2``: distinct words (bigrams) per word (bigram) of all outputs. The default.
+    - ``dist2_words``: distinct bigrams per word, as in the paper.
+    - ``dist2_crossing``: ``dist2`` of the concatenated outputs, including bigrams across outputs.
+    - ``dist1_intra``, ``dist2_intra``: ``dist1`` or ``dist2`` of each output, then their mean.
 
-    With single words, the paper's definition and the one across ends are ``dist1``.
+    For single words, the paper's definition and the one across outputs equal ``dist1``.
 
     Raises:
-        ValueError: If there is no such variant; lists all.
+        ValueError: If the name is unknown; lists all names.
     """
     return DISTINCT[check_choice("distinct", name, DISTINCT)]
 
@@ -198,13 +198,13 @@ def generation_metrics(
     """All metrics of the same outputs, by name.
 
     Args:
-        hypotheses: Generated responses, lists of words without special ones.
-        references: The right responses, one for each.
-        metrics: Which ones. (default: ``bleu2_method7``, ``bleu2_method1``, ``sacrebleu``, ``dist1``,
+        hypotheses: Generated responses, as lists of words without special tokens.
+        references: The right responses, one for each hypothesis.
+        metrics: The metrics. (default: ``bleu2_method7``, ``bleu2_method1``, ``sacrebleu``, ``dist1``,
             ``dist2``, ``mean_length``)
 
     Raises:
-        ValueError: If there are none, their numbers differ, or one is a string instead of a list of words.
+        ValueError: If there are no texts, their numbers differ, or a text is a string, not a list of words.
     """
     return {metric.name: metric(hypotheses, references) for metric in metrics}
 
@@ -215,13 +215,13 @@ def generation_floors(
     metrics: Sequence[TextMetric] = GENERATION_METRICS,
     constant: Sequence[str] | None = None,
 ) -> dict[str, dict[str, float]]:
-    """What goes beside every table of generated responses.
+    """Baseline scores that belong next to every table of generated responses.
 
-    - ``reference``: the references as outputs. Their Distinct is what people's responses have; BLEU is that
-      of perfect copies, the most there is.
-    - ``shuffled``: each context gets the reference of another one: human responses without any skill. A BLEU
-      that is not above it says nothing.
-    - ``constant``, if given: always the same words. With smoothing, the most frequent ones get a higher BLEU
+    - ``reference``: the references as outputs: the Distinct of human responses, and the BLEU of perfect
+      copies, its maximum.
+    - ``shuffled``: each context gets the reference of another context: human responses without skill. A BLEU
+      that is not above it means nothing.
+    - ``constant``, if given: always the same words. With smoothing, the most frequent words get a higher BLEU
       than human responses to other contexts.
 
     Args:
@@ -234,7 +234,7 @@ def generation_floors(
         ValueError: If there are fewer than two references, or one is a string instead of a list of words.
     """
     check_least("references", len(references), 2)
-    # One cycle through all: a permutation that leaves none in its place.
+    # A single cycle through all references, which leaves none in its place.
     cycle = np.random.default_rng(seed).permutation(len(references))
     following = dict(zip(cycle.tolist(), np.roll(cycle, 1).tolist()))
     shuffled = [references[following[i]] for i in range(len(references))]

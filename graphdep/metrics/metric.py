@@ -1,4 +1,4 @@
-"""What a metric is, for numbers and for texts."""
+"""Base classes of metrics, for numbers and for texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Weighted = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 def check_groups(groups: np.ndarray, size: int) -> None:
-    """Raises :class:`ValueError` unless there is a whole number or a string for each of so many."""
+    """Raises :class:`ValueError` unless there are ``size`` groups, all whole numbers or all strings."""
     check_shape("groups", groups, size)
     if groups.dtype.kind not in "iuU":
         raise ValueError(f"'groups' must be whole numbers or strings (got {groups.dtype})")
@@ -22,16 +22,16 @@ def check_groups(groups: np.ndarray, size: int) -> None:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that says how well predictions fit targets, computed once over a whole split.
+    """A score of predictions against targets, computed once over a whole split.
 
     Args:
         name: Its key in results, after the split: ``val_<name>``.
-        compute: Takes predictions and targets.
-        floor: What a system without any skill gets; takes the targets of the training split and of the split.
-            :obj:`None` where targets alone do not say it.
-        signature: What exactly is computed, and by what: goes under every table.
-        maximize: Whether more is better. (default: :obj:`True`)
-        weighted: :meth:`resampled` for all resamples at once. (default: one after the other, which is slow)
+        compute: Function of predictions and targets.
+        floor: Score without any skill; a function of the targets of the training split and of the split.
+            :obj:`None` if targets alone do not determine it.
+        signature: Exact definition and implementation, printed under every table.
+        maximize: Whether higher is better. (default: :obj:`True`)
+        weighted: :meth:`resampled` for all resamples at once. (default: one by one, which is slow)
 
     Example:
         >>> import numpy as np
@@ -53,7 +53,7 @@ class Metric:
         """The metric of predictions ``[N]`` and targets ``[N]``.
 
         Raises:
-            ValueError: If their shapes differ or there are none.
+            ValueError: If the shapes differ or are empty.
         """
         if prediction.shape != target.shape or prediction.ndim != 1 or not prediction.size:
             shapes = f"{prediction.shape} and {target.shape}"
@@ -63,11 +63,11 @@ class Metric:
         return float(self.compute(prediction, target))
 
     def resampled(self, prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The metric of many resamples of the same examples.
+        """The metric on many resamples of the same examples.
 
         Shapes:
             - prediction, target: :math:`(N)`
-            - weight: :math:`(S, N)`, how often each resample has each example, whole numbers of any type
+            - weight: :math:`(S, N)`, count of each example in each resample, whole numbers of any type
             - output: :math:`(S)`
         """
         if self.weighted is not None:
@@ -76,7 +76,7 @@ class Metric:
         return np.array([self(prediction.repeat(count), target.repeat(count)) for count in counts])
 
     def is_better(self, value: float, best: float | None, *, by: float = 0.0) -> bool:
-        """Whether a score is better than another one by more than so much; than none, any is."""
+        """Whether a score is better than another by more than ``by``; always, if the other is :obj:`None`."""
         return best is None or (value > best + by if self.maximize else value < best - by)
 
 
@@ -86,13 +86,13 @@ ComputeText = Callable[[Texts, Texts], float]
 
 @dataclass(frozen=True)
 class TextMetric:
-    """A number about generated texts, computed once over a whole split.
+    """A score of generated texts, computed once over a whole split.
 
     Args:
         name: Its key in results, after the split: ``test_<name>``.
-        compute: Takes hypotheses and references, lists of lower-cased words.
-        signature: What exactly is computed, and by what: goes under every table.
-        maximize: Whether more is better. (default: :obj:`True`)
+        compute: Function of hypotheses and references, lists of lower-cased words.
+        signature: Exact definition and implementation, printed under every table.
+        maximize: Whether higher is better. (default: :obj:`True`)
 
     Example:
         >>> from graphdep.metrics import TextMetric
@@ -109,10 +109,10 @@ class TextMetric:
     def __call__(self, hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
         """The metric of hypotheses, each a list of words, with one reference each.
 
-        Words are lower-cased first, in all metrics alike. A hypothesis may be empty.
+        All metrics first lower-case the words. A hypothesis may be empty.
 
         Raises:
-            ValueError: If there are none, their numbers differ, or one is a string, no list of words.
+            ValueError: If there are no texts, their numbers differ, or a text is a string, not a list.
         """
         if not hypotheses or len(hypotheses) != len(references):
             raise ValueError(
@@ -125,6 +125,6 @@ class TextMetric:
 
     def _lower(self, name: str, texts: Sequence[Sequence[str]]) -> Texts:
         for i, text in enumerate(texts):
-            if isinstance(text, str):  # its characters would pass for words
+            if isinstance(text, str):  # its characters would count as words
                 raise ValueError(f"{self.name}: '{name}[{i}]' must be a list of words (got {text!r})")
         return [[word.lower() for word in text] for text in texts]

@@ -26,7 +26,7 @@ Values: TypeAlias = "ArrayLike | Tensor"
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Pairs by pool: ``rows`` [N] are those that count, ``pool`` [N] the number of each one's pool from 0."""
+    """Pairs by pool: ``rows`` [N] are the evaluated pairs, ``pool`` [N] is the index of each pair's pool."""
 
     names: np.ndarray
     rows: np.ndarray
@@ -47,16 +47,16 @@ class Pools:
 
     @cached_property
     def size(self) -> np.ndarray:
-        """Candidates of each pool."""
+        """Number of candidates in each pool."""
         return np.bincount(self.pool, minlength=len(self.names))
 
     @cached_property
     def positives(self) -> np.ndarray:
-        """Positive candidates of each pool."""
+        """Number of positive candidates in each pool."""
         return np.bincount(self.pool[self.label == 1], minlength=len(self.names))
 
     def kept(self, filter: str) -> Pools:
-        """The pools that count."""
+        """The pools to evaluate."""
         check_choice("filter", filter, FILTERS)
         keep = (self.positives > 0) | (filter == "none")
         if filter == "both":
@@ -72,14 +72,14 @@ class Pools:
         return Pools(self.names[keep], self.rows[rows], number[self.pool[rows]], self.label[rows])
 
     def finite(self, name: str, values: Values) -> np.ndarray:
-        """Scores [N], one for each pair."""
+        """Scores [N], one for each pair, checked to be finite."""
         array = vector(name, values)
         if array.shape != self.label.shape or array.dtype.kind not in "biuf":
             wanted = f"a number for each of {self.label.size} 'labels'"
             raise ValueError(f"'{name}' must be {wanted} (got {array.size} of {array.dtype})")
         (wrong,) = np.nonzero(~np.isfinite(array))
         if wrong.size:
-            # An overflow is no best score: where a model has collapsed, infinite scores look perfect.
+            # Infinite scores of a collapsed model would look perfect.
             pool = self.names[self.pool[wrong[0]]]
             raise ValueError(
                 f"'{name}' must be finite (got {array[wrong[0]]} for pair {wrong[0]}, pool {pool})"
@@ -89,14 +89,14 @@ class Pools:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The places of all pools' rankings, one after the other, and what is expected there.
+    """The ranks of all pools, pool by pool, with the probabilities of positive candidates at each rank.
 
     Args:
-        pool: Number of the place's pool.
-        rank: Its rank, from 1.
-        positive: Chance that a positive candidate is there.
-        found: If one is there, how many positive ones are there or before it.
-        first: Chance that the first positive one is there.
+        pool: Index of the pool.
+        rank: The rank, from 1.
+        positive: Probability of a positive candidate at this rank.
+        found: If a positive one is at this rank, the number of positive ones up to here.
+        first: Probability that the first positive one is at this rank.
     """
 
     pool: np.ndarray
@@ -108,31 +108,31 @@ class Ranks:
     @classmethod
     def of(cls, score: np.ndarray, pools: Pools, ties: str) -> Ranks:
         label = pools.label
-        # Read from the end: pools ascend, scores fall, and the positive ones of a tie are first or last.
+        # Read backwards: pools ascend, scores fall, and the positive candidates of a tie come first or last.
         order = np.lexsort((-label if ties == "pessimistic" else label, score, -pools.pool))[::-1]
         pool, score, label = pools.pool[order], score[order], label[order]
         place = np.arange(label.size)
         rank = place - (pools.size.cumsum() - pools.size)[pool] + 1
         before = label.cumsum() - label
-        # With its order settled, every candidate is a tie of one.
+        # With a fixed order, every candidate is a tie of one.
         fresh = (rank == 1) | (score != np.roll(score, 1)) | (ties != "mid")
         (start,) = np.nonzero(fresh)
         tie = fresh.cumsum() - 1
         t = np.diff(start, append=label.size)[tie]
         p = np.add.reduceat(label, start)[tie]
         x = place - start[tie]  # tied candidates before this one
-        above = (before - before[place - rank + 1])[start][tie]  # positive ones with better scores
+        above = (before - before[place - rank + 1])[start][tie]  # number of positive ones with better scores
         found = above + 1 + (p - 1) * x / np.maximum(t - 1, 1)
         return cls(pool, rank, p / t, found, _first(t, p, x) * (above == 0))
 
     def total(self, value: np.ndarray, share: np.ndarray | None = None) -> np.ndarray:
-        """The sum over the places of each pool, by ``share``; 0 where that is 0."""
+        """The sum over the ranks of each pool, weighted by ``share``; 0 where the share is 0."""
         total = np.bincount(self.pool, weights=value)
         return total if share is None else total / np.maximum(share, 1)
 
 
 def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Chance that, of t tied candidates with p positive ones, the first positive one has x before it."""
+    """Probability that exactly x of t tied candidates come before the first of their p positive ones."""
     check_extra("a mean over orders of tied candidates", "train", "scipy")
     from scipy import stats
 
@@ -144,14 +144,14 @@ def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def vector(name: str, values: Values) -> np.ndarray:
-    """The values as an array of one dimension."""
+    """The values as a one-dimensional array."""
     array = np.asarray(_without_torch(values))
     check_shape(name, array, "pairs")
     return array
 
 
 def _without_torch(values: Values) -> ArrayLike:
-    if "torch" in sys.modules:  # as it is where there is a tensor
+    if "torch" in sys.modules:  # if there is a tensor, torch is imported
         from torch import Tensor
 
         if isinstance(values, Tensor):
@@ -178,10 +178,10 @@ def ranking_metrics(
     sizes: str = "equal",
     prefix: str = "",
 ) -> dict[str, float]:
-    r"""How well scores rank the candidates of each pool: means over pools, as fractions.
+    r"""Ranking metrics of the candidates of each pool: means over pools, as fractions.
 
-    With the ranks :math:`r_1 < \dots < r_P` of the :math:`P` positive ones among a pool's :math:`n`
-    candidates:
+    With the ranks :math:`r_1 < \dots < r_P` of the :math:`P` positive candidates among the :math:`n`
+    candidates of a pool:
 
     .. math::
         R_n@k = \frac{|\{i : r_i \leq k\}|}{P}, \quad
@@ -189,45 +189,43 @@ def ranking_metrics(
         \mathrm{MRR} = \frac{1}{r_1}, \quad
         \mathrm{P@1} = [r_1 = 1]
 
-    With one positive candidate a pool, MAP is MRR and P@1 is :math:`R_n@1`.
+    With one positive candidate per pool, MAP equals MRR and P@1 equals :math:`R_n@1`.
 
-    **Ties.** Candidates with the same score have no order, and a scorer that takes them as they come gives a
-    model that says the same of everything :math:`R_{10}@1 = 1` where the right one is listed first. The
-    default is the mean over all orders of tied candidates, exact and not drawn, as in "Computing Information
-    Retrieval Performance Measures Efficiently in the Presence of Tied Scores": equal scores get what random
-    ones get, :func:`random_floor`.
+    **Ties.** Candidates with the same score have no order. A scorer that keeps their input order gives a
+    constant model :math:`R_{10}@1 = 1` if the right candidate is listed first. The default is the exact mean
+    over all orders of tied candidates, as in "Computing Information Retrieval Performance Measures
+    Efficiently in the Presence of Tied Scores": equal scores get the expected result of random scores,
+    :func:`random_floor`.
 
-    **Regimes of Douban.** It has pools without a positive candidate, which no model can rank, and pools with
-    nothing but positive ones, which every model ranks perfectly. Publications leave out both kinds, the first
-    kind or none, and count what they found or whether they found any. These numbers cannot be compared:
-    random scores get 0.1 or 0.19 on :math:`R_{10}@1`. Nothing here tells how many pools were left out:
-    :func:`pool_counts` and :func:`ranking_signature` do.
+    **Regimes of Douban.** Douban has pools without positive candidates, which no model can rank, and pools
+    without negative ones, which every model ranks perfectly. Publications drop both kinds, the first kind or
+    none, and count the found candidates or whether any was found. Their numbers cannot be compared: random
+    scores have an :math:`R_{10}@1` of 0.1 or 0.19. :func:`pool_counts` and :func:`ranking_signature` tell how
+    many pools were dropped.
 
     Args:
-        scores: A score for each pair of a context and a candidate; more is better.
+        scores: A score for each pair of a context and a candidate; higher is better.
         labels: 1 for a right candidate, 0 for a wrong one.
-        groups: The pool of each pair, a whole number or a string; equal ones are one pool, wherever they
-            stand.
-        ties: ``"mid"``, or tied positive candidates come last (``"pessimistic"``) or first
-            (``"optimistic"``). (default: ``"mid"``)
-        ks: The numbers k; :math:`R_n@k` of k >= n is 1, with random scores too.
-            (default: :obj:`(1, 2, 5)`)
-        filter: Pools left out: those without positive or without negative candidates (``"both"``), those
-            without positive ones (``"negative"``), or ``"none"``; then a pool without positive candidates
+        groups: The pool of each pair, a whole number or a string, in any order.
+        ties: ``"mid"``, or positive candidates come last (``"pessimistic"``) or first (``"optimistic"``)
+            within a tie. (default: ``"mid"``)
+        ks: The cutoffs k; for k >= n, :math:`R_n@k` is 1 even with random scores. (default: :obj:`(1, 2, 5)`)
+        filter: Pools to drop: those without positive or without negative candidates (``"both"``), those
+            without positive ones (``"negative"``), or ``"none"``; a pool without positive candidates then
             counts as 0 in every metric. (default: ``"both"``)
-        recall: Found positive candidates by all positive ones (``"fraction"``, the formula above), or
+        recall: The fraction of positive candidates that are found (``"fraction"``, the formula above), or
             whether any is found (``"any"``). (default: ``"fraction"``)
-        sizes: ``"equal"``: all pools that count must have the same size n, which is in the key:
-            ``R10@1``. ``"any"``: they may differ, and the key has no number: ``R@1``. (default: ``"equal"``)
-        prefix: Goes before the keys, with an underscore: ``"test"`` gives ``test_MAP``. (default: none)
+        sizes: ``"equal"``: all evaluated pools must have the same size n, which is in the key: ``R10@1``.
+            ``"any"``: sizes may differ, and the key has no number: ``R@1``. (default: ``"equal"``)
+        prefix: Prefix of the keys, with an underscore: ``"test"`` gives ``test_MAP``. (default: none)
 
     Shapes:
         - scores, labels, groups: :math:`(N)`; arrays, tensors or lists
         - output: ``R10@1``, ``R10@2``, ``R10@5`` (with n and k), ``MAP``, ``MRR``, ``P@1``
 
     Raises:
-        ValueError: If shapes do not fit, there is no pair, a score is not finite (names its pool), a label is
-            not 0 or 1, an option is unknown, sizes differ, or no pool is left.
+        ValueError: If shapes differ, there is no pair, a score is not finite (names its pool), a label is not
+            0 or 1, an option is unknown, sizes differ, or no pool remains.
     """
     values = pool_metrics(
         scores, labels, groups, ties, ks=ks, filter=filter, recall=recall, sizes=sizes, prefix=prefix
@@ -247,9 +245,9 @@ def pool_metrics(
     sizes: str = "equal",
     prefix: str = "",
 ) -> dict[str, np.ndarray]:
-    """The metrics of :func:`ranking_metrics` for each pool that is not left out, by ascending group.
+    """The metrics of :func:`ranking_metrics` for each pool that is not dropped, by ascending group.
 
-    They are what :data:`RANKING` takes, so that test sets are resampled by pools.
+    These are the input of :data:`RANKING`, so that test sets are resampled by pools.
 
     Args:
         scores, labels, groups, ties, ks, filter, recall, sizes, prefix: See :func:`ranking_metrics`.
@@ -266,7 +264,7 @@ def pool_metrics(
         check_count("ks", k, 1)
     pools = Pools.of(labels, groups)
     kept = pools.kept(filter)
-    size_name = _size_name(kept, sizes)
+    size_name = _size_text(kept, sizes)
     ranks = Ranks.of(pools.finite("scores", scores)[kept.rows], kept, ties)
     found = ranks.positive if recall == "fraction" else ranks.first
     share = kept.positives if recall == "fraction" else np.ones(kept.size.shape)
@@ -287,7 +285,7 @@ def random_floor(
     sizes: str = "equal",
     prefix: str = "",
 ) -> dict[str, float]:
-    """What random scores get on average, exact: the mean over all orders of each pool's candidates.
+    """The expected metrics of random scores, exact: the mean over all orders of each pool's candidates.
 
     Args:
         labels, groups, ks, filter, recall, sizes, prefix: See :func:`ranking_metrics`.
@@ -295,7 +293,7 @@ def random_floor(
     Raises:
         ValueError: See :func:`ranking_metrics`.
     """
-    # Equal scores everywhere: their ties have all orders.
+    # Equal scores: the ties average over all orders.
     scores = np.zeros(len(vector("labels", labels)))
     return ranking_metrics(
         scores, labels, groups, ks=ks, filter=filter, recall=recall, sizes=sizes, prefix=prefix
@@ -303,7 +301,7 @@ def random_floor(
 
 
 def pool_counts(labels: Values, groups: Values) -> dict[str, int]:
-    """How many ``pools`` there are, and how many have ``no_positive`` or ``no_negative`` candidate.
+    """The number of ``pools``, and of pools without positive or negative candidates.
 
     Args:
         labels, groups: See :func:`ranking_metrics`.
@@ -328,7 +326,7 @@ def ranking_signature(
     recall: str = "fraction",
     sizes: str = "equal",
 ) -> str:
-    """What exactly :func:`ranking_metrics` computes on these pools, and how many it leaves out.
+    """The exact definition of :func:`ranking_metrics` on these pools, and the number of dropped pools.
 
     For example ``R_n@k|n=10|ties=mid|filter=both|recall=fraction|pools 1000, left out 333: 280 without
     positive, 53 without negative candidates``.
@@ -342,7 +340,7 @@ def ranking_signature(
     check_choice("ties", ties, TIES)
     check_choice("recall", recall, RECALLS)
     kept = Pools.of(labels, groups).kept(filter)
-    _size_name(kept, sizes)
+    _size_text(kept, sizes)
     low, high = kept.size.min(), kept.size.max()
     n = str(low) if low == high else f"{low} to {high}"
     counts = pool_counts(labels, groups)
@@ -355,15 +353,15 @@ def ranking_signature(
 
 
 def ranking_metric(name: str, ties: str = "mid", *, filter: str = "both", recall: str = "fraction") -> Metric:
-    """One metric of ranking, over pools that have been scored by :func:`pool_metrics`.
+    """A ranking metric over the results of :func:`pool_metrics`.
 
-    Its predictions are the pools' values under ``name``, its targets what random scores get in these pools:
-    the values of equal scores. So its floor is the mean of its targets, and two systems can be compared over
-    the choice of pools (:func:`graphdep.metrics.compare`).
+    Its predictions are the pools' values under ``name``, its targets the expected values of random scores in
+    these pools. So its floor is the mean of its targets, and two systems can be compared over resampled pools
+    (:func:`graphdep.metrics.compare`).
 
     Args:
         name: A key of :func:`pool_metrics`, such as ``R10@1``.
-        ties, filter, recall: The options that the values were computed with, for the signature.
+        ties, filter, recall: The options of the values, for the signature.
 
     Raises:
         ValueError: If an option is unknown.
@@ -394,8 +392,8 @@ RANKING: dict[str, Metric] = {
 }
 
 
-def _size_name(pools: Pools, sizes: str) -> str:
-    """The n of R_n@k: the pools' common size, nothing where it may differ."""
+def _size_text(pools: Pools, sizes: str) -> str:
+    """The n of R_n@k: the common size of the pools, or nothing if sizes may differ."""
     check_choice("sizes", sizes, SIZES)
     if sizes == "any":
         return ""
@@ -404,6 +402,6 @@ def _size_name(pools: Pools, sizes: str) -> str:
         one, two = ((pools.names[i], pools.size[i]) for i in (0, other[0]))
         raise ValueError(
             f"pools differ in size: {one[0]} has {one[1]} candidates, {two[0]} has {two[1]}; with "
-            "sizes='any' R@k is over the candidates that each has"
+            "sizes='any', R@k is over the candidates of each pool"
         )
     return str(pools.size[0])

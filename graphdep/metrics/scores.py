@@ -1,4 +1,4 @@
-"""Metrics of labels, grades, relations, spans and perplexity."""
+"""Metrics of labels, scores, relations, spans and perplexity."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from graphdep.metrics.metric import Compute, Metric
 
-# scikit-learn and SciPy are left to the functions that need them: a task is known by its metrics, and told of
-# without computing any.
+# Only the functions that need scikit-learn and SciPy import them: tasks name their metrics without computing
+# any.
 SCIKIT_LEARN = f"scikit-learn {version('scikit-learn')}"
 
 
@@ -47,8 +47,8 @@ def _macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
 def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
     from scipy import sparse
 
-    # Per class how often it is right, and how often predicted or there. One class an example makes sparse
-    # tables, and there may be thousands of classes.
+    # For each class, its correct predictions, and its predictions plus targets. The tables are sparse (one
+    # class per example), and there may be thousands of classes.
     labels, place = np.unique(np.concatenate([prediction, target]), return_inverse=True)
     found, true = place.reshape(2, -1)
     examples = np.arange(found.size)
@@ -62,7 +62,7 @@ def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _mcc(prediction: np.ndarray, target: np.ndarray) -> float:
-    # Undefined where one side has a single label: nothing was seen.
+    # Undefined if one side has a single label: 0, no correlation was observed.
     if np.ptp(prediction) == 0 or np.ptp(target) == 0:
         return 0.0
     from sklearn.metrics import matthews_corrcoef
@@ -71,11 +71,11 @@ def _mcc(prediction: np.ndarray, target: np.ndarray) -> float:
 
 
 def _weighted_mcc(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    # For any number of classes, as scikit-learn has it: a covariance of indicators over their deviations.
+    # For any number of classes, as in scikit-learn: covariance of indicators over their standard deviations.
     labels = np.union1d(prediction, target)
     found, true = (np.equal.outer(values, labels).astype(np.float64) for values in (prediction, target))
     right, size = weight @ (found * true).sum(axis=1), weight.sum(axis=1).astype(np.float64)
-    found, true = weight @ found, weight @ true  # how often each label is predicted, and is there
+    found, true = weight @ found, weight @ true  # counts of each label in predictions and targets
     covariance = right * size - (found * true).sum(axis=1)
     scale = np.sqrt((size**2 - (found**2).sum(axis=1)) * (size**2 - (true**2).sum(axis=1)))
     return np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -140,7 +140,7 @@ def _mean_predictor(train: np.ndarray, target: np.ndarray) -> float:
 
 def _correlation(measure: Compute) -> Compute:
     def compute(prediction: np.ndarray, target: np.ndarray) -> float:
-        # Undefined where one side does not vary: nothing was seen, and NaN would spoil comparisons.
+        # Undefined if one side is constant: 0, since NaN would break comparisons.
         if np.ptp(prediction) == 0 or np.ptp(target) == 0:
             return 0.0
         return measure(prediction.astype(np.float64), target.astype(np.float64))
@@ -161,11 +161,11 @@ def _spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _weighted_pearson(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    # Centred first: sums of squares far from zero would cancel.
+    # Centred first, to avoid cancellation in sums of squares far from zero.
     x, y = prediction - prediction.mean(dtype=np.float64), target - target.mean(dtype=np.float64)
     sums = weight @ np.stack([x, y, x * x, y * y, x * y], axis=1) / weight.sum(axis=1, keepdims=True)
     mean_x, mean_y, xx, yy, xy = sums.T
-    # What rounding leaves of no variance is no variance.
+    # A variance at the level of rounding errors is zero.
     var_x, var_y = xx - mean_x**2, yy - mean_y**2
     var_x[var_x <= 1e-12 * xx], var_y[var_y <= 1e-12 * yy] = 0.0, 0.0
     return _ratio(xy - mean_x * mean_y, var_x, var_y)
@@ -178,7 +178,7 @@ def _weighted_spearman(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _ranks(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Ranks of the values ``[N]`` in each resample ``[S, N]``: ties share their middle, the mean is zero."""
+    """Ranks of the values ``[N]`` in each resample ``[S, N]``; ties share their mean rank; centred."""
     order = values.argsort()
     below = np.zeros((len(weight), values.size + 1), dtype=np.int64)
     weight.take(order, axis=1).cumsum(axis=1, out=below[:, 1:])
@@ -205,7 +205,7 @@ MSE = Metric(
     maximize=False,
     weighted=_weighted_mse,
 )
-# Of labels on a scale that nobody knows beforehand.
+# For labels on an unknown scale.
 MSE_OF_NUMBERS = replace(
     MSE,
     signature=f"MSE: mean squared error, on the scale of the labels squared "
@@ -228,14 +228,14 @@ SPEARMAN = Metric(
 
 
 def mean_metric(name: str, first: Metric, second: Metric) -> Metric:
-    """The mean of two metrics, and of their floors.
+    """The mean of two metrics and of their floors.
 
     Args:
         name: Its key in results.
-        first, second: The metrics; more is better in both, and both have a floor.
+        first, second: The metrics; higher must be better in both, and both need a floor.
 
     Raises:
-        ValueError: If one of them has no floor, or less is better.
+        ValueError: If a metric has no floor, or lower is better.
     """
     pair = (first, second)
     floors = [metric.floor for metric in pair if metric.floor is not None and metric.maximize]
@@ -262,24 +262,24 @@ _OTHER = "Other"
 
 
 def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
-    r"""The official score of `"SemEval-2010 Task 8" <https://aclanthology.org/S10-1006/>`_: macro F1 over
-    the relations, direction taken into account, *Other* left out.
+    r"""The official score of `"SemEval-2010 Task 8" <https://aclanthology.org/S10-1006/>`_: macro F1 over the
+    relations with their direction, without *Other*.
 
     .. math::
         F_r = \frac{2 c_r}{p_r + g_r} \qquad F = \frac{1}{|R|} \sum_{r \in R} F_r
 
-    where :math:`p_r` and :math:`g_r` are how many examples are predicted to be, and are, of relation
-    :math:`r` in either direction, :math:`c_r` how many are so with the right direction, and :math:`R` the
-    relations that the targets have: nine in the test file. So a wrong direction is one example too many in
-    :math:`p_r`, which is what *xDIRx* is in the official scorer. A number that is no label, such as -1, is
-    none of the relations, predicted or there.
+    where :math:`p_r` and :math:`g_r` count the examples predicted and labelled as relation :math:`r` in
+    either direction, :math:`c_r` the examples of both with the right direction, and :math:`R` are the
+    relations among the targets: nine in the test file. So a wrong direction is a false positive in
+    :math:`p_r`, like *xDIRx* in the official scorer. A number that is no label, such as -1, counts as no
+    relation, in predictions and targets.
 
     Args:
-        labels: The classes by their numbers, such as ``Cause-Effect(e1,e2)`` and ``Other``. Without
-            directions it is the scorer's evaluation that ignores them.
+        labels: The classes by id, such as ``Cause-Effect(e1,e2)`` and ``Other``. Without directions it is the
+            scorer's evaluation that ignores directions.
 
     Raises:
-        ValueError: If there is no relation among them.
+        ValueError: If there is no relation among the labels.
 
     Example:
         >>> import numpy as np
@@ -292,12 +292,12 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
     relations = sorted({name for name in names if name is not None})
     if not relations:
         raise ValueError(f"'labels' has no relation (got {', '.join(labels) or 'none'})")
-    # The last entry is for -1 and whatever else is no label.
+    # The last entry is for -1 and other numbers that are no label.
     relation_of = np.array([*(-1 if name is None else relations.index(name) for name in names), -1])
 
     def weighted(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
         found, true = (
-            np.equal.outer(relation_of[_within(numbers, len(labels))], np.arange(len(relations)))
+            np.equal.outer(relation_of[_clip_unknown(numbers, len(labels))], np.arange(len(relations)))
             for numbers in (prediction, target)
         )
         right = weight @ (found * (prediction == target)[:, None]).astype(np.float64)
@@ -326,36 +326,36 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
     )
 
 
-def _within(numbers: np.ndarray, size: int) -> np.ndarray:
-    """The numbers, with ``size`` in place of those that are no label."""
+def _clip_unknown(numbers: np.ndarray, size: int) -> np.ndarray:
+    """The numbers, with ``size`` in place of numbers that are no label."""
     return np.where((numbers >= 0) & (numbers < size), numbers, size)
 
 
 SPAN = 1_000_000
-"""Codes from here on are spans: this many times the number of the label, and the length in words."""
+"""Codes of at least this number are spans: this number times the label's id, plus the length in words."""
 LABELS = 10_000
-"""More labels than there may be."""
+"""Upper bound of the number of labels."""
 WITH_GAPS = LABELS * SPAN
-"""Codes from here on are spans with gaps: a number of their bounds, times :data:`LABELS`, and the label's."""
+"""Codes of at least this number are spans with gaps: id of the bounds * :data:`LABELS` + label id."""
 NOTHING = -2
-"""No prediction, as the word was cut away."""
+"""No prediction, since the word was cut."""
 _NO_LABELS = (0, NOTHING)
 
 
 def micro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
-    """Of all things found and there: 2 right / (found + there); 0 where there are none."""
+    """2 correct / (predicted + labelled), over all labels together; 0 without any."""
     right, either = _counts(prediction, target)
     return float(2 * right.sum() / either.sum()) if either.any() else 0.0
 
 
 def macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
-    """Mean of the F1 of all labels that are found or there; 0 where there are none."""
+    """Mean F1 of all labels among predictions or targets; 0 without any."""
     scores = [row["f1"] for row in label_table(prediction, target)]
     return float(np.mean(scores)) if scores else 0.0
 
 
 def label_table(prediction: np.ndarray, target: np.ndarray) -> list[dict[str, float]]:
-    """For each label its number, how often it is there, found and right, and precision, recall and F1."""
+    """The id, counts (labelled, predicted, correct), precision, recall and F1 of each label."""
     labels, found, there = _places(prediction, target)
     right = there[(prediction == target) & (target > 0)]
     counts = [np.bincount(places, minlength=len(labels)).tolist() for places in (there, found, right)]
@@ -375,7 +375,7 @@ def _row(label: int, there: int, found: int, right: int) -> dict[str, float]:
 
 
 def labels_of(codes: np.ndarray) -> np.ndarray:
-    """The numbers of the labels of codes."""
+    """The label ids of codes."""
     return np.where(codes >= WITH_GAPS, codes % LABELS, np.where(codes >= SPAN, codes // SPAN, codes))
 
 
@@ -392,7 +392,7 @@ def _weighted_micro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 def _weighted_found_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
     from scipy import sparse
 
-    # One label a word makes sparse tables, and there may be thousands of labels.
+    # The tables are sparse (one label per word), and there may be thousands of labels.
     labels, found, there = _places(prediction, target)
     words, kept = np.arange(target.size), ~np.isin(labels, _NO_LABELS)
     both = np.concatenate([found, there]), np.concatenate([words, words])
@@ -406,8 +406,8 @@ def _weighted_found_macro_f1(prediction: np.ndarray, target: np.ndarray, weight:
 
 
 def _places(prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of all labels that are found or there, and the place among them of each that is found, and
-    of each that is there.
+    """The ids of all labels among predictions or targets, and for each prediction and each target its index
+    among them.
     """
     codes = np.concatenate([labels_of(prediction), labels_of(target)])
     labels, places = np.unique(codes, return_inverse=True)
@@ -446,8 +446,8 @@ EXACT: Metric = replace(
 
 
 def unigram_losses(train: np.ndarray, target: np.ndarray, num_words: int) -> np.ndarray:
-    """Negative log-likelihood of every target token under the counts of the training tokens, each counted
-    once more than it occurs: the floor of a perplexity.
+    """Negative log-likelihood of every target token under the add-one smoothed unigram counts of the training
+    tokens: the floor of a perplexity.
 
     Shapes:
         - train: :math:`(M)`; target and output: :math:`(N)`
@@ -457,7 +457,7 @@ def unigram_losses(train: np.ndarray, target: np.ndarray, num_words: int) -> np.
 
 
 def _exp(mean: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # infinite where a mean loss is above 709
+    with np.errstate(over="ignore"):  # infinite for a mean loss above 709
         return np.exp(mean)
 
 
@@ -486,7 +486,7 @@ def _perplexity(name: str, signature: str, *, by_response: bool = False) -> Metr
             _of_tokens_weighted,
         )
     )
-    # Numbers of tokens say nothing about words: the floor comes from unigram_losses().
+    # Token counts do not determine the floor: it comes from unigram_losses().
     return Metric(name, compute, None, f"PPL|{signature}", maximize=False, weighted=weighted)
 
 

@@ -1,4 +1,4 @@
-"""Intervals and tests between two systems."""
+"""Confidence intervals and significance tests for two systems."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scipy import optimize, stats
 from graphdep.io.limits import check_choice, check_count, check_limit, check_shape, check_some
 from graphdep.metrics.metric import Metric, check_groups
 
-# Numbers of a matrix that is held at a time: 16 MiB, of which a few copies are made.
+# Entries of a matrix in memory at a time: 16 MiB, with a few copies.
 _CHUNK = 2**21
 
 
-# SciPy's bootstrap and permutation_test give a metric the resampled examples. As weights over the examples
-# that there are, most metrics need no more than a matrix product.
+# SciPy's bootstrap and permutation_test pass resampled examples to a metric. With weights over the original
+# examples instead, most metrics need only a matrix product.
 class Resamples:
     """Resamples of the examples of two systems.
 
@@ -27,9 +27,9 @@ class Resamples:
         metric: The metric.
         target: Targets ``[N]``.
         a, b: Predictions of the systems' runs ``[runs, N]``.
-        unit: The group of each example, counted from 0 in the order of the examples, ``[N]``; :obj:`None`
-            where each stands for itself.
-        samples: How many resamples.
+        unit: The group of each example, numbered by first occurrence, ``[N]``; :obj:`None` if each example is
+            its own group.
+        samples: Number of resamples.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class Resamples:
         self.samples, self.units = samples, target.size if unit is None else int(unit.max()) + 1
 
     def bootstrap(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of the runs, ``[runs_a, samples]`` and ``[runs_b, samples]``, over units drawn with
-        replacement, the same for all runs.
+        """Scores of the runs, ``[runs_a, samples]`` and ``[runs_b, samples]``, on units drawn with
+        replacement; all runs share the draws.
         """
         n, scores = self.units, []
         for rows in self._chunks(self.target.size):
@@ -59,7 +59,7 @@ class Resamples:
         return joined[: len(self.a)], joined[len(self.a) :]
 
     def randomisation(self, rng: np.random.Generator) -> np.ndarray:
-        """Differences ``[samples]`` after swapping the systems' predictions of random units."""
+        """Differences ``[samples]`` after swapping the systems' predictions on random units."""
         both, pooled = np.tile(self.target, 2), np.concatenate([self.a, self.b], axis=1)
         differences = []
         for rows in self._chunks(both.size):
@@ -73,7 +73,7 @@ class Resamples:
         return np.concatenate(differences)
 
     def _of_examples(self, weight: np.ndarray) -> np.ndarray:
-        # As floats, which a matrix product needs: once, and not for every run.
+        # Converted to floats, for the matrix products, once and not for every run.
         weight = weight.astype(np.float64)
         return weight if self.unit is None else weight[:, self.unit]
 
@@ -83,7 +83,7 @@ class Resamples:
 
 
 def units_of(groups: np.ndarray) -> np.ndarray:
-    """The number of each group ``[N]``, counted from 0 by where it stands first."""
+    """The number of each group ``[N]``, by first occurrence, from 0."""
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
     number = np.empty(len(first), dtype=np.int64)
     number[first.argsort()] = np.arange(len(first))
@@ -91,14 +91,14 @@ def units_of(groups: np.ndarray) -> np.ndarray:
 
 
 class Spread(NamedTuple):
-    """What makes up the variance of a mean over runs; numbers, or arrays of many comparisons at once."""
+    """The components of the variance of a mean over runs; numbers, or arrays for several comparisons."""
 
     seeds: np.ndarray
-    """Variance of the mean over the runs that the runs show."""
+    """Variance of the mean over the runs, estimated from the runs."""
     df: np.ndarray
     """Its degrees of freedom; 0 for a single run."""
     shared: np.ndarray
-    """The part of it that the variance over the examples has, too: what single runs do on single examples."""
+    """Its overlap with the variance over examples: the interaction of runs and examples."""
 
 
 def run_spread(scores: np.ndarray, each: np.ndarray, mean: np.ndarray) -> Spread:
@@ -107,7 +107,7 @@ def run_spread(scores: np.ndarray, each: np.ndarray, mean: np.ndarray) -> Spread
     Shapes:
         - scores: :math:`(R, ...)`
         - each: :math:`(R, ...)`, the variance of each score over the examples
-        - mean: :math:`(...)`, the variance of their mean over the examples
+        - mean: :math:`(...)`, the variance of the mean score over the examples
     """
     runs, zero = len(scores), np.zeros(scores.shape[1:])
     if runs == 1:
@@ -117,7 +117,7 @@ def run_spread(scores: np.ndarray, each: np.ndarray, mean: np.ndarray) -> Spread
 
 
 def both(a: Spread, b: Spread) -> Spread:
-    """The spread of a difference of systems whose runs are not paired; the degrees of freedom are Welch's."""
+    """The spread of a difference between systems with unpaired runs, with Welch's degrees of freedom."""
     seeds, weight = a.seeds + b.seeds, _share(a.seeds**2, a.df) + _share(b.seeds**2, b.df)
     return Spread(seeds, _share(seeds**2, weight, np.maximum(a.df, b.df)), a.shared + b.shared)
 
@@ -126,9 +126,9 @@ def standard_error(spread: Spread, examples: np.ndarray, units: int) -> tuple[np
     """The standard error over seeds and examples, and its degrees of freedom: Eqs. 2-3 of :func:`compare`.
 
     Args:
-        spread: That of the runs.
-        examples: Variance of the difference of the means over runs, over the choice of the examples.
-        units: How many examples, or groups of them, there are.
+        spread: The spread of the runs.
+        examples: Variance, over the choice of examples, of the difference of the means over runs.
+        units: Number of examples, or of their groups.
     """
     a, df, shared = spread
     variance = np.maximum(a + examples - shared, np.maximum(a, examples))
@@ -142,14 +142,14 @@ def standard_error(spread: Spread, examples: np.ndarray, units: int) -> tuple[np
 
 
 def visible_effect(standard_error: float, df: float, power: float = 0.8, level: float = 0.05) -> float:
-    """The smallest difference that a two-sided t-test finds with this power, by the noncentral t: infinite
-    for an infinite error.
+    """The smallest difference that a two-sided t-test detects with this power, by the noncentral t
+    distribution; infinite for an infinite error.
 
     Args:
-        standard_error: Of the difference.
+        standard_error: Standard error of the difference.
         df: Its degrees of freedom, above 0.
-        power: The share of cases in which it is found. (default: :obj:`0.8`)
-        level: Of the test. (default: :obj:`0.05`)
+        power: The probability of detecting it. (default: :obj:`0.8`)
+        level: Significance level of the test. (default: :obj:`0.05`)
 
     Raises:
         ValueError: If :obj:`df` is not above 0.
@@ -166,7 +166,7 @@ def visible_effect(standard_error: float, df: float, power: float = 0.8, level: 
 
 
 def _share(part: np.ndarray, whole: np.ndarray, default: np.ndarray | float = 0.0) -> np.ndarray:
-    """``part / whole``, and ``default`` where the whole is 0."""
+    """``part / whole``, or ``default`` if the whole is 0."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     return np.divide(part, whole, out=np.array(np.broadcast_to(default, part.shape)), where=whole > 0)
 
@@ -175,40 +175,39 @@ SAME_PREDICTIONS = (
     "the same predictions: two systems that compute the same, as with edges that do not reach what is read "
     "(with one layer, all but those to the node that is read), are not shown to be equal in anything else"
 )
-"""What a verdict of this name means."""
+"""Explanation of the verdict ``"the same predictions"``."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    r"""Two systems on the same examples, as :func:`compare` gives it.
+    r"""The result of :func:`compare` for two systems on the same examples.
 
     Args:
         metric: Name of the metric.
         score_a: Score of the first system, the mean over its runs.
         score_b: Score of the second one.
-        difference: First minus second; with a metric like MSE, less than zero is in favour of the first.
+        difference: First minus second; for a metric like MSE, a negative difference favours the first.
         interval: 95% interval of the difference.
-        smallest_visible: The smallest true difference that comparisons of this size, with the spread that was
-            found, see in four cases of five (power 80%, two-sided 5%), by the noncentral t distribution:
-            :math:`(t_{.975, \nu} + t_{.8, \nu}) \cdot \mathrm{SE}`, and 5% more where :math:`\nu = 2`. Of
-            three seeds it is a rough estimate.
-        p: Two-sided p of no difference, by the same t distribution as the interval.
+        smallest_visible: The smallest true difference that comparisons of this size and spread detect in four
+            cases of five (power 80%, two-sided 5%), by the noncentral t distribution: :math:`(t_{.975, \nu} +
+            t_{.8, \nu}) \cdot \mathrm{SE}`, plus 5% for :math:`\nu = 2`. For three seeds it is a rough
+            estimate.
+        p: Two-sided p-value of no difference, by the same t distribution as the interval.
         standard_error: Standard error of the difference.
         df: Degrees of freedom of its t distribution.
-        over: What might have been others: ``"seeds and examples"``, ``"examples"`` where each system has one
-            run, or ``"seeds of a and examples"`` (or ``b``) where the other one has one.
-        paired: Whether run r of the one belongs to run r of the other.
-        p_bootstrap: Two-sided p of the paired bootstrap over the examples, given these runs.
-        p_randomisation: Two-sided p of approximate randomisation over the examples, given these runs;
-            :obj:`None` if one system has more runs.
-        p_seeds: Two-sided p of Welch's t-test over the scores of the runs, given these examples; :obj:`None`
-            if a system has one.
-        samples: Resamples.
-        n: Examples.
-        units: What is drawn: examples, or groups of them.
-        maximize: Whether more is better. (default: :obj:`True`)
-        identical: Whether every run of the one predicts what that of the other does.
-            (default: :obj:`False`)
+        over: The sources of variation: ``"seeds and examples"``, ``"examples"`` if each system has one run,
+            or ``"seeds of a and examples"`` (or ``b``) if only the other system has one run.
+        paired: Whether run r of one system belongs to run r of the other.
+        p_bootstrap: Two-sided p-value of the paired bootstrap over the examples, given these runs.
+        p_randomisation: Two-sided p-value of approximate randomisation over the examples, given these runs;
+            :obj:`None` if the numbers of runs differ.
+        p_seeds: Two-sided p-value of Welch's t-test over the scores of the runs, given these examples;
+            :obj:`None` if a system has a single run.
+        samples: Number of resamples.
+        n: Number of examples.
+        units: Number of resampled units: examples, or groups of examples.
+        maximize: Whether higher is better. (default: :obj:`True`)
+        identical: Whether the predictions of each pair of runs are equal. (default: :obj:`False`)
 
     Example:
         >>> from graphdep.metrics import ACCURACY, compare
@@ -241,34 +240,34 @@ class Comparison:
     identical: bool = False
 
     def equivalent(self, bound: float) -> bool:
-        r"""Whether there is no effect larger than a bound that was named before the runs.
+        r"""Whether the effect is at most a bound that was chosen before the runs.
 
         Two one-sided tests at 5%, from "A Comparison of the Two One-Sided Tests Procedure and the Power
-        Approach for Assessing the Equivalence of Average Bioavailability": the 90% interval is inside of the
+        Approach for Assessing the Equivalence of Average Bioavailability": the 90% interval lies within the
         bound,
 
         .. math::
             |d| + t_{.95, \nu} \cdot \mathrm{SE} < \mathrm{bound}
 
         Args:
-            bound: The smallest effect of interest, in units of the metric, more than 0.
+            bound: The smallest effect of interest, in units of the metric, above 0.
 
         Raises:
-            ValueError: If the bound is no finite number above 0.
+            ValueError: If the bound is not a finite number above 0.
         """
         check_bound(bound)
         return abs(self.difference) + float(stats.t.ppf(0.95, self.df)) * self.standard_error < bound
 
     def verdict(self, bound: float | None = None) -> str:
-        """What may be said of the first system.
+        """The conclusion about the first system.
 
-        ``"better"`` or ``"worse"`` where the 95% interval leaves out 0, whatever the bound; else ``"no effect
-        larger than BOUND"`` where :meth:`equivalent` says so; else ``"undecided (smallest visible effect
-        X)"``. Where all predictions are the same, as those of two models that compute the same are, it is
-        ``"the same predictions"``, and no effect is denied.
+        ``"better"`` or ``"worse"`` if the 95% interval excludes 0, whatever the bound; else ``"no effect
+        larger than BOUND"`` if :meth:`equivalent`; else ``"undecided (smallest visible effect X)"``. If all
+        predictions are equal, for example because both models compute the same, it is ``"the same
+        predictions"``, which does not rule out an effect.
 
         Args:
-            bound: See :meth:`equivalent`. (default: :obj:`None`, no equivalence is asked for)
+            bound: See :meth:`equivalent`. (default: :obj:`None`, for no equivalence test)
         """
         if bound is not None:
             check_bound(bound)
@@ -304,13 +303,13 @@ def compare(
     paired: bool | None = None,
     interval: str = "t",
 ) -> Comparison:
-    r"""The difference :math:`d` of two systems' scores, with an interval over seeds and examples at once.
+    r"""The difference :math:`d` of two systems' scores, with an interval over both seeds and examples.
 
-    With :math:`R` runs of each, run :math:`r` of the one belongs to run :math:`r` of the other:
-    :math:`d_r` is their difference, and :math:`d` the mean of these. Seeds and examples are crossed, since
-    all runs have the same examples. As in "The MultiBERTs: BERT Reproductions for Robustness Analysis"
-    (https://arxiv.org/abs/2106.16163), :math:`S` resamples draw the :math:`n` examples with replacement, the
-    same for all runs and both systems. Stars are scores of resamples:
+    With :math:`R` paired runs of each system, :math:`d_r` is the difference of run :math:`r`, and :math:`d`
+    the mean of these. Seeds and examples are crossed, since all runs have the same examples. As in "The
+    MultiBERTs: BERT Reproductions for Robustness Analysis" (https://arxiv.org/abs/2106.16163), :math:`S`
+    resamples draw the :math:`n` examples with replacement, the same for all runs and both systems. A star
+    marks scores of resamples:
 
     .. math::
         A = \frac{\mathrm{Var}_r(d_r)}{R}, \quad
@@ -320,9 +319,9 @@ def compare(
     .. math::
         \mathrm{SE}^2 = \max(A + V - C, A, V) \tag{1}
 
-    :math:`C` is what :math:`A` and :math:`V` both count: a model :math:`d_{ri} = \mu + s_r + e_i + g_{ri}`
-    has :math:`\sigma_s^2 / R + \sigma_e^2 / n + \sigma_g^2 / (R n)` as variance of :math:`d`, and
-    :math:`C` is an estimate of the last part (:math:`\mathrm{Var}^*` is with :math:`n / (n - 1)`). The
+    :math:`C` is counted in both :math:`A` and :math:`V`: in a model :math:`d_{ri} = \mu + s_r + e_i +
+    g_{ri}`, the variance of :math:`d` is :math:`\sigma_s^2 / R + \sigma_e^2 / n + \sigma_g^2 / (R n)`, and
+    :math:`C` estimates the last part (:math:`\mathrm{Var}^*` includes the factor :math:`n / (n - 1)`). The
     interval is
 
     .. math::
@@ -330,60 +329,60 @@ def compare(
         \nu = \frac{\max(B + V - C, B, V)^2}{B^2 / (R - 1) + V^2 / (n - 1)}, \quad
         B = \frac{R + 1}{R - 1} A \tag{2}
 
-    where :math:`A > C`, else :math:`\nu = n - 1`. This is Satterthwaite's number of degrees of freedom with
-    :math:`B` in the place of :math:`A`: of few seeds :math:`A` often comes out small, and then the
-    interval would be short twice over. In simulations with 3, 5 and 10 seeds, intervals cover the true
-    difference in 93 to 97% of all cases, with :math:`B = A` down to 91.5%; with 2 seeds still only 89 to 97%.
+    if :math:`A > C`, else :math:`\nu = n - 1`. These are Satterthwaite's degrees of freedom with :math:`B`
+    instead of :math:`A`: with few seeds :math:`A` is often too small, which would shorten the interval twice.
+    In simulations with 3, 5 and 10 seeds, intervals cover the true difference in 93 to 97% of all cases, with
+    :math:`B = A` down to 91.5%; with 2 seeds only 89 to 97%.
 
-    Runs that are not paired: :math:`A` and :math:`C` are sums over the two systems, and :math:`R - 1` is
-    Welch's number of degrees of freedom. A system with a single run says nothing of its seeds, and the
-    interval is not over them (:attr:`Comparison.over`).
+    For unpaired runs, :math:`A` and :math:`C` are sums over the two systems, and Welch's degrees of freedom
+    replace :math:`R - 1`. A single run gives no variance over seeds, and the interval does not include it
+    (:attr:`Comparison.over`).
 
-    Where no resample differs from another, as with equal predictions, an error of zero would claim more than
-    :math:`n` examples can show. It is then that of a share of which 0 of :math:`n` were seen, whose interval
-    ends at :math:`1 - .025^{1/n}`, about :math:`3.7 / n` (Clopper and Pearson, 1934), times the largest of 1
-    and the two scores.
+    If all resamples are equal, as with equal predictions, an error of zero would claim more than :math:`n`
+    examples can show. The error is then that of a share with 0 of :math:`n` observations, whose interval ends
+    at :math:`1 - .025^{1/n}`, about :math:`3.7 / n` (Clopper and Pearson, 1934), times the largest of 1 and
+    the two scores.
 
-    With :obj:`interval="percentile"` the interval is from the 2.5% to the 97.5% quantile of the paper's
-    multi-bootstrap, which draws the runs, too. It has no degrees of freedom and is too short for few seeds:
-    the variance of a mean over 3 runs drawn with replacement is 2/3 of what it should be.
+    With :obj:`interval="percentile"`, the interval is from the 2.5% to the 97.5% quantile of the paper's
+    multi-bootstrap, which also draws runs. It has no degrees of freedom and is too short for few seeds: the
+    variance of a mean over 3 runs drawn with replacement is 2/3 of the right value.
 
-    Three p take one of the two as given. The paired bootstrap, from "Statistical Significance Tests for
-    Machine Translation Evaluation", is over the examples, given these runs. The paper's share of resamples in
-    which one system wins is one-sided; here p is twice the smaller tail:
+    Three p-values condition on the runs or on the examples. The paired bootstrap, from "Statistical
+    Significance Tests for Machine Translation Evaluation", is over the examples, given these runs. The
+    paper's share of resamples that one system wins is one-sided; here p is twice the smaller tail:
 
     .. math::
         p = \min\Big(1, 2 \cdot \frac{\min(\#\{d^* \le 0\}, \#\{d^* \ge 0\}) + 1}{S + 1}\Big)
 
     Approximate randomisation, from "Computer-Intensive Methods for Testing Hypotheses: An Introduction",
-    swaps the two systems' predictions of each example with probability one half, in all runs together:
+    swaps the two systems' predictions of each example with probability one half, in all runs at once:
 
     .. math::
         p = \frac{\#\{|d^*| \ge |d|\} + 1}{S + 1}
 
-    Welch's t-test over the scores of the runs takes the examples as given.
+    Welch's t-test over the scores of the runs is given these examples.
 
     Args:
-        metric: The metric. One without :obj:`weighted` is computed resample by resample: use fewer samples.
+        metric: The metric. Without :obj:`weighted` it is computed resample by resample: use fewer samples.
         target: Targets.
         a, b: Predictions of the two systems.
-        samples: Resamples, two at least. (default: :obj:`10_000`)
+        samples: Number of resamples, at least two. (default: :obj:`10_000`)
         seed: Seed of the resamples. (default: :obj:`0`)
-        groups: The group of each example, whole numbers or texts; then groups are drawn and swapped, such as
-            the sentences of words, and :math:`n` is their number. (default: :obj:`None`, each example stands
-            for itself)
-        paired: Whether the runs are paired. (default: :obj:`None`, where both systems have as many)
+        groups: The group of each example, such as the sentence of a word, as whole numbers or strings; groups
+            are then drawn and swapped as a whole, and :math:`n` is their number. (default: :obj:`None`, each
+            example is its own group)
+        paired: Whether the runs are paired. (default: :obj:`None`, if equally many)
         interval: ``"t"`` or ``"percentile"``. (default: ``"t"``)
 
     Shapes:
-        - target, groups: :math:`(N)`, two examples at least, of two groups at least
+        - target, groups: :math:`(N)`, at least two examples, from at least two groups
         - a, b: :math:`(N)` or :math:`(runs, N)`; the numbers of runs may differ, but then there is no
           randomisation test
 
     Raises:
-        ValueError: If shapes do not fit, a value or a score is not finite, :obj:`samples` is no whole
-            number of at least 2 or :obj:`seed` none of at least 0, runs of different number are to be paired,
-            or :obj:`interval` is unknown.
+        ValueError: If shapes do not fit, a value or a score is not finite, :obj:`samples` is not a whole
+            number >= 2 or :obj:`seed` not one >= 0, runs to be paired differ in number, or :obj:`interval` is
+            unknown.
     """
     target = _numbers("target", target)
     check_shape("target", target, "examples")
@@ -402,7 +401,7 @@ def compare(
     _check_scores(metric, "of a run", np.concatenate([scores_a, scores_b]))
     score_a, score_b = float(scores_a.mean()), float(scores_b.mean())
     difference = score_a - score_b
-    # Sums in another order round differently; such differences are ties.
+    # Another order of summation rounds differently; differences of that size are ties.
     slack = 1e-10 * max(abs(score_a), abs(score_b))
     rng = np.random.default_rng(seed)
     drawn_a, drawn_b = resamples.bootstrap(rng)
@@ -419,7 +418,7 @@ def compare(
     error, df = _error(scores_a, scores_b, drawn_a, drawn_b, resamples.units, paired)
     spread = error > slack
     if not spread:
-        error = _unseen(resamples.units, df) * max(1.0, abs(score_a), abs(score_b))
+        error = _zero_variance_error(resamples.units, df) * max(1.0, abs(score_a), abs(score_b))
     half = float(stats.t.ppf(0.975, df)) * error
     low, high = difference - half, difference + half
     if interval == "percentile" and spread:
@@ -434,7 +433,7 @@ def compare(
         p=2 * float(stats.t.sf(abs(difference) / error, df)),
         standard_error=error,
         df=df,
-        over=_over(len(runs_a), len(runs_b)),
+        over=_variation(len(runs_a), len(runs_b)),
         paired=paired,
         p_bootstrap=min(1.0, 2 * _share_of_samples(tail, samples)),
         p_randomisation=p_randomisation,
@@ -458,7 +457,7 @@ def _error(
     """The standard error of the difference and its degrees of freedom."""
 
     def variance(drawn: np.ndarray) -> np.ndarray:
-        # What is drawn from n has (n - 1) / n of the variance of that from which the n were drawn.
+        # A sample of n with replacement has (n - 1) / n of the variance.
         return drawn.var(axis=-1, ddof=1) * units / (units - 1)
 
     def spread(scores: np.ndarray, drawn: np.ndarray) -> Spread:
@@ -475,19 +474,19 @@ def _error(
 def _multi_bootstrap(
     drawn_a: np.ndarray, drawn_b: np.ndarray, paired: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """Differences ``[samples]`` of resamples that draw the runs, too."""
+    """Differences ``[samples]`` of resamples that also draw the runs."""
     runs = [rng.integers(len(drawn_a), size=drawn_a.shape)]
     runs.append(runs[0] if paired else rng.integers(len(drawn_b), size=drawn_b.shape))
     means = [np.take_along_axis(d, r, 0).mean(axis=0) for d, r in zip((drawn_a, drawn_b), runs)]
     return means[0] - means[1]
 
 
-def _unseen(units: int, df: float) -> float:
-    """The error of a share whose every unit was the same: its 95% interval is Clopper's and Pearson's."""
+def _zero_variance_error(units: int, df: float) -> float:
+    """The error of a share with equal units, whose 95% interval is Clopper's and Pearson's."""
     return (1 - 0.025 ** (1 / units)) / float(stats.t.ppf(0.975, df))
 
 
-def _over(runs_a: int, runs_b: int) -> str:
+def _variation(runs_a: int, runs_b: int) -> str:
     seeds = {(False, False): "", (True, False): "seeds of a and ", (False, True): "seeds of b and "}
     return seeds.get((runs_a > 1, runs_b > 1), "seeds and ") + "examples"
 
@@ -499,7 +498,7 @@ def _units(groups: ArrayLike | None, target: np.ndarray) -> np.ndarray | None:
     check_groups(array, target.size)
     found = units_of(array)
     if not found.max():
-        raise ValueError(f"'groups' must have at least two different ones (got {array[0]!r} alone)")
+        raise ValueError(f"'groups' must have at least two different groups (got {array[0]!r} alone)")
     return None if found.max() == target.size - 1 else found
 
 
@@ -507,7 +506,7 @@ def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
         raise ValueError(f"'{name}' must be finite numbers (got {array.dtype} {array})")
-    # The difference of two small or unsigned whole numbers would wrap around.
+    # Small or unsigned integers would wrap around in a difference.
     return array if array.dtype.kind == "f" else array.astype(np.int64)
 
 
@@ -529,13 +528,13 @@ def _welch(a: np.ndarray, b: np.ndarray) -> float | None:
         return None
     if len({*a.tolist(), *b.tolist()}) == 1:
         return 1.0
-    if np.ptp(a) == np.ptp(b) == 0:  # each without any spread, and not the same
+    if np.ptp(a) == np.ptp(b) == 0:  # both constant, with different values
         return 0.0
-    # From the moments: given the values, SciPy warns where one side has no spread.
+    # From the moments: given the values, SciPy warns if one side is constant.
     moments = (value for side in (a, b) for value in (np.mean(side), np.std(side, ddof=1), len(side)))
     return float(stats.ttest_ind_from_stats(*moments, equal_var=False).pvalue)
 
 
 def _share_of_samples(count: int | np.integer, samples: int) -> float:
-    # What was observed counts as one more sample, so that p is never zero.
+    # The observed result counts as one more sample, so that p is never zero.
     return (int(count) + 1) / (samples + 1)

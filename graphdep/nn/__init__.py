@@ -1,4 +1,4 @@
-"""Layers and models, and the step that trains them."""
+"""Layers, models, and their training step."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Dropout that does not wait for its random numbers on a CPU."""
+"""Dropout with faster random numbers on a CPU."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _STEPS = 2**15
 
 
 class Dropout(nn.Dropout):
-    r""":class:`torch.nn.Dropout`, on a CPU a few times as fast: there the draws take longer than most of a
-    small model's matrix products.
+    r"""A faster :class:`torch.nn.Dropout` on a CPU, where drawing takes longer than most matrix products of a
+    small model.
 
     .. math::
         y_i = \frac{m_i}{q} \, x_i, \qquad m_i = [u_i < 2^{15} q], \qquad
         q = \frac{\lfloor 2^{15} (1 - p) \rceil}{2^{15}}
 
-    where the :math:`u_i` are 15 bits each of random 64-bit numbers: the share that is kept is :math:`1 - p`
-    to :math:`2^{-16}`, and the mean of :math:`y_i` is :math:`x_i`. The numbers come from torch's generator,
-    but are others than those of :class:`torch.nn.Dropout`. On other devices, under ``torch.compile`` and for
-    tensors of fewer than 1,024 elements it is that.
+    where the :math:`u_i` are 15 bits of random 64-bit numbers: an element is kept with probability :math:`1 -
+    p` up to :math:`2^{-16}`, and the mean of :math:`y_i` is exactly :math:`x_i`. The numbers come from
+    torch's generator, but differ from those of :class:`torch.nn.Dropout`. On other devices, under
+    ``torch.compile`` and for tensors below 1,024 elements it equals :class:`torch.nn.Dropout`.
 
     Args:
-        p: Probability of an element to be zero. (default: :obj:`0.5`)
+        p: Probability to drop an element. (default: :obj:`0.5`)
 
     Shapes:
         - input, output: :math:`(*)`
@@ -46,15 +46,15 @@ class Dropout(nn.Dropout):
 
 
 def take_over_dropout(model: nn.Module) -> None:
-    """Makes every :class:`torch.nn.Dropout` of a model a :class:`Dropout`, in place."""
+    """Replaces every :class:`torch.nn.Dropout` of a model by :class:`Dropout`, in place."""
     for module in model.modules():
         if type(module) is nn.Dropout:
             module.__class__ = Dropout
 
 
 def scaled_mask(like: Tensor, p: float) -> Tensor:
-    """0 with probability :obj:`p`, else what keeps the mean: the :math:`m / q` of :class:`Dropout`, of the
-    shape and type of :obj:`like`.
+    """0 with probability :obj:`p`, else a factor that keeps the mean: :math:`m / q` of :class:`Dropout`, with
+    the shape and type of :obj:`like`.
     """
     if p == 1.0:
         return torch.zeros_like(like)
@@ -67,7 +67,7 @@ def scaled_mask(like: Tensor, p: float) -> Tensor:
         -(2**63), None
     )
     drawn = parts.view(torch.int16)[: like.numel()].view(like.shape).bitwise_and_(_STEPS - 1)
-    # -1 where it is kept, else 0: a comparison takes longer than these three together.
+    # -1 for kept elements, else 0: a comparison takes longer than these three operations.
     keep = drawn.sub_(kept).bitwise_right_shift_(15)
     return keep.to(like.dtype).mul_(-_STEPS / max(kept, 1))
 

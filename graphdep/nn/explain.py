@@ -21,31 +21,30 @@ from graphdep.nn.pretrained.encoder import PretrainedEncoder
 
 
 class ExplainableModel(nn.Module):
-    r"""A model that reads a node table, as a function of node vectors and edges, which is what
-    :class:`torch_geometric.explain.Explainer` explains.
+    r"""A model over a node table, as a function of node vectors and edges: the input of
+    :class:`torch_geometric.explain.Explainer`.
 
-    The node vectors :attr:`x` are what the first layer is given: the word vectors of a pretrained encoder, to
-    which it adds positions and segments; else the sum of all embeddings. Edges have masks in all layers that
-    attend along the edges of the data, which multiply what is sent along them after the softmax, as PyG
-    defines it. A layer with edges of its own, as :class:`~graphdep.nn.models.SIA` adds, gives each of its
-    pairs the mask that the same pair has among the data's. Layers that attend to anything but nodes, such as
-    the turns of :class:`~graphdep.nn.models.DialogBERT`, are not explained, and have ``explain=False`` from
-    then on.
+    The node vectors :attr:`x` are the input of the first layer: for a pretrained encoder the word vectors,
+    before it adds positions and segments; else the sum of all embeddings. All layers that attend along the
+    edges of the data have edge masks, which multiply the messages after the softmax, as in PyG. A layer with
+    its own edges, such as those of :class:`~graphdep.nn.models.SIA`, gives each of its pairs the mask of the
+    same edge of the data. Layers that do not attend to nodes, such as those over turns in
+    :class:`~graphdep.nn.models.DialogBERT`, are not explained; ``explain=False`` is set on them.
 
     Args:
-        model: Such as :class:`~graphdep.nn.models.SentenceModel`,
+        model: For example :class:`~graphdep.nn.models.SentenceModel`,
             :class:`~graphdep.nn.models.SentencePairModel`, :class:`~graphdep.nn.models.SelectionModel` or
-            :class:`~graphdep.nn.models.TokenModel`, whose output for a node that is no word is 0; of other
-            models with several outputs, the first is explained.
-        data: One example or a batch with its edges written out.
+            :class:`~graphdep.nn.models.TokenModel`, whose output at other nodes than words is 0; of several
+            outputs, the first is explained.
+        data: One example or a batch with explicit edges.
 
     Shapes:
-        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, those of the data; output:
-          the model's, and of :class:`~graphdep.nn.models.TokenModel` :math:`(|\mathcal{V}|, C')`
+        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, the edges of the data; output
+          of the model, for :class:`~graphdep.nn.models.TokenModel` :math:`(|\mathcal{V}|, C')`
 
     Raises:
-        ValueError: If the data has no edges or implicit ones, or the model has no vectors of nodes or sends
-            nothing along edges.
+        ValueError: If the data has no edges or implicit ones, or the model has no node embedding or does not
+            attend along the edges.
 
     Example:
         >>> data = resolve("dra")(to_data([sentence], vocab=vocab))
@@ -69,7 +68,7 @@ class ExplainableModel(nn.Module):
     def __init__(self, model: nn.Module, data: Data) -> None:
         super().__init__()
         refuse_clique(
-            data.get("clique"), "'data' has implicit edges ('clique'), which no mask can tell apart"
+            data.get("clique"), "'data' has implicit edges ('clique'), which have no separate masks"
         )
         self.model, self.data = model, data
         self._encoders = [m for m in model.modules() if isinstance(m, PretrainedEncoder)]
@@ -78,13 +77,13 @@ class ExplainableModel(nn.Module):
 
     @property
     def x(self) -> Tensor:
-        """The node vectors that the model has for the data ``[num_nodes, C]``, detached."""
+        """The node vectors of the data ``[num_nodes, C]``, detached."""
         return self._x.clone()
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         check_shape("edge_index", edge_index, *self.data.edge_index.shape)
         check_shape("x", x, *self._x.shape)
-        with self._given(x), self._watched(edge_index):
+        with self._with_input(x), self._with_masks(edge_index):
             out = self._run(edge_index)
         return out
 
@@ -97,12 +96,12 @@ class ExplainableModel(nn.Module):
         logits, nodes = out
         if nodes.is_floating_point():
             return logits
-        # Explainers count nodes, and not words.
+        # Explainers expect a row per node, not per word.
         return logits.new_zeros(len(self._x), logits.size(1)).index_copy(0, nodes, logits)
 
     @torch.no_grad()
     def _find_layers(self) -> None:
-        """Runs the model once, to learn what goes in and which layers attend along edges."""
+        """Runs the model once, to find its node vectors and the layers that attend along the edges."""
         nodes: list[tuple[MessagePassing, int]] = []
         layers = [m for m in self.model.modules() if isinstance(m, MessagePassing)]
         handles = [
@@ -118,14 +117,14 @@ class ExplainableModel(nn.Module):
         training = self.model.training
         self.model.eval()
         try:
-            with self._replaced(keep):
+            with self._with_replaced_input(keep):
                 self.model(self.data)
         finally:
             self.model.train(training)
             for handle in handles:
                 handle.remove()
         if not found:
-            raise ValueError(f"{type(self.model).__name__} has no embedding of nodes that is known here")
+            raise ValueError(f"{type(self.model).__name__} has no known node embedding")
         self._x = found[0].detach()
         elsewhere = {layer for layer, size in nodes if size != self.data.num_nodes}
         for layer in elsewhere:
@@ -137,8 +136,8 @@ class ExplainableModel(nn.Module):
             )
 
     @contextmanager
-    def _watched(self, edge_index: Tensor) -> Iterator[None]:
-        """Layers know which edges have masks, and pretrained ones send along them."""
+    def _with_masks(self, edge_index: Tensor) -> Iterator[None]:
+        """Sets the masked edges in all layers, and lets pretrained layers send messages."""
         layers = [m for m in self.modules() if isinstance(m, MessageSender)]
         senders: Any = iter(self.senders)
         for encoder in self._encoders:
@@ -153,13 +152,13 @@ class ExplainableModel(nn.Module):
             for encoder in self._encoders:
                 encoder.senders = ()
 
-    def _given(self, x: Tensor) -> Any:
-        """The model gets these vectors in the place of its own."""
-        return self._replaced(lambda _: x)
+    def _with_input(self, x: Tensor) -> Any:
+        """Replaces the model's node vectors by ``x``."""
+        return self._with_replaced_input(lambda _: x)
 
     @contextmanager
-    def _replaced(self, other: Any) -> Iterator[None]:
-        """What goes into the first layer is handed to a function, and what that gives goes in."""
+    def _with_replaced_input(self, other: Any) -> Iterator[None]:
+        """Replaces the input of the first layer by ``other`` of it."""
         handles = [
             module.register_forward_hook(lambda module, args, out: other(out))
             for module in self.model.modules()

@@ -1,4 +1,4 @@
-"""A training step that is one launch: forward, backward and update as a CUDA graph."""
+"""A training step in a single launch: forward, backward and update as a CUDA graph."""
 
 from __future__ import annotations
 
@@ -19,25 +19,23 @@ from graphdep.nn.static_batch import FlatBatch, Flattener, NotStaticError, Stati
 
 logger = logging.getLogger(__name__)
 
-#: Sizes of batches that graphs are captured for; a batch of a further size runs without.
+#: Largest number of batch sizes with a graph; batches of further sizes run eagerly.
 MOST_GRAPHS = 128
-#: Runs before a capture, in which kernels are compiled and libraries take their memory.
+#: Runs before a capture, which compile kernels and allocate the memory of libraries.
 _WARM_UP = 3
 
 
 class TrainingStep:
-    """A step of the training: gradients of a batch's loss, their clipping and the update of the weights.
+    """A training step: the gradients of a batch's loss, gradient clipping and the weight update.
 
-    It calls nothing but PyTorch, and reads nothing from the device.
+    It uses only PyTorch, and never synchronizes with the device.
 
     Args:
-        loss: The loss of a batch. It is called under the autocast of the caller; the other parts of the step
-            are not.
+        loss: The loss of a batch. It runs under the autocast of the caller; the other parts do not.
         optimizer: The optimizer.
-        clip: The most that the norm of all gradients together may be; :obj:`None` for any norm. (default:
+        clip: The largest norm of all gradients together; :obj:`None` for no clipping. (default: :obj:`None`)
+        scaler: Scales a half-precision loss, whose gradients would underflow; synchronizes. (default:
             :obj:`None`)
-        scaler: Scales a loss in half precision, whose gradients would vanish; reads the device.
-            (default: :obj:`None`)
 
     Example:
         >>> import torch
@@ -61,18 +59,18 @@ class TrainingStep:
         self.loss, self.optimizer, self.clip, self.scaler = loss, optimizer, clip, scaler
 
     def __call__(self, batch: Any) -> Tensor:
-        """Takes the step of a batch, and returns its loss."""
+        """Runs the step of a batch and returns its loss."""
         self.zero_grad()
         loss = self.loss(batch)
-        # Gradients have the types of what the forward pass made.
+        # Gradients have the types of the forward pass.
         with torch.autocast(loss.device.type, enabled=False):
             self.backward(loss)
             self.update()
         return loss.detach()
 
     def zero_grad(self) -> None:
-        """Frees the gradients of the step before."""
-        for weight in self.weights():  # optimizer.zero_grad() tells profilers, which takes longer
+        """Frees the gradients of the previous step."""
+        for weight in self.weights():  # optimizer.zero_grad() is slower: it calls profiler hooks
             weight.grad = None
 
     def backward(self, loss: Tensor) -> None:
@@ -80,7 +78,7 @@ class TrainingStep:
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def update(self) -> None:
-        """Clips the gradients, and updates the weights."""
+        """Clips the gradients and updates the weights."""
         if self.scaler is not None:
             self.scaler.unscale_(self.optimizer)
         self.clip_grad()
@@ -91,25 +89,26 @@ class TrainingStep:
             self.scaler.update()
 
     def clip_grad(self) -> None:
-        """Brings the norm of the gradients to :obj:`clip` at most."""
+        """Limits the norm of the gradients to :obj:`clip`."""
         if self.clip is not None:
             nn.utils.clip_grad_norm_(self.weights(), self.clip)
 
     def weights(self) -> list[Tensor]:
-        """What the optimizer updates, to which callbacks may add."""
+        """The weights of the optimizer, read each time, since callbacks may add some."""
         return [weight for group in self.optimizer.param_groups for weight in group["params"]]
 
 
 class Graphed:
-    """A function of batches that runs as a CUDA graph, one for each size of a batch; see :func:`graphed`.
+    """A function of batches that runs as a CUDA graph, one per batch size; see :func:`graphed`.
 
     Args:
-        function: Computes tensors of a batch, without reading anything from the device.
-        model: The model, whose modules :func:`~graphdep.nn.prepare` batches for it.
+        function: Computes tensors from a batch, without reading values from the device.
+        model: The model for whose modules :func:`~graphdep.nn.prepare` prepares the batches.
         optimizer: The optimizer, if the function updates weights. (default: :obj:`None`)
-        flatten: Fills and prepares batches; that of a loader, if its workers do so. (default: fills nothing)
+        flatten: Fills and prepares batches; shared with a loader whose workers do so. (default: fills
+            nothing)
         static: As in :func:`graphed`.
-        state: Gives further tensors that the function changes, such as sums. (default: none)
+        state: Returns further tensors that the function changes, such as sums. (default: none)
     """
 
     def __init__(
@@ -132,14 +131,14 @@ class Graphed:
         self._held: dict[Any, tuple[StaticBatch, Any, Any, tuple[float, ...]]] = {}
         self._pool: Any = None
         if optimizer is not None:
-            # Its states are then other tensors than those of the graphs.
+            # A loaded state has other tensors than the graphs.
             optimizer.register_load_state_dict_post_hook(lambda _: self._held.clear())
             if self.captures and (reason := _uncapturable(optimizer)):
                 self._run_eagerly(reason)
 
     def __call__(self, batch: Batch | FlatBatch) -> Any:
-        """What the function gives for a batch on the CPU, with edges, or for what :meth:`flat` has made of
-        it; the next call overwrites it.
+        """The function's output for a batch on the CPU with edges, or for the output of :meth:`flat`; the
+        next call overwrites the output.
         """
         flat = self._flat(batch) if self.static and not isinstance(batch, FlatBatch) else batch
         if isinstance(flat, FlatBatch):
@@ -155,8 +154,8 @@ class Graphed:
         return self.function(batch)
 
     def flat(self, batch: Batch) -> Batch | FlatBatch:
-        """A batch with edges, filled, prepared and in one buffer, which a loader's workers can do; the batch
-        itself if it cannot be.
+        """A batch with edges, filled, prepared and in one buffer; the batch itself if that is not possible.
+        Workers of a loader can call it.
         """
         return batch if self.flatten.stopped else self._flat(batch)
 
@@ -164,32 +163,32 @@ class Graphed:
         try:
             return self.flatten(batch)
         except UnservedPairsError as error:
-            _say_once(f"a batch runs without a CUDA graph: {error}")
+            _warn_once(f"a batch runs without a CUDA graph: {error}")
         except NotStaticError as error:
             self._run_eagerly(str(error))
         return batch
 
     def _of_size(self, flat: FlatBatch) -> tuple[StaticBatch, Any, Any, tuple[float, ...]]:
-        """What is held for batches of this size, with this one in its memory."""
+        """The static memory for batches of this size, with this batch loaded."""
         key = flat.size, self._mode()
         if key in self._held:
             self._held[key][0].load(flat)
             return self._held[key]
         held = StaticBatch(flat, self.device)
         if len(self._held) == MOST_GRAPHS:
-            _say_once(f"batches of more than {MOST_GRAPHS} sizes: further ones run without CUDA graphs")
+            _warn_once(f"more than {MOST_GRAPHS} batch sizes: further ones run without CUDA graphs")
             return held, None, None, ()
         graph = found = None
         if self.captures:
             try:
                 graph, found = self._captured(held)
-            except Exception as error:  # an error of the function itself comes again where it runs eagerly
+            except Exception as error:  # an error of the function is raised again when it runs eagerly
                 self._run_eagerly(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
         self._held[key] = held, graph, found, _constant_rates(self.optimizer)
         return self._held[key]
 
     def _mode(self) -> tuple[Any, ...]:
-        """What a graph has fixed beside the sizes of a batch."""
+        """Everything besides the batch size that is fixed in a graph."""
         kind = self.device.type
         cast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
         weights = tuple((x.data_ptr(), x.requires_grad) for x in self.model.parameters())
@@ -197,20 +196,20 @@ class Graphed:
 
     @property
     def num_sizes(self) -> int:
-        """The number of sizes of batches that there is static memory for."""
+        """The number of batch sizes with static memory."""
         return len(self._held)
 
     def _run_eagerly(self, reason: str) -> None:
-        _say_once(f"batches run without CUDA graphs: {reason}")
+        _warn_once(f"batches run without CUDA graphs: {reason}")
         self.static = self.captures = False
         self.flatten.stop()
         self._held.clear()
 
     def _captured(self, held: StaticBatch) -> tuple[Any, Any]:
-        """The graph of the function, which has not run yet, and where its values will be."""
+        """The captured graph of the function, before its first replay, and its output tensors."""
         if self.optimizer is not None:
             _make_capturable(self.optimizer, self.device)
-        # Weights that autocast has cast before would not be cast by the graph.
+        # The graph would skip the casts of weights in autocast's cache.
         cached = torch.is_autocast_cache_enabled()
         torch.set_autocast_cache_enabled(False)
         torch.clear_autocast_cache()
@@ -218,9 +217,9 @@ class Graphed:
             with self._unchanged():
                 self._warm_up(held)
                 graph = torch.cuda.CUDAGraph()
-                # What was worked out of a layout in a run before is of one batch alone.
+                # Values derived from a layout in an earlier run belong to that batch only.
                 held.renew()
-                # Other threads, which may pin memory, are none of its business.
+                # Other threads may pin memory during the capture.
                 with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
                     found = self.function(held.batch)
         finally:
@@ -242,7 +241,7 @@ class Graphed:
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Leaves weights, optimizer, sums and random numbers as they were, at the same addresses."""
+        """Restores weights, optimizer, sums and random numbers afterwards, at the same addresses."""
         tensors = self._changed()
         kept = [x.detach().clone() for x in tensors]
         drawn = torch.cuda.get_rng_state(self.device)
@@ -251,14 +250,14 @@ class Graphed:
         try:
             yield
         except BaseException:
-            generator.graphsafe_set_state(safe)  # a capture that failed would leave it capturing
+            generator.graphsafe_set_state(safe)  # after a failed capture it would still be capturing
             raise
         finally:
             known = {id(x) for x in tensors}
             with torch.no_grad():
                 for x, old in zip(tensors, kept):
                     x.copy_(old)
-                for x in self._changed():  # those that were made now start at zero
+                for x in self._changed():  # tensors created meanwhile start at zero
                     if id(x) not in known:
                         x.zero_()
         torch.cuda.set_rng_state(drawn, self.device)
@@ -271,16 +270,16 @@ class Graphed:
 
 
 @cache
-def _say_once(message: str) -> None:
+def _warn_once(message: str) -> None:
     logger.warning(message)
 
 
 @contextmanager
 def _refusing_waits() -> Iterator[None]:
-    """Makes whatever waits for the device an error, for it would spoil a capture."""
+    """Raises an error at any synchronization with the device, which would break a capture."""
     mode = torch.cuda.get_sync_debug_mode()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the mode is a prototype
+        warnings.simplefilter("ignore")  # the warning that the mode is a prototype
         torch.cuda.set_sync_debug_mode("error")
     try:
         yield
@@ -297,27 +296,27 @@ def graphed(
     clip: float | None = None,
     static: bool | None = None,
 ) -> Graphed:
-    """A training step for batches: gradients to zero, forward, backward, clipping and update.
+    """A training step for batches: zero gradients, forward, backward, clipping and update.
 
-    On CUDA the whole step is captured as a CUDA graph, one for each size of a batch, and replayed: an eager
-    step is hundreds of launches of some 25 µs each, whatever the GPU does. Batches come from the CPU, with
-    edges, are brought to one of a few sizes by the filler, and copied to the GPU at once. On the CPU, and
-    where a step cannot be captured, it runs as it is; the reason is logged once. Call the step under autocast
-    for a forward pass in 16 bits.
+    On CUDA the whole step is captured as a CUDA graph, one per batch size, and replayed: an eager step has
+    hundreds of launches of some 25 µs each, whatever their work. The filler pads batches, which come from the
+    CPU with edges, to a few sizes; each is then copied to the GPU at once. On the CPU, and if the capture
+    fails, the step runs eagerly; the reason is logged once. Call the step under autocast for a forward pass
+    in 16 bits.
 
     Args:
-        model: The model, on the device that it is trained on.
-        loss: ``loss(model, batch)``, which the step makes smaller; reads nothing from the device.
-        optimizer: Adam or AdamW, or with a constant learning rate SGD or Adagrad.
-        filler: Brings batches to a few sizes. Without it there is a graph for each size that comes, up to
-            128. (default: :obj:`None`)
-        clip: Largest norm of the gradient of all weights together. (default: :obj:`None`)
-        static: Copy batches into static memory, as for a graph, on the CPU too, where the step then runs
-            without a graph: for tests. (default: on CUDA alone)
+        model: The model, on its training device.
+        loss: ``loss(model, batch)``, to be minimised; must not read values from the device.
+        optimizer: Adam or AdamW, or SGD or Adagrad with a constant learning rate.
+        filler: Pads batches to a few sizes. Without a filler there is a graph for each batch size, up to 128.
+            (default: :obj:`None`)
+        clip: Largest gradient norm of all weights together. (default: :obj:`None`)
+        static: Copy batches into static memory, as for a graph, even on the CPU, where the step then runs
+            without a graph: for tests. (default: only on CUDA)
 
     Returns:
-        A function of a batch on the CPU, with edges, that gives the loss, a number on the device of the
-        model, which the next step overwrites: add it up there and read the sum once an epoch.
+        A function of a batch on the CPU with edges. It returns the loss on the device of the model; the next
+        step overwrites it, so sum it on the device and read the sum once per epoch.
 
     Example:
         >>> import torch
@@ -343,10 +342,10 @@ def graphed(
 
 
 def _uncapturable(optimizer: torch.optim.Optimizer) -> str | None:
-    """Why the updates of an optimizer cannot be captured; :obj:`None`: they can."""
+    """Why the updates of an optimizer cannot be captured; :obj:`None` if they can."""
     name = type(optimizer).__name__
     for group in optimizer.param_groups:
-        # SGD and Adagrad have no such option: the numbers of a capture stay, so none of them may change.
+        # SGD and Adagrad are not capturable: the graph keeps their numbers, so none of them may change.
         constant = name in ("Adagrad", "SGD") and not (group.get("lr_decay") or group.get("dampening"))
         if not constant and name not in ("Adam", "AdamW"):
             return f"updates of {name} cannot be captured"
@@ -354,8 +353,8 @@ def _uncapturable(optimizer: torch.optim.Optimizer) -> str | None:
 
 
 def _make_capturable(optimizer: torch.optim.Optimizer, device: torch.device) -> None:
-    """Lets the optimizer keep its counts and learning rates on the device, where a schedule changes them, and
-    write its state for any device.
+    """Lets the optimizer keep its counts and learning rates on the device, where a schedule can change them,
+    and save its state for any device.
     """
     if all(group.get("capturable", True) for group in optimizer.param_groups):
         return
@@ -374,6 +373,6 @@ def _for_any_device(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> 
 
 
 def _constant_rates(optimizer: torch.optim.Optimizer | None) -> tuple[float, ...]:
-    """The learning rates that a graph of the optimizer's updates has fixed."""
+    """The learning rates that are fixed in a graph of the optimizer's updates."""
     groups = [] if optimizer is None else optimizer.param_groups
     return tuple(group["lr"] for group in groups if not isinstance(group["lr"], Tensor))

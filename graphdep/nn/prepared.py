@@ -1,4 +1,4 @@
-"""What models read of the values of a batch, made on the CPU before the batch goes to a device."""
+"""Values that models derive from a batch, computed on the CPU before the batch moves to a device."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DataT = TypeVar("DataT", bound=Data)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Where data says whether it is prepared: :obj:`False` while :func:`prepare` runs, :obj:`True` behind it. It
-#: is the start of the names of all columns.
+#: Key of the preparation state: :obj:`False` while :func:`prepare` runs, :obj:`True` afterwards. It is also
+#: the prefix of all prepared columns.
 PREPARED = "prepared"
 
 
@@ -31,24 +31,24 @@ def prepare(
     *,
     rows: int | None = None,
 ) -> DataT:
-    """A copy of the batch with all that the model would have to read from a device, such as which nodes are
-    ROOT nodes, and the blocks of its attention: a training step then waits for no device.
+    """A copy of the batch with everything that the model would otherwise read from the device, such as the
+    ROOT nodes and the attention blocks, so that a training step never synchronizes.
 
-    Call it on the CPU, behind the transform that builds the edges; ``to`` and ``pin_memory`` take everything
-    along. The values of the batch are checked here, and no longer by the model. The result is for this model;
-    after a change of the batch, prepare it again. Models run without it, too, but read the device.
+    Call it on the CPU, after the transform that builds the edges; ``to`` and ``pin_memory`` move all of it.
+    It checks the values of the batch, so the model does not check them again. The result is for this model
+    only; after a change of the batch, prepare it again. Models also run without it, but then synchronize.
 
-    A module has a method ``prepare_batch(data, device)`` where its ``forward`` reads values. It calls the
-    functions that do, which are marked with :func:`kept`, and checks what is to be checked.
+    A module whose ``forward`` reads values has a method ``prepare_batch(data, device)``, which calls the
+    functions that read them (marked with :func:`kept`) and checks the values.
 
     Args:
         model: Any module; its own method ``prepare_batch`` and those of all modules in it are called.
-        batch: One example or a batch, with edges if the model needs some.
-        device: Where it will go. (default: where the batch is)
+        batch: One example or a batch, with edges if the model needs them.
+        device: The target device. (default: the device of the batch)
         rows: Rows of every tile, as in :func:`~graphdep.nn.attention.attach_layout`. (default: by the batch)
 
     Raises:
-        ValueError: If the values of the batch are none that the model takes.
+        ValueError: If the model does not accept the values of the batch.
 
     Example:
         >>> from torch_geometric.data import Batch
@@ -84,13 +84,13 @@ def prepare(
 
 def _prepare(module: nn.Module, data: Data, device: torch.device) -> None:
     own = getattr(module, "prepare_batch", None)
-    # A module that reads another batch, such as a frozen encoder, says that what is inside is not asked.
+    # A module that reads another batch, such as a frozen encoder, returns ALONE to skip its submodules.
     if own is None or own(data, device) is not ALONE:
         for child in module.children():
             _prepare(child, data, device)
 
 
-#: What a module's method ``prepare_batch`` returns if the modules in it do not read the batch.
+#: Return value of a module's ``prepare_batch`` if its submodules do not read the batch.
 ALONE = object()
 
 
@@ -100,12 +100,11 @@ def is_prepared(data: Data) -> bool:
 
 
 def kept(function: Callable[Concatenate[Data, P], T]) -> Callable[Concatenate[Data, P], T]:
-    """Marks a function that reads values of data, and nothing else but ``options``: :func:`prepare` keeps its
-    result as columns ``prepared_<name>``, which it then returns.
+    """Marks a function that reads values of data, and otherwise only ``options``: :func:`prepare` stores its
+    result in columns ``prepared_<name>``, from which later calls return it.
 
-    The result is a tensor, a number, a layout or of a class with
-    :class:`~graphdep.nn.attention.layout.Moves`, or a tuple of these, each of
-    which is a column of its own.
+    The result is a tensor, a number, a layout, a :class:`~graphdep.nn.attention.layout.Moves`, or a tuple of
+    these with one column per item.
     """
     name = function.__name__.lstrip("_")
 
@@ -123,7 +122,7 @@ def kept(function: Callable[Concatenate[Data, P], T]) -> Callable[Concatenate[Da
 
 
 def keep(data: Data, name: str, value: Any) -> None:
-    """Adds a value to data that is being prepared: a column, or of a tuple several."""
+    """Adds a value to data in preparation, as one column, or as several for a tuple."""
     if not isinstance(value, tuple):
         data[f"{PREPARED}_{name}"] = value
         return
@@ -132,7 +131,7 @@ def keep(data: Data, name: str, value: Any) -> None:
 
 
 def known(data: Data, name: str) -> Any:
-    """The value that :func:`keep` has added, or :obj:`None`."""
+    """The value that :func:`keep` added, or :obj:`None`."""
     if PREPARED not in data:
         return None
     one = data.get(f"{PREPARED}_{name}")
@@ -145,13 +144,13 @@ def known(data: Data, name: str) -> Any:
 
 
 def no_states(data: Data) -> Tensor:
-    """States of no channels, ``[num_nodes, 0]``: who reads some of them out says which."""
+    """Node states without channels, ``[num_nodes, 0]``, for checking a readout."""
     return torch.zeros(data.node_type.numel(), 0, device=data.node_type.device)
 
 
 @torch.compiler.disable  # the number of edges is data
 def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
-    """The layout of edges that are built from the nodes of the data, whatever edges it has."""
+    """The layout of the edges built from the nodes of the data, whatever edges the data has."""
     name = f"layout_{_name_of(edges)}" if PREPARED in data else ""
     layout = known(data, name)
     if layout is None:
@@ -165,7 +164,7 @@ def _own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionL
     bare = copy.copy(data)
     for key in data.keys():  # noqa: SIM118
         if key.startswith(("edge_", PREPARED)) or key == "clique":
-            del bare[key]  # they are other layers', and a tree transform would refuse them
+            del bare[key]  # they belong to other layers; tree transforms reject them
     own = edges(bare)
     if own.num_nodes != data.num_nodes:
         raise ValueError(
@@ -177,5 +176,5 @@ def _own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionL
 
 @functools.lru_cache(maxsize=64)
 def _name_of(edges: BaseTransform) -> str:
-    """Eight digits of what a transform does, the same in every process."""
+    """Eight digits of a digest of the transform, the same in every process."""
     return identity(edges)[-9:-1]

@@ -1,4 +1,4 @@
-"""Batches in one buffer, and memory on a device for them that a CUDA graph may read."""
+"""Batches in one buffer, and their static memory on a device for CUDA graphs."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.tiles import TENSORS
 from graphdep.nn.prepared import prepare
 
-#: Bytes that a tensor in the buffer starts at a multiple of.
+#: Alignment of tensors in the buffer, in bytes.
 _ALIGNED = 16
-#: Sizes of batches that are remembered.
-_KEPT = 1024
-# Which nodes edges have added.
-_OF_NODES = ("arc_node_index", "phrase_node_index")
+#: Largest number of remembered batch sizes.
+_MAX_SIZES = 1024
+# Keys of the nodes that edges added.
+_ADDED_NODES = ("arc_node_index", "phrase_node_index")
 _OF_LAYOUT = ("edge_index", "clique", "ptr", "edge_type", "edge_mark")
 
 
 class NotStaticError(Exception):
-    """What a model reads of batches cannot be held in static memory; the message says why."""
+    """The model's inputs from a batch do not fit into static memory; the message says why."""
 
 
 class UnservedPairsError(NotStaticError):
@@ -44,7 +44,7 @@ class UnservedPairsError(NotStaticError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies in the buffer, and what it is."""
+    """Offset, shape and type of a tensor in the buffer."""
 
     start: int
     shape: tuple[int, ...]
@@ -55,21 +55,21 @@ class Place:
         return self.dtype.itemsize * torch.Size(self.shape).numel()
 
     def of(self, buffer: Tensor) -> Tensor:
-        """The tensor that lies there."""
+        """The tensor at this place."""
         return buffer[self.start : self.start + self.bytes].view(self.dtype).view(self.shape)
 
 
 def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) -> dict[str, Tensor]:
-    """The tensors of a prepared batch by their names; edges, and with :obj:`tiles` the lists of the fused
-    kernels, are brought to sizes that batches share.
+    """The tensors of a prepared batch by name; edges, and with :obj:`tiles` the lists of the fused kernels,
+    are padded to shared sizes.
 
-    A further edge leads from the last node, which is that of a filler example, to itself; no tile has it. A
-    further node among those that edges have added is that node, too. Columns of another length in each
-    example, such as arcs, are left out, except edges and those in :obj:`ragged`.
+    A padding edge is a self loop of the last node, which belongs to a filler example, and is in no tile.
+    Padding among the nodes that edges added is that node, too. Columns whose length differs between examples,
+    such as arcs, are left out, except edges and the columns in :obj:`ragged`.
 
     Raises:
-        UnservedPairsError: If the fused kernels cannot serve its pairs.
-        NotStaticError: If the model reads something whose size is another one in each batch, such as the
+        UnservedPairsError: If the fused kernels cannot serve the pairs.
+        NotStaticError: If the size of a value that the model reads differs between batches, such as the
             levels of trees.
     """
     found: dict[str, Tensor] = {}
@@ -78,23 +78,23 @@ def padded_tensors(batch: Batch, tiles: bool, ragged: Set[str] = frozenset()) ->
         if isinstance(value, AttentionLayout):
             found |= {f"{key}.{name}": x for name, x in _layout_tensors(batch, value, tiles)}
         elif isinstance(value, Tensor):
-            more = key.startswith("edge_") or key in _OF_NODES
+            more = key.startswith("edge_") or key in _ADDED_NODES
             found[key] = _up_to_capacity(value, key, batch.num_nodes) if more else value
         elif isinstance(value, PackedLayout):
             found |= {f"{key}.{number}": x for number, x in enumerate(_tensors_of(value))}
         elif not isinstance(value, int | float | str | None):
-            raise NotStaticError(f"the model reads {type(value).__name__}, of another size in each batch")
+            raise NotStaticError(f"the model reads {type(value).__name__}, of varying size")
     return found
 
 
 def size_of(batch: Batch, tensors: dict[str, Tensor]) -> tuple[Any, ...]:
-    """What batches in the same static memory have in common: the sizes of all tensors, and all numbers."""
+    """Key of a static memory: the sizes of all tensors, and all numbers."""
     numbers = tuple((key, _numbers(batch[key])) for key in sorted(batch.keys()))
     return numbers, tuple((name, tuple(x.shape), x.dtype) for name, x in tensors.items())
 
 
 def _numbers(value: Any) -> Any:
-    """The plain values of a column, those inside of an object too."""
+    """The plain values of a column, including those inside an object."""
     if value is None or isinstance(value, int | float | str):
         return value
     if isinstance(value, list | tuple):
@@ -104,7 +104,7 @@ def _numbers(value: Any) -> Any:
     return tuple((name, _numbers(part)) for name, part in vars(value).items())
 
 
-def _next(views: list[Tensor], _: Tensor) -> Tensor:
+def _next_view(views: list[Tensor], _: Tensor) -> Tensor:
     return views.pop()
 
 
@@ -125,7 +125,7 @@ def _kept_columns(batch: Batch, ragged: Set[str]) -> list[str]:
 
     def kept(key: str) -> bool:
         known = batch._slice_dict.get(key)
-        if known is None or key.startswith("edge_") or key in (*_OF_NODES, *ragged):
+        if known is None or key.startswith("edge_") or key in (*_ADDED_NODES, *ragged):
             return True
         sizes = known.diff()
         return bool(torch.equal(sizes, nodes) or (sizes == sizes[0]).all())
@@ -147,7 +147,7 @@ def _up_to_capacity(value: Tensor, key: str, num_nodes: int) -> Tensor:
 
 
 def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a layout that the batch has not, and its tiles."""
+    """The tensors of a layout that are not columns of the batch, and its tiles."""
     shared = _names_of_shared(batch, layout)
     for name in _OF_LAYOUT:
         value = getattr(layout, name)
@@ -161,29 +161,29 @@ def _layout_tensors(batch: Batch, layout: AttentionLayout, tiles: bool) -> Itera
         raise UnservedPairsError(f"the fused attention {refusal}")
     for name in TENSORS:
         value = getattr(made, name)
-        if name == "edge":  # whose place is its number, or which is written out
+        if name == "edge":  # either empty (already sorted) or complete
             value = value if value.numel() else torch.arange(layout.num_edges, dtype=value.dtype)
             value = F.pad(value, (0, capacity(layout.num_edges) - value.numel()))
         elif name != "rowptr" and value.size(0):
-            # A tile of no rows is an empty program.
+            # An empty tile is an empty program.
             more = _most_tiles(name, value.size(0), made.block, layout.num_nodes) - value.size(0)
             value = F.pad(value, (0, 0) * (value.dim() - 1) + (0, more))
         yield f"tiles.{name}", value
 
 
 def _most_tiles(name: str, number: int, rows: int, num_nodes: int) -> int:
-    """How many tiles there is memory for; for those of short blocks, as many in all batches of equally many
+    """The number of tiles in static memory; for tiles of short blocks, it depends only on the number of
     nodes.
     """
     if name.startswith("flash"):
         return 1 << max(6, (number - 1).bit_length())
-    # Two neighbours have more than a tile's rows together, but where a long block stands between them.
+    # Two neighbouring tiles have more rows than one tile can hold, unless a long block separates them.
     most = 2 * -(-num_nodes // rows) + 1
     return most if number <= most else 2 * most
 
 
 def _names_of_shared(batch: Batch, layout: AttentionLayout) -> dict[str, str]:
-    """By the name of a layout's tensor, the column of the batch that it is."""
+    """The names of a layout's tensors that are columns of the batch, with these columns."""
     columns = {id(batch[key]): key for key in batch.keys() if isinstance(batch[key], Tensor)}  # noqa: SIM118
     return {
         name: columns[id(getattr(layout, name))]
@@ -194,15 +194,15 @@ def _names_of_shared(batch: Batch, layout: AttentionLayout) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class FlatBatch:
-    """A batch that is filled and prepared, in one buffer: a single copy takes it to a device. A
-    :class:`Flattener` makes it, also in a loader's workers.
+    """A filled and prepared batch in one buffer, which needs a single copy to a device. A :class:`Flattener`
+    makes it, also in the workers of a loader.
 
     Args:
         buffer: The bytes of all tensors.
-        size: Equal for batches that the same memory holds.
-        skeleton: Where the tensors lie, and the batch without their values.
-        num_graphs: Examples, without those that fill the batch.
-        rows: The example of each row of the outputs; :obj:`None` for a row an example.
+        size: Equal for batches that fit into the same static memory.
+        skeleton: The places of the tensors, and the batch without their values.
+        num_graphs: Number of examples, without fillers.
+        rows: The example of each output row; :obj:`None` for one row per example.
     """
 
     buffer: Tensor = field(repr=False)
@@ -212,23 +212,23 @@ class FlatBatch:
     rows: list[int] | None = field(default=None, repr=False)
 
     def pin_memory(self) -> Self:
-        """The same in memory from which a GPU copies while the CPU goes on."""
+        """A copy in pinned memory, for asynchronous copies to a GPU."""
         return replace(self, buffer=self.buffer.pin_memory())
 
     def on(self, device: torch.device | str) -> Batch:
-        """The batch on a device, the examples that fill it among the others."""
+        """The batch on a device, including fillers."""
         return StaticBatch(self, torch.device(device)).batch
 
 
 class Flattener:
-    """Fills a batch, prepares it for a model and writes it into one buffer, on the CPU: all that a step needs
-    before its copy to the device. Call it in a loader's workers, after the edges are built.
+    """Fills a batch, prepares it for a model and writes it into one buffer, on the CPU: everything that a
+    step needs before the copy to the device. Call it in the workers of a loader, after the edges are built.
 
     Args:
-        model: The model, whose modules :func:`~graphdep.nn.prepare` batches; no weight is read.
-        device: Where the model is.
-        filler: Brings batches to a few sizes. (default: :obj:`None`)
-        rows: Gives the example of each row of the model's outputs for a batch. (default: a row an example)
+        model: The model for whose modules :func:`~graphdep.nn.prepare` prepares batches; no weight is read.
+        device: The device of the model.
+        filler: Pads batches to a few sizes. (default: :obj:`None`)
+        rows: Returns the example of each output row of the model for a batch. (default: one row per example)
     """
 
     def __init__(
@@ -247,11 +247,11 @@ class Flattener:
 
     @property
     def stopped(self) -> bool:
-        """Whether :meth:`stop` was called, in this process or another."""
+        """Whether :meth:`stop` was called, in any process."""
         return bool(self._stopped)
 
     def stop(self) -> None:
-        """Tells the workers of a loader, too, that nobody reads flat batches any more."""
+        """Tells all processes, including the workers of a loader, that flat batches are no longer needed."""
         self._stopped.fill_(True)
 
     @on_cpu
@@ -260,18 +260,18 @@ class Flattener:
 
         Raises:
             UnservedPairsError: If the fused kernels cannot serve its pairs.
-            NotStaticError: If no batch can be written into one buffer for this model.
+            NotStaticError: If batches for this model never fit into one buffer.
         """
         dense = any(getattr(module, "backend", None) == "dense" for module in self.model.modules())
         if dense and self.tiles:
-            raise NotStaticError("backend='dense' reads which pairs there are")
+            raise NotStaticError("backend='dense' depends on the values of the pairs")
         full = batch if self.filler is None else self.filler(batch)
         full = prepare(self.model, full, self.device, rows=TILE_ROWS if self.tiles else None)
         tensors = padded_tensors(full, self.tiles, self._ragged)
         size = size_of(full, tensors)
         places, end = _places(tensors)
         if size not in self._skeletons:
-            if len(self._skeletons) == _KEPT:
+            if len(self._skeletons) == _MAX_SIZES:
                 self._skeletons.clear()
             digest = hashlib.blake2b(repr(size).encode(), digest_size=16).hexdigest()
             self._skeletons[size] = digest, _pickled((places, full))
@@ -283,7 +283,7 @@ class Flattener:
 
 
 def _places(tensors: dict[str, Tensor]) -> tuple[dict[str, Place], int]:
-    """Where each tensor lies in a buffer, and how long that is."""
+    """The place of each tensor in a buffer, and the length of the buffer."""
     places, end = {}, 0
     for name, tensor in tensors.items():
         places[name] = Place(end, tuple(tensor.shape), tensor.dtype)
@@ -292,7 +292,7 @@ def _places(tensors: dict[str, Tensor]) -> tuple[dict[str, Place], int]:
 
 
 class _WithoutValues(pickle.Pickler):
-    """Pickles tensors by their shapes alone."""
+    """Pickles only the shapes of tensors."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -314,18 +314,18 @@ def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
 
 
 class StaticBatch:
-    """Memory on a device for batches of one size, and the batch that lies there.
+    """Static memory on a device for batches of one size, and the batch loaded into it.
 
-    All tensors lie in one buffer, so that :meth:`load` is a single copy. :attr:`batch` has views of it, whose
-    addresses never change; :meth:`renew` it before a function reads it.
+    All tensors are in one buffer, so :meth:`load` is a single copy. :attr:`batch` has views of the buffer,
+    whose addresses never change; call :meth:`renew` before a function reads it.
 
     Args:
-        flat: The first batch that is loaded.
-        device: Where the memory is.
+        flat: The first batch to load.
+        device: The device of the memory.
     """
 
     def __init__(self, flat: FlatBatch, device: torch.device) -> None:
-        places, batch = pickle.loads(flat.skeleton)  # which this process or its workers made
+        places, batch = pickle.loads(flat.skeleton)  # made by this process or its workers
         self.buffer = torch.zeros(flat.buffer.numel(), dtype=torch.uint8, device=device)
         self.views = {name: place.of(self.buffer) for name, place in places.items()}
         self.load(flat)
@@ -333,8 +333,8 @@ class StaticBatch:
         self.renew()
 
     def load(self, flat: FlatBatch) -> None:
-        """Writes another batch of the same size into the memory."""
-        # From pinned memory, which is kept until it has been copied, nothing waits.
+        """Loads another batch of the same size."""
+        # A copy from pinned memory, which is kept until the copy is done, does not synchronize.
         given = flat.pin_memory() if self.buffer.is_cuda else flat
         self.buffer.copy_(given.buffer, non_blocking=True)
 
@@ -349,7 +349,7 @@ class StaticBatch:
                 new[key] = self.views[key]
             elif isinstance(value, PackedLayout):
                 views = [self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value)))][::-1]
-                new[key] = value.moved(partial(_next, views))
+                new[key] = value.moved(partial(_next_view, views))
             elif isinstance(value, Tensor):
                 del new[key]
         return new
@@ -378,7 +378,7 @@ class StaticBatch:
         return tiled
 
     def renew(self) -> None:
-        """Makes the layouts anew, of what lies in the buffer now: they keep what is worked out of them."""
+        """Makes new layouts of the current content of the buffer, since layouts cache derived values."""
         for key, layout in self._layouts.items():
             made = layout()
             made._written = made._versions

@@ -1,4 +1,4 @@
-"""Parsed sentences: their trees, how they are joined and cut."""
+"""Parsed sentences: reading, converting, joining and cutting their trees."""
 
 from graphdep.sentence.clear import clear_to_ud, is_clear
 from graphdep.sentence.intake import Intake, as_sentences

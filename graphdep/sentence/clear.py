@@ -1,4 +1,4 @@
-"""From spaCy's CLEAR labels to Universal Dependencies."""
+"""Conversion of spaCy's CLEAR labels and of UD version 1 to Universal Dependencies version 2."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _KIND = {tag: kind for table in (_BY_TAG, _BY_UPOS) for kind, tags in table for 
 
 
 class ClearTree:
-    """Governors and labels of the words of a sentence, with moves that keep a tree a tree.
+    """Governors and labels of the words of a sentence, with operations that keep the tree valid.
 
     Words are numbered from 1; 0 is the artificial root.
 
     Args:
         form: Word forms, in lower case.
         lemma: Lemmas, or the forms.
-        tag: The tags of the Penn Treebank, else the universal ones, else empty.
+        tag: Penn Treebank tags, else universal tags, else empty.
         head: The governor of each word.
-        label: Its label, in lower case.
+        label: The label of each word, in lower case.
     """
 
     def __init__(
@@ -67,23 +67,23 @@ class ClearTree:
         return min(self._dependents[0])
 
     def kind(self, word: int) -> str:
-        """What a word is by its tag: nominal, verb, adjective, adverb or preposition; "" if nobody knows."""
+        """Class of a word by its tag: nominal, verb, adjective, adverb or preposition; "" if unknown."""
         tag = self.tag[word]
         return next((_KIND[start] for start in (tag, tag[:3], tag[:2]) if start in _KIND), "")
 
     def dependents(self, word: int, *labels: str) -> list[int]:
-        """The dependents of a word in order, all or those with some labels."""
+        """The dependents of a word in order, all or those with the given labels."""
         return sorted(w for w in self._dependents[word] if not labels or self.label[w] in labels)
 
     def attach(self, word: int, governor: int) -> None:
-        """Hangs a word, which is not above the governor, from it."""
+        """Attaches a word to a governor that is not below the word."""
         self._dependents[self.head[word]].remove(word)
         self._dependents[governor].append(word)
         self.head[word] = governor
 
     def lift(self, word: int, *staying: int) -> None:
-        """Puts a word into the place and the label of its governor, which becomes its dependent and hands
-        it all others but those that stay.
+        """Moves a word to the place and label of its governor, which becomes its dependent; the governor's
+        other dependents, except ``staying``, move to the word.
         """
         governor = self.head[word]
         self.attach(word, self.head[governor])
@@ -96,7 +96,7 @@ class ClearTree:
     def from_above(self) -> list[int]:
         """The words, each after its governor."""
         order = [0]
-        for word in order:  # which grows
+        for word in order:  # grows in the loop
             order += self._dependents[word]
         return order[1:]
 
@@ -115,9 +115,9 @@ _CLOSING = {
 
 
 def attach_punctuation(tree: ClearTree) -> None:
-    """Hangs each mark where https://universaldependencies.org/u/dep/punct.html wants it: at the end of the
-    sentence from its root, around words from the highest of them, else from the lower one of the units on
-    its two sides, as high as no arc crosses the mark.
+    """Attaches each mark as https://universaldependencies.org/u/dep/punct.html asks: at the end of the
+    sentence to its root, around words to the highest of them, otherwise to the lower of the neighbouring
+    units, as high as possible without crossing an arc.
     """
     marks = {word for word in tree.words if tree.label[word] == "punct"}
     leaves = sorted(word for word in marks if not tree.dependents(word))
@@ -136,7 +136,7 @@ def attach_punctuation(tree: ClearTree) -> None:
 
 
 def _pairs(tree: ClearTree, marks: list[int]) -> dict[int, tuple[int, int]]:
-    """Opening and closing marks, each with both ends of the pair."""
+    """Opening and closing marks, each with both ends of its pair."""
     pairs = {}
     opened: list[int] = []
     for mark in marks:
@@ -150,13 +150,13 @@ def _pairs(tree: ClearTree, marks: list[int]) -> dict[int, tuple[int, int]]:
 
 
 def _inside(tree: ClearTree, start: int, end: int, words: list[int]) -> int:
-    """The highest word between two marks; 0 if there is none."""
+    """The highest word between two marks; 0 if there is no word."""
     between = [word for word in words if start < word < end]
     return next((word for word in between if not start < tree.head[word] < end), 0)
 
 
 def _reach(tree: ClearTree, marks: set[int]) -> tuple[list[int], list[int]]:
-    """The first and the last word under each word, punctuation apart."""
+    """The first and the last word below each word, without punctuation."""
     first, last = [*range(len(tree.head))], [*range(len(tree.head))]
     for word in reversed(tree.from_above()):
         governor = tree.head[word]
@@ -174,21 +174,21 @@ def _beside(tree: ClearTree, mark: int, marks: set[int], first: list[int], last:
     while right and tree.head[right] > mark and first[tree.head[right]] > mark:
         right = tree.head[right]
     if right and 0 < tree.head[right] < mark:
-        return right  # a unit that hangs from what is before the mark
+        return right  # a unit that depends on a word before the mark
     if left and (tree.head[left] > mark or tree.head[left] == 0):
         return left
     return right
 
 
-# What stands for the labels that only the finished tree decides between.
+# Placeholders for labels that depend on the finished tree.
 _OBLIQUE, _CLAUSE, _AGENT = "(oblique)", "(clause)", "(agent)"
-# Two words that are one preposition: https://universaldependencies.org/en/dep/fixed.html
+# Pairs of words that form one preposition: https://universaldependencies.org/en/dep/fixed.html
 _FIXED = frozenset(
     "according to|as if|as to|because of|due to|in between|instead of|less than|more than|prior to|"
     "rather than|such as|up to".split("|")
 )
 _BE = frozenset("be am is are was were been being 'm 're 's ’m ’re ’s m re s".split())
-# Adverbs that can be what somebody is.
+# Adverbs of place, which can be predicates.
 _PLACES = frozenset(
     "abroad ahead around away back down downstairs here home in inside nearby off on open out outside over "
     "there together up upstairs".split()
@@ -197,7 +197,7 @@ _QUESTIONS = frozenset("how where why".split())
 
 
 def objects_above_prepositions(tree: ClearTree) -> None:
-    """Objects take the place of their prepositions, the innermost first."""
+    """Objects take the place of their prepositions, innermost first."""
     for word in reversed(tree.from_above()):
         if _is_preposition(tree, word):
             _lift_object(tree, word)
@@ -220,7 +220,7 @@ def _is_preposition(tree: ClearTree, word: int) -> bool:
 
 def _lift_object(tree: ClearTree, preposition: int) -> None:
     found, label = tree.dependents(preposition, "pobj", "pcomp"), tree.label[preposition]
-    if not found and label in ("prep", "agent"):  # "out of bed": the object of the inner one
+    if not found and label in ("prep", "agent"):  # "out of bed": use the object of the inner preposition
         found = tree.dependents(preposition, _OBLIQUE, _CLAUSE)
     if not found:
         return
@@ -240,13 +240,13 @@ def _lift_object(tree: ClearTree, preposition: int) -> None:
 
 
 def _other_prepositions(tree: ClearTree, word: int) -> list[int]:
-    """*In and around Paris*: what a preposition is joined with, where that has no object of its own."""
+    """*In and around Paris*: coordinated prepositions without an object of their own."""
     joined = [w for w in tree.dependents(word, "conj") if tree.kind(w) in ("preposition", "adverb")]
     return [*joined, *tree.dependents(word, "cc", "preconj")] if joined else []
 
 
 def subjects_of_bare_clauses(tree: ClearTree) -> None:
-    """*Let him go*: the subject of a clause without tense is the object of the verb above."""
+    """*Let him go*: the subject of a clause without tense becomes the object of the upper verb."""
     for word in tree.from_above():
         governor = tree.head[word]
         if tree.label[word] != "ccomp" or not 0 < governor < word or tree.kind(governor) != "verb":
@@ -262,7 +262,7 @@ def subjects_of_bare_clauses(tree: ClearTree) -> None:
 
 
 def predicates_above_be(tree: ClearTree) -> None:
-    """Predicates take the place of *be*, the innermost first."""
+    """Predicates take the place of *be*, innermost first."""
     for word in reversed(tree.from_above()):
         is_be = tree.lemma[word] == "be" or tree.form[word] in _BE
         if not is_be or tree.label[word] in ("aux", "auxpass", "case", "mark", "punct"):
@@ -295,7 +295,7 @@ def _predicate(tree: ClearTree, be: int) -> int | None:
 
 
 def conjuncts_under_the_first(tree: ClearTree) -> None:
-    """Conjuncts hang from the first, conjunctions and commas from the conjunct that follows."""
+    """Conjuncts depend on the first one, conjunctions and commas on the next one."""
     for word in tree.words:
         between = tree.label[word] == "cc" or (tree.label[word] == "punct" and tree.form[word] in (",", ";"))
         if between and 0 < tree.head[word] < word:
@@ -308,7 +308,7 @@ def conjuncts_under_the_first(tree: ClearTree) -> None:
 
 
 def labels_by_place(tree: ClearTree) -> None:
-    """Labels that a table cannot give."""
+    """Replaces the labels that need context, beyond the table."""
     for word in tree.words:
         tree.label[word] = _label(tree, word)
 
@@ -341,7 +341,7 @@ STEPS: tuple[Callable[[ClearTree], None], ...] = (
     labels_by_place,
     attach_punctuation,
 )
-"""In order: each reads what those before have left."""
+"""The steps, in order: each reads the result of the previous ones."""
 
 
 CLEAR_TO_UD: Mapping[str, str] = MappingProxyType(
@@ -404,9 +404,9 @@ CLEAR_TO_UD: Mapping[str, str] = MappingProxyType(
         "xcomp": "xcomp",
     }
 )
-"""What becomes of each label; :func:`clear_to_ud` says where the tree around it decides otherwise."""
+"""UD label of each CLEAR label; :func:`clear_to_ud` lists the exceptions by context."""
 
-# Labels of CLEAR's table that a version of Universal Dependencies has as well.
+# Labels of CLEAR's table that also exist in a version of Universal Dependencies.
 _SHARED = frozenset(
     """acl advcl advmod amod appos aux auxpass case cc ccomp compound conj csubj csubjpass dep det dobj expl
     iobj mark neg nmod nsubj nsubjpass nummod parataxis punct root xcomp""".split()
@@ -414,8 +414,8 @@ _SHARED = frozenset(
 
 
 def is_clear(labels: Iterable[str]) -> bool:
-    """Whether labels of trees are CLEAR's: each is in its table, and one of them, such as ``prep`` or
-    ``attr``, is in no version of Universal Dependencies.
+    """Whether all labels are in CLEAR's table, and at least one of them, such as ``prep`` or ``attr``, is in
+    no version of Universal Dependencies.
 
     Example:
         >>> from graphdep.sentence import is_clear
@@ -427,39 +427,39 @@ def is_clear(labels: Iterable[str]) -> bool:
 
 
 def clear_to_ud(sentence: Sentence) -> Sentence:
-    """A tree of the CLEAR scheme as one of Universal Dependencies, version 2: labels and structure.
+    """Converts a CLEAR tree to Universal Dependencies, version 2: labels and structure.
 
     CLEAR is the scheme of "Guidelines for the Clear Style Constituent to Dependency Conversion" (Choi and
-    Palmer, Technical Report 01-12, University of Colorado Boulder, 2012), in which spaCy's English models
-    parse. :data:`~graphdep.sentence.clear.CLEAR_TO_UD` is the table of labels; the tree changes where
-    the schemes differ (https://universaldependencies.org/u/overview/syntax.html):
+    Palmer, Technical Report 01-12, University of Colorado Boulder, 2012), used by spaCy's English models.
+    :data:`~graphdep.sentence.clear.CLEAR_TO_UD` is the table of labels; the structure changes where the
+    schemes differ (https://universaldependencies.org/u/overview/syntax.html):
 
     ===========================  =========================================================================
     CLEAR                        Universal Dependencies
     ===========================  =========================================================================
-    ``prep`` over ``pobj``       the object hangs from what the preposition hung from, as ``nmod`` of a
+    ``prep`` over ``pobj``       the object takes the preposition's governor, as ``nmod`` of a
                                  nominal, else ``obl``; the preposition is its ``case``
     ``agent`` over ``pobj``      the same with ``obl:agent``
     ``prep`` over ``pcomp``      a clause as ``acl`` or ``advcl``, the preposition its ``mark``
-    *be* over ``attr, acomp``    the predicate takes the place of *be*, which is its ``cop``; so does a
-                                 place (*is in Paris*, *is here*) and a clause, whose outer subject is
+    *be* over ``attr, acomp``    the predicate takes the place of *be*, now its ``cop``; so do places
+                                 (*is in Paris*, *is here*) and clauses, whose outer subject is
                                  ``nsubj:outer``; not *there is*, whose ``attr`` is ``nsubj``
     ``ccomp`` without tense      *let him go*: the subject is ``obj`` of the upper verb, the clause ``xcomp``
-    ``conj`` of a ``conj``       all hang from the first; ``cc`` and commas from the one that follows
+    ``conj`` of a ``conj``       all depend on the first; ``cc`` and commas on the next one
     *to* as ``aux``              ``mark``
     ``npadvmod``                 ``nmod:unmarked`` of a nominal, else ``obl:unmarked``
-    ``compound, nmod``           ``amod`` where the tag is an adjective's
+    ``compound, nmod``           ``amod`` if the tag is an adjective's
     ``prep, pcomp`` alone        a preposition without an object: ``obl`` of a verb, else ``advmod``
     ``punct``                    under the sentence's root at its end, else as high as nothing crosses it
     ===========================  =========================================================================
 
-    Names stay ``compound`` (UD has ``flat`` for persons), since the labels alone do not tell persons apart.
-    Labels that are not in the table stay. Enhanced arcs, which CLEAR does not have, are left out. The rules
-    read the columns XPOS (Penn Treebank), else UPOS, and LEMMA, as far as they are there.
-    ``examples/research/results/parser.md`` has the scores on UD English EWT.
+    Names stay ``compound`` (UD uses ``flat`` for persons), since the labels do not identify persons. Labels
+    outside the table stay. Enhanced arcs, which CLEAR does not have, are dropped. The rules read the columns
+    XPOS (Penn Treebank), else UPOS, and LEMMA, if present. ``examples/research/results/parser.md`` has the
+    scores on UD English EWT.
 
     Args:
-        sentence: The tree. One that is not CLEAR's loses its structure.
+        sentence: A CLEAR tree; a tree of another scheme loses its structure.
 
     Example:
         >>> from graphdep import Sentence
@@ -498,17 +498,17 @@ _ONLY_UD2 = frozenset({"obj", "obl", "nsubj:pass", "csubj:pass", "aux:pass", "fi
 
 
 def only_ud2(labels: Iterable[str]) -> bool:
-    """Whether one of the labels is of version 2 of Universal Dependencies alone."""
+    """Whether one of the labels exists only in version 2 of Universal Dependencies."""
     return not _ONLY_UD2.isdisjoint(labels)
 
 
 def ud1_to_ud(sentence: Sentence) -> Sentence:
-    """A tree of Universal Dependencies version 1, such as CoreNLP gives, as one of version 2.
+    """Converts a tree of Universal Dependencies version 1, such as CoreNLP's, to version 2.
 
-    Labels change as https://universaldependencies.org/v2/summary.html says; ``nmod`` of a word that is no
-    nominal is ``obl``; ``neg`` is ``det`` of a nominal before it, else ``advmod``; a conjunction or comma
-    hangs from the conjunct that follows it. Ellipsis (``remnant``) keeps its structure. Enhanced arcs are
-    left out. The rules read XPOS, else UPOS.
+    Labels change as in https://universaldependencies.org/v2/summary.html; ``nmod`` becomes ``obl`` unless its
+    governor is a nominal; ``neg`` becomes ``det`` of a nominal after it, else ``advmod``; conjunctions and
+    commas attach to the next conjunct. Ellipsis (``remnant``) keeps its structure. Enhanced arcs are dropped.
+    The rules read XPOS, else UPOS.
 
     Args:
         sentence: The tree. Labels of other schemes stay.

@@ -1,4 +1,4 @@
-"""CoNLL-U: sentences as text, and text as the columns of sentences."""
+"""CoNLL-U: writing sentences as text, and reading text as columns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORD = re.compile(r"[1-9][0-9]{0,8}")
 _HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
-_CONSTITUENCY = re.compile(r"#\s*constituency\s*=\s*(?=\()(.*)")  # as stanza has it
+_CONSTITUENCY = re.compile(r"#\s*constituency\s*=\s*(?=\()(.*)")  # the format of stanza
 
 
 class ConlluError(LineError):
-    """A line that is not CoNLL-U, or a sentence that is not a tree."""
+    """A line that is not CoNLL-U, or a sentence whose heads are not a tree."""
 
 
 def format_conllu(sentence: Sentence) -> str:
-    """One sentence as CoNLL-U text, ending in a line break (without the blank line that separates).
+    """One sentence as CoNLL-U text that ends in a line break, without the blank line after it.
 
     Constituents are the last comment, ``# constituency = (ROOT ...)``.
     """
@@ -80,8 +80,8 @@ def _check_comment(comment: str) -> str:
 def read_blocks(
     lines: Iterable[tuple[int, str]], path: str, *, max_words: int | None = None, headless: bool = False
 ) -> Iterator[Raw]:
-    """The sentences of some numbered lines, whose governors may be no tree; with ``headless`` a HEAD may be
-    ``_``, governor -1.
+    """The sentences in numbered lines, whose governors may not be a tree; with ``headless`` a HEAD may be
+    ``_``, which gives governor -1.
 
     Raises:
         ConlluError: If a line is not CoNLL-U.
@@ -99,7 +99,7 @@ def read_blocks(
 
 
 class _Block:
-    """The lines of one sentence as they are read."""
+    """The lines of one sentence while it is read."""
 
     def __init__(self, path: str, max_words: int | None, headless: bool) -> None:
         self.path, self.max_words, self.headless = path, max_words, headless

@@ -1,4 +1,4 @@
-"""Sentences of CoreNLP, in its JSON, XML and protobuf formats."""
+"""Reader of CoreNLP's JSON, XML and protobuf sentences."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from graphdep.io.limits import shown
 from graphdep.sentence.ptb import PtbError, read_brackets
 from graphdep.sentence.tree import PAGE, Raw
 
-# Word and number of the copy (0 is the word itself), the label, and the same of the dependent.
+# A node is the number of its word and of its copy (0 for the word itself).
 Node = tuple[int, int]
 Edge = tuple[Node, str, Node]
 _ROOT: Node = (0, 0)
-# Names of a graph in the JSON of CoreNLP 3.6 and later, and before.
+# Keys of the basic tree in the JSON of CoreNLP 3.6 and later, and of earlier versions.
 _BASIC = ("basicDependencies", "basic-dependencies")
 _GRAPHS = ("enhancedPlusPlusDependencies", "enhancedDependencies")
 
 
 def is_corenlp(value: object) -> bool:
-    """Whether a value is a sentence of CoreNLP's JSON."""
+    """Whether a value is a sentence in CoreNLP's JSON."""
     tokens = value.get("tokens") if isinstance(value, Mapping) else None
     if not isinstance(tokens, list) or not tokens:
         return False
@@ -31,12 +31,12 @@ def is_corenlp(value: object) -> bool:
 
 
 def read_sentence(answer: Mapping[str, Any], place: str = "") -> Raw:
-    """A sentence of CoreNLP's JSON: the basic tree; as enhanced arcs those of enhanced++ or, where the JSON
-    hides its copy nodes, of enhanced; the constituents of ``parse``.
+    """Reads a sentence in CoreNLP's JSON: the basic tree; the arcs of enhanced++, or of enhanced if the JSON
+    merges copy nodes; and the constituents of ``parse``.
 
     Raises:
-        ValueError: If a token has no word or another index than its place, there is no basic tree, or an arc
-            is of no word.
+        ValueError: If a token has no word or an unexpected index, there is no basic tree, or an arc names no
+            word.
     """
     for number, token in enumerate(answer["tokens"]):
         word, place_of = token["word"], token.get("index", number + 1)
@@ -53,7 +53,7 @@ def read_sentence(answer: Mapping[str, Any], place: str = "") -> Raw:
     arcs = _checked(basic, _BASIC[0], size)
     twice = [word for word, count in Counter(arc["dependent"] for arc in arcs).items() if count > 1]
     if twice:
-        raise ValueError(f"{_BASIC[0]!r} has several governors of word {twice[0]}")
+        raise ValueError(f"{_BASIC[0]!r} has several governors for word {twice[0]}")
     columns["head"], columns["deprel"] = basic_tree(columns["form"], arcs)
     found = ((name, _checked(answer[name], name, size)) for name in _GRAPHS if answer.get(name))
     if edges := next((edges for _, edges in found if not merged_copies(edges)), None):
@@ -75,7 +75,7 @@ def _constituents(text: str, size: int, place: str) -> list[tuple[str, int, int]
 
 
 def _checked(edges: Any, name: str, size: int) -> list[Mapping[str, Any]]:
-    """The arcs, each from a word or 0 to a word."""
+    """The arcs, after a check that each goes from a word or 0 to a word."""
     for number, edge in enumerate(edges if isinstance(edges, list) else [edges]):
         right = isinstance(edge, Mapping) and isinstance(edge.get("dep"), str)
         ends = [edge.get("governor"), edge.get("dependent")] if right else []
@@ -85,9 +85,9 @@ def _checked(edges: Any, name: str, size: int) -> list[Mapping[str, Any]]:
 
 
 def read_xml(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The sentences of CoreNLP's XML as its JSON has them, each with its place."""
+    """The sentences of CoreNLP's XML in the form of its JSON, each with its place."""
     if re.search(r"<!(DOCTYPE|ENTITY)", text):
-        raise ValueError(f"{path}: XML with a DOCTYPE or entities, which CoreNLP writes none of")
+        raise ValueError(f"{path}: XML with a DOCTYPE or entities, which CoreNLP never writes")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -100,7 +100,7 @@ def read_xml(text: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield place, _xml_sentence(sentence, place)
 
 
-# What the JSON has, by the names of the XML.
+# JSON keys by the names in the XML.
 _OF_XML = {
     "basic-dependencies": "basicDependencies",
     "enhanced-dependencies": "enhancedDependencies",
@@ -142,7 +142,7 @@ def _xml_edge(dep: ElementTree.Element, place: str) -> dict[str, Any]:
 
 
 def word_columns(tokens: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The columns of some tokens, and what was between them."""
+    """The columns of the tokens, and the spaces between them."""
     form = [str(token.get("originalText") or token["word"]) for token in tokens]
     after = [_space_after(token, following) for token, following in zip(tokens, [*tokens[1:], {}])]
     line = " ".join("".join(f + " " * space for f, space in zip(form, after)).split())
@@ -170,8 +170,8 @@ def _column(values: Sequence[Any]) -> list[str] | None:
 def basic_tree(form: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> tuple[list[int], list[str]]:
     """Heads and relations from the JSON edges of a basic tree.
 
-    Some models leave punctuation out of the tree: such words depend on the first root, and have no governor,
-    -1, where there is none.
+    Some models leave punctuation out of the tree: such words depend on the first root; without a root they
+    have no governor (-1).
     """
     of_word = {int(e["dependent"]): (int(e["governor"]), _label(int(e["governor"]), e["dep"])) for e in edges}
     root = next((word for word, (governor, _) in of_word.items() if governor == 0), -1)
@@ -181,12 +181,12 @@ def basic_tree(form: Sequence[str], edges: Iterable[Mapping[str, Any]]) -> tuple
 
 
 def merged_copies(edges: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the JSON of a graph hides copy nodes: a copy and its original have the same number."""
+    """Whether the JSON of a graph merges copy nodes with their words: both have the same number."""
     return any(edge["governor"] == edge["dependent"] and "governorCopy" not in edge for edge in edges)
 
 
 def json_edges(edges: Iterable[Mapping[str, Any]]) -> list[Edge]:
-    """Those of a graph in JSON, which has no copies, or in XML, which numbers them."""
+    """The edges of a graph in JSON, which has no copies, or in XML, which numbers them."""
     return [
         (
             (int(e["governor"]), e.get("governorCopy", 0)),
@@ -198,7 +198,7 @@ def json_edges(edges: Iterable[Mapping[str, Any]]) -> list[Edge]:
 
 
 def protobuf_edges(graph: Any) -> list[Edge]:
-    """Those of a graph in a protobuf message, with its copies."""
+    """The edges of a graph in a protobuf message, with copies."""
     edges: list[Edge] = [
         ((e.source, _number(e, "source")), e.dep, (e.target, _number(e, "target"))) for e in graph.edge
     ]
@@ -206,12 +206,12 @@ def protobuf_edges(graph: Any) -> list[Edge]:
 
 
 def _number(edge: Any, end: str) -> int:
-    # A node is a copy of a word or an empty node behind it, never both.
+    # A node is either a copy of a word or an empty node after a word.
     return int(getattr(edge, f"{end}Copy") or getattr(edge, f"{end}Empty"))
 
 
 def graph_columns(columns: Mapping[str, Any], edges: Sequence[Edge]) -> dict[str, Any]:
-    """Enhanced arcs, and copies as empty nodes, of a sentence with these columns."""
+    """Enhanced arcs, and copies as empty nodes, for a sentence with these columns."""
     words = range(1, len(columns["form"]) + 1)
     pairs: dict[Node, set[tuple[Node, str]]] = {(word, 0): set() for word in words}
     for governor, label, dependent in edges:
@@ -225,7 +225,7 @@ def graph_columns(columns: Mapping[str, Any], edges: Sequence[Edge]) -> dict[str
 
 
 def _names(nodes: Iterable[Node]) -> dict[Node, str]:
-    """Ids; copies are numbered from 1 without gaps, as CoNLL-U wants it."""
+    """Ids of the nodes; copies are numbered from 1 without gaps, as CoNLL-U requires."""
     names, copies = {_ROOT: "0"}, {0: 0}
     for word, copy in sorted(nodes):
         copies[word] = copies[word] + 1 if copy else 0

@@ -1,4 +1,4 @@
-"""Sentences from and to spaCy, Stanza, conllu, NetworkX and plain dictionaries."""
+"""Conversion between sentences and spaCy, Stanza, conllu, NetworkX and plain dictionaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
 
-# The names that libraries have for each column, CoNLL-U's own first.
+# Names of each column in other libraries, CoNLL-U's own first.
 _NAMES = (
     ("id",),
     ("form", "text", "word", "token"),
@@ -35,7 +35,7 @@ _NAMES = (
 
 
 def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ()) -> list[str]:
-    """The lines of a sentence; words without an ``id`` are counted."""
+    """The CoNLL-U lines of a sentence; words without an ``id`` are numbered."""
     lines, words = [*comments], [*words]
     pos = _tag_set(word.get("pos") for word in words)
     columns = [(*names, "pos") if pos in names else names for names in _NAMES]
@@ -50,8 +50,8 @@ def word_lines(words: Iterable[Mapping[str, Any]], comments: Iterable[str] = ())
 
 
 def without_lost_arcs(lines: Iterable[str]) -> list[str]:
-    """Lines of CoNLL-U without the enhanced arcs from empty nodes that are not there, as stanza leaves them
-    where it was not asked to read the nodes; a word that has no other gets its basic one.
+    """CoNLL-U lines without enhanced arcs from missing empty nodes, which stanza leaves if it does not read
+    these nodes; a word without another enhanced arc gets its basic one.
     """
     rows = [line.split("\t") for line in lines]
     known = {row[0] for row in rows}
@@ -63,7 +63,7 @@ def without_lost_arcs(lines: Iterable[str]) -> list[str]:
 
 
 def _tag_set(tags: Iterable[Any]) -> str:
-    """The column of tags that are called ``pos``, which may be of either set."""
+    """The column of tags named ``pos``: UPOS if all are universal tags, else XPOS."""
     return "upos" if {tag or "_" for tag in tags} <= _UPOS else "xpos"
 
 
@@ -78,7 +78,7 @@ def _id(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as CoNLL-U writes it; ``_`` for none."""
+    """A value in CoNLL-U format; ``_`` for a missing value."""
     if isinstance(value, Mapping):
         pairs = (f"{key}={item}" if item is not None else str(key) for key, item in value.items())
         return "|".join(pairs) or "_"
@@ -88,9 +88,9 @@ def _text(value: Any) -> str:
 
 
 def read_token_lists(parsed: Any) -> Found:
-    """The sentences of some ``TokenList``, or the one of one."""
+    """The sentences of one ``TokenList`` or of several."""
     single = is_token_list(parsed)
-    found = [parsed] if single else list(parsed) if _may_hold_some(parsed) else [parsed]
+    found = [parsed] if single else list(parsed) if _may_be_list(parsed) else [parsed]
     raws: list[Raw] = []
     for number, tokens in enumerate(found):
         _check_kind(is_token_list(tokens), _CONLLU_TAKES, tokens)
@@ -114,11 +114,11 @@ def _check_kind(right: bool, takes: str, value: object) -> None:
 
 
 def is_token_list(parsed: object) -> bool:
-    """Whether something is a ``TokenList`` of the package conllu."""
+    """Whether a value is a ``TokenList`` of the package conllu."""
     return is_from(parsed, "conllu", "TokenList")
 
 
-def _may_hold_some(parsed: object) -> bool:
+def _may_be_list(parsed: object) -> bool:
     return isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | dict)
 
 
@@ -126,7 +126,7 @@ def _metadata(tokens: Any) -> Iterable[tuple[str, str | None]]:
     return (tokens.metadata or {}).items()
 
 
-# The names that each column may have; the first is the argument of Sentence. TACRED's begin with stanford_.
+# Accepted keys of each column; the first is the argument of Sentence. TACRED's keys begin with stanford_.
 COLUMN_NAMES = {
     "form": ("form", "words", "tokens", "token", "word"),
     "head": ("head", "heads", "stanford_head", "predicted_heads"),
@@ -148,10 +148,10 @@ _DICT_TAKES = (
 
 
 def key_of(values: Mapping[str, Any], name: str) -> str | None:
-    """The key that a mapping has for a column.
+    """The key of a column in a mapping.
 
     Raises:
-        ValueError: If it has several, which differ.
+        ValueError: If several keys of the column have different values.
     """
     keys = [key for key in COLUMN_NAMES[name] if values.get(key) is not None]
     contents = [_comparable(values[key]) for key in keys]
@@ -166,11 +166,11 @@ def _comparable(values: Any) -> Any:
 
 
 def read_dicts(parsed: Any, place: str = "") -> Found:
-    """The sentence of a mapping or of a list of words, or several in a list or a document."""
+    """The sentence of a mapping or of a list of words, or all sentences of a list or document."""
     if isinstance(parsed, Mapping):
-        return _of_mapping(parsed, place)
+        return _read_mapping(parsed, place)
     if is_words(parsed):
-        return Found(_of_words(parsed, place or "sentence 0"), True)
+        return Found(_read_words(parsed, place or "sentence 0"), True)
     _check_kind(isinstance(parsed, Sequence) and not isinstance(parsed, str | bytes), _DICT_TAKES, parsed)
     found = []
     for number, each in enumerate(parsed):
@@ -180,7 +180,7 @@ def read_dicts(parsed: Any, place: str = "") -> Found:
     return Found(raws, False, frozenset[str]().union(*(each.labels for each in found)))
 
 
-def _of_mapping(parsed: Mapping[str, Any], place: str) -> Found:
+def _read_mapping(parsed: Mapping[str, Any], place: str) -> Found:
     with placed(place):
         if _is_spacy_json(parsed):
             return _read_spacy_json(parsed, place)
@@ -192,24 +192,24 @@ def _of_mapping(parsed: Mapping[str, Any], place: str) -> Found:
         return Found([Raw(_columns(parsed), place)], True)
 
 
-def _of_words(words: Iterable[Mapping[str, Any]], place: str) -> list[Raw]:
+def _read_words(words: Iterable[Mapping[str, Any]], place: str) -> list[Raw]:
     lines = enumerate(without_lost_arcs(word_lines(words)), start=1)
     return [*read_blocks(lines, place)]
 
 
 def is_words(value: object) -> bool:
-    """Whether a value is a list of words, and not of sentences: a word has one governor."""
+    """Whether a value is a list of words, not of sentences: a word has a single governor."""
     return (
         isinstance(value, list | tuple)
         and bool(value)
-        and all(isinstance(word, Mapping) and _is_one(word.get("head")) for word in value)
+        and all(isinstance(word, Mapping) and _is_governor(word.get("head")) for word in value)
         and any("head" in word for word in value)
     )
 
 
-def _is_one(head: Any) -> bool:
-    """Whether it is the governor of one word, right or wrong, and not of all of a sentence."""
-    return isinstance(head, str | float | None) or _whole(head) is not None
+def _is_governor(head: Any) -> bool:
+    """Whether a value is the governor of one word, valid or not, and not a column of governors."""
+    return isinstance(head, str | float | None) or _as_int(head) is not None
 
 
 def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
     if message := near_key(lists, [*COLUMN_NAMES, *_FURTHER], _OTHER_NAMES):
         raise ValueError(message)
     alone = sentence.get("edges") is not None and found["head"] is found["deprel"] is None
-    if alone and found["form"] is not None:  # a parser is to give the tree
+    if alone and found["form"] is not None:  # a parser will give the tree
         head, deprel = chain_columns(len(_rows("form", found["form"])))
         found |= {"head": head, "deprel": deprel}
     missing = [name for name in ("form", "head", "deprel") if found[name] is None]
@@ -257,13 +257,13 @@ def _columns(sentence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_ids(ids: Any, words: int) -> None:
-    """Raises :class:`ValueError` if words have numbers that do not count them."""
+    """Raises :class:`ValueError` if ids do not number the words from 1."""
     if isinstance(ids, list | tuple) and [*map(str, ids)] != [str(n) for n in range(1, words + 1)]:
         raise ValueError(f"'id' must number the words from 1 in their order (got {shown(ids)})")
 
 
 def _rows(name: str, values: Any) -> list[Any]:
-    """A list that may be missing."""
+    """A column as a list; empty if it is missing."""
     if isinstance(values, str) or not isinstance(values, Iterable | None):
         raise ValueError(f"{name!r} must be a list (got {shown(values)})")
     return [] if values is None else [*values]
@@ -294,21 +294,21 @@ _DIGITS = 10  # more than any sentence has
 def _governor_of(word: int, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < _DIGITS:
         return int(value)
-    if (number := _whole(value)) is None:
+    if (number := _as_int(value)) is None:
         raise ValueError(f"word {word}: 'head' must be a whole number from 0 (got {shown(value)})")
     return number
 
 
-def _whole(value: Any) -> int | None:
-    """A whole number, which may be NumPy's, as Python's; :obj:`None` for anything else."""
+def _as_int(value: Any) -> int | None:
+    """A whole number, even one of NumPy, as a Python int; :obj:`None` for anything else."""
     try:
         return None if isinstance(value, bool) else index(value)
-    except TypeError:  # NumPy's arrays have an __index__, too
+    except TypeError:  # NumPy arrays have an __index__ that raises
         return None
 
 
 def _deps(word: int, value: Any) -> list[tuple[str, str]]:
-    """``"2:nsubj|4:conj"``, or pairs of head and label."""
+    """``"2:nsubj|4:conj"``, or pairs of head and label, as pairs."""
     if value is None:
         return []
     pairs = parse_deps(value) if isinstance(value, str) else value
@@ -321,12 +321,12 @@ def _deps(word: int, value: Any) -> list[tuple[str, str]]:
 
 
 def _arcs(edges: Any, words: int) -> list[list[tuple[str, str]]]:
-    """``[source, target, label]`` by word, from 1; 0 is the root, which may be a source."""
+    """``[source, target, label]`` by target word; words count from 1, source 0 is the root."""
     deps: list[list[tuple[str, str]]] = [[] for _ in range(words)]
     for number, edge in enumerate(_rows("edges", edges)):
         edge = edge.tolist() if hasattr(edge, "tolist") else edge
         three = isinstance(edge, list | tuple) and len(edge) == 3
-        source, target, label = (_whole(edge[0]), _whole(edge[1]), edge[2]) if three else (None, None, "")
+        source, target, label = (_as_int(edge[0]), _as_int(edge[1]), edge[2]) if three else (None, None, "")
         named = isinstance(label, str) and label != ""
         known = source in range(words + 1) and target in range(1, words + 1)
         if source is None or target is None or not (named and known):
@@ -345,7 +345,7 @@ def _comments(sentence: Mapping[str, Any]) -> list[str]:
 
 
 def read_spacy(parsed: Any) -> Found:
-    """The sentences of a ``Doc``, or the one of a ``Span``."""
+    """The sentences of a ``Doc``, or the sentence of a ``Span``."""
     _check_kind(is_spacy(parsed), "from_spacy takes a Doc or a Span of spaCy", parsed)
     single = is_from(parsed, "spacy.tokens", "Span")
     doc = parsed.doc if single else parsed
@@ -360,7 +360,7 @@ def read_spacy(parsed: Any) -> Found:
     ]
     labels = {token.dep_ for token in doc}
     if doc.lang_ == "en" and not labels.isdisjoint(_NO_UD):
-        labels.add("pobj")  # no parser of English by spaCy is of version 1 of UD, which has these labels, too
+        labels.add("pobj")  # spaCy's English parsers use CLEAR, never UD 1, which shares labels
     return Found(raws, single, frozenset(labels))
 
 
@@ -369,7 +369,7 @@ _NO_UD = ("auxpass", "csubjpass", "dobj", "neg", "nsubjpass")
 
 @dataclasses.dataclass
 class _Token:
-    """As much of spaCy's ``Token`` as a sentence is made of, from JSON."""
+    """The parts of spaCy's ``Token`` that a sentence needs, from JSON."""
 
     doc: list[_Token] = dataclasses.field(repr=False)
     i: int
@@ -398,7 +398,7 @@ def _is_spacy_json(parsed: Mapping[str, Any]) -> bool:
 
 
 def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
-    """The sentences of ``Doc.to_json()``: offsets of characters, and governors counted in the whole text."""
+    """The sentences of ``Doc.to_json()``: character offsets, and governors numbered across the document."""
     tokens, text = parsed["tokens"], parsed["text"]
     if any("head" not in token or not token.get("dep") for token in tokens):
         raise ValueError(f"the Doc {text[:60]!r} has no parse: give it to a pipeline with a parser")
@@ -407,7 +407,7 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
     for number, token in enumerate(tokens):
         governor, end = token["head"], token["end"]
         if type(governor) is not int or not 0 <= governor < len(tokens):
-            raise ValueError(f"'tokens[{number}]': 'head' is no number of a token (got {shown(governor)})")
+            raise ValueError(f"'tokens[{number}]': 'head' is not a token number (got {shown(governor)})")
         space = " " if text[end : end + 1] == " " else ""
         tags = [str(token.get(name) or "") for name in ("lemma", "pos", "tag", "morph", "dep")]
         doc.append(_Token(doc, number, text[starts[number] : end], space, governor, *tags))
@@ -416,7 +416,7 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
         first = _start(f"sents[{number}]", sent, text)
         inside = [t for t, start in zip(doc, starts) if first <= start < sent["end"] and not t.is_space]
         if not left.issuperset(token.i for token in inside):
-            raise ValueError(f"'sents[{number}]' has tokens of another one (got {shown(sent)})")
+            raise ValueError(f"'sents[{number}]' has tokens of another sentence (got {shown(sent)})")
         left -= {token.i for token in inside}
         columns = {**word_columns(inside, text=True), **tree_columns(inside)}
         if inside:
@@ -427,20 +427,20 @@ def _read_spacy_json(parsed: Mapping[str, Any], place: str) -> Found:
 
 
 def _start(name: str, span: Mapping[str, Any], text: str) -> int:
-    """Where a token or sentence begins, if its offsets are within the text."""
+    """The start of a token or sentence, after a check that its offsets are within the text."""
     start, end = (span.get(name) if isinstance(span, Mapping) else None for name in ("start", "end"))
     if type(start) is int and type(end) is int and 0 <= start < end <= len(text):
         return start
-    raise ValueError(f"{name!r} is no part of the text of {len(text)} characters (got {shown(span)})")
+    raise ValueError(f"{name!r} is not in the text of {len(text)} characters (got {shown(span)})")
 
 
 def is_spacy(parsed: object) -> bool:
-    """Whether something is spaCy's ``Doc`` or ``Span``."""
+    """Whether a value is spaCy's ``Doc`` or ``Span``."""
     return is_from(parsed, "spacy.tokens", "Doc", "Span")
 
 
 def word_columns(tokens: list[Any], *, text: bool) -> dict[str, Any]:
-    """What a sentence has beside its tree; with ``text`` also what was between its words."""
+    """The columns of a sentence besides its tree; with ``text`` also the spaces between words."""
     columns: dict[str, Any] = {
         "form": [token.text for token in tokens],
         "lemma": _column([token.lemma_ for token in tokens]),
@@ -456,7 +456,7 @@ def word_columns(tokens: list[Any], *, text: bool) -> dict[str, Any]:
 
 
 def tree_columns(tokens: list[Any]) -> dict[str, Any]:
-    """Governors and relations; ``ROOT`` is ``root``."""
+    """Governors and relations; ``ROOT`` becomes ``root``."""
     head = token_heads(tokens)
     labels = [
         "root" if governor == 0 else token.dep_ if token.dep_ not in ("", "ROOT") else "dep"
@@ -466,8 +466,8 @@ def tree_columns(tokens: list[Any]) -> dict[str, Any]:
 
 
 def token_heads(tokens: list[Any]) -> list[int]:
-    """The governor of each of some tokens of a sentence, from 1, 0 for a root. White space that is left out
-    hands its dependents to its governor; if it was the root, to the first one of them.
+    """The governor of each token of a sentence, from 1, 0 for a root. The dependents of skipped white space
+    move to its governor, or, if it was the root, to the first of them.
     """
     number = {token.i: i for i, token in enumerate(tokens, start=1)}
     tops = [_governor(token, number) for token in tokens]
@@ -481,7 +481,7 @@ def token_heads(tokens: list[Any]) -> list[int]:
 
 
 def _governor(token: Any, number: dict[int, int]) -> Any:
-    """The governor, or the nearest one above that was not left out."""
+    """The nearest ancestor that was not skipped."""
     governor = token.head
     while governor.i not in number and governor.head.i != governor.i:
         governor = governor.head
@@ -489,7 +489,7 @@ def _governor(token: Any, number: dict[int, int]) -> Any:
 
 
 def _check_tree(span: Any) -> None:
-    """A Span may be a sentence or a part that hangs together."""
+    """Checks that a Span, which may be a part of a sentence, is one tree."""
     words = [token for token in span if not token.is_space]
     tops = [t.text for t in span if t.head.i == t.i or not span.start <= t.head.i < span.end]
     if not words or len(tops) > 1:
@@ -510,7 +510,7 @@ def _column(values: list[str]) -> list[str] | None:
 
 
 def read_stanza(parsed: Any) -> Found:
-    """The sentences of a ``Document``, or the one of a ``Sentence``."""
+    """The sentences of a ``Document``, or the sentence of a ``Sentence``."""
     _check_kind(is_stanza(parsed), "from_stanza takes a Document or a Sentence of stanza", parsed)
     single = is_from(parsed, "stanza", "Sentence")
     raws: list[Raw] = []
@@ -525,12 +525,12 @@ def read_stanza(parsed: Any) -> Found:
 
 
 def is_stanza(parsed: object) -> bool:
-    """Whether something is stanza's ``Document`` or ``Sentence``."""
+    """Whether a value is stanza's ``Document`` or ``Sentence``."""
     return is_from(parsed, "stanza", "Document", "Sentence")
 
 
 def networkx_graph(sentence: Sentence, arcs: str, root: bool) -> Any:
-    """The tree, or with ``arcs="enhanced"`` the enhanced graph."""
+    """The tree as a graph, or with ``arcs="enhanced"`` the enhanced graph."""
     check_choice("arcs", arcs, ("basic", "enhanced"))
     if arcs == "enhanced" and sentence.deps is None:
         raise ValueError("the sentence has no enhanced graph: 'deps' is None")
@@ -562,7 +562,7 @@ def _attributes(sentence: Sentence) -> list[dict[str, str]]:
 
 
 def _node(word: str) -> int | str:
-    """Words are numbers; empty nodes are texts such as ``"8.1"``."""
+    """A word as its number; an empty node as a string such as ``"8.1"``."""
     return word if "." in word else int(word)
 
 
@@ -591,8 +591,8 @@ def spacy_doc(sentence: Sentence, vocab: Any) -> Any:
 
 
 def _spaces(sentence: Sentence) -> list[bool]:
-    """Whether a space follows each word: as MISC says, and not inside a multiword token whose words make it
-    up, as in *do* + *n't*.
+    """Whether a space follows each word: by column MISC, and never inside a multiword token that is the
+    concatenation of its words, as in *do* + *n't*.
     """
     spaces = ["SpaceAfter=No" not in misc.split("|") for misc in sentence.misc or ["_"] * len(sentence)]
     for row in sentence.multiword:

@@ -1,4 +1,4 @@
-"""Trees that a user brings: their scheme, and those that are no trees."""
+"""Trees from users: detection of their label scheme, and repair of invalid trees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from graphdep.sentence.tree import FROM_ZERO, PAGE, Fault, Found, Raw, WordParse
 SCHEMES = ("auto", "as-is", "clear", "ud1")
 BAD_TREES = ("error", "attach", "parse", "skip")
 OF_ROWS = "--bad-trees attach or parse takes it"
-"""The advice where a row is not left out, since it has a prediction."""
+"""Advice where rows cannot be skipped, since each needs a prediction."""
 _CONVERTERS = {"clear": clear_to_ud, "ud1": ud1_to_ud}
 _NAMES = {"clear": "CLEAR, spaCy's English labels,", "ud1": "Universal Dependencies 1"}
 
@@ -38,36 +38,36 @@ logger = logging.getLogger("graphdep.sentence")
 
 @dataclass
 class Intake:
-    """Makes sentences of what a user brings, by one rule, and counts what it changes.
+    """Makes sentences from a user's parses with fixed rules, and counts the changes.
 
-    The scheme of the labels is decided once for all sentences that are given together. ``"auto"`` converts
-    CLEAR, the scheme of spaCy's English models: where each label is in CLEAR's table and one is in no version
-    of Universal Dependencies. All other trees stay as they are.
+    The label scheme is decided once for all sentences that are given together. ``"auto"`` converts CLEAR, the
+    scheme of spaCy's English models, if all labels are in CLEAR's table and at least one is in no version of
+    Universal Dependencies. All other trees are left unchanged.
 
     Args:
-        scheme: ``"auto"``, ``"as-is"``, or the scheme that the trees are converted from: ``"clear"``, or
-            ``"ud1"`` for version 1 of Universal Dependencies, unless they have a label that version 2 alone
-            has. (default: ``"auto"``)
-        bad_trees: What becomes of governors that are no tree. ``"error"``: an error with the place, the
-            reason and the number of others. ``"attach"``: further roots, the first word of a cycle and a word
-            whose governor is outside of the sentence depend on the first root, with their labels.
-            ``"parse"``: :obj:`parser` gives the tree. ``"skip"``: the sentence is left out.
-            (default: ``"error"``)
+        scheme: ``"auto"``, ``"as-is"``, or the scheme to convert from: ``"clear"``, or ``"ud1"`` for version
+            1 of Universal Dependencies, which does nothing if a label exists only in version 2. (default:
+            ``"auto"``)
+        bad_trees: Treatment of governors that are not a tree. ``"error"``: an error with the place, the
+            reason and the number of further ones. ``"attach"``: further roots, the first word of a cycle and
+            words whose governor is outside the sentence are attached to the first root, with their labels.
+            ``"parse"``: :obj:`parser` provides the tree. ``"skip"``: the sentence is left out. (default:
+            ``"error"``)
         parser: For ``bad_trees="parse"``. (default: :obj:`None`)
-        advice: How another treatment of bad trees is asked for, for the message; empty for no such advice.
-            (default: in Python and on the command line)
+        advice: Advice in the error message on how to choose another treatment; empty for no advice. (default:
+            in Python and on the command line)
 
     Attributes:
-        trees: Sentences that have been taken in.
-        bad: How many were no tree, by the reason.
-        converted: How many were converted, by the scheme that they were of.
-        dropped: How many of these have lost the arcs of their column DEPS, which are of the old labels.
-        graphs: How many have arcs beside their tree, those of CoNLL-U aside.
-        decided: The scheme of the last trees, ``"as-is"`` where they are not converted, as a sentence is not;
-            ``"auto"`` before there are any.
+        trees: Number of sentences.
+        bad: Number of invalid trees, by reason.
+        converted: Number of converted trees, by their old scheme.
+        dropped: Number of converted trees that lost the arcs of column DEPS, which have the old labels.
+        graphs: Number of sentences with arcs besides their tree, without those from CoNLL-U.
+        decided: The scheme of the latest trees, ``"as-is"`` if they are not converted, as for a
+            :class:`Sentence`; ``"auto"`` before the first ones.
 
     Raises:
-        ValueError: If an option is unknown, or ``"parse"`` has nothing that parses.
+        ValueError: If an option is unknown, or ``"parse"`` has no parser.
 
     Example:
         >>> from graphdep.sentence.intake import Intake
@@ -99,15 +99,15 @@ class Intake:
     def sentences(
         self, raws: Sequence[Raw], *, multiroot: bool = False, labels: Iterable[str] = ()
     ) -> list[Sentence | None]:
-        """The sentences, converted and mended; :obj:`None` for one that is left out.
+        """The sentences, converted and repaired; :obj:`None` for a sentence that is left out.
 
         Args:
             raws: All sentences of the input.
-            multiroot: Whether several roots are right. (default: :obj:`False`)
-            labels: Labels that tell the scheme besides those of the sentences. (default: none)
+            multiroot: Whether several roots are allowed. (default: :obj:`False`)
+            labels: Further labels for deciding the scheme. (default: none)
         """
         faults = self._faults(raws, multiroot)
-        # A tree that is parsed or left out, or is still to be parsed, is of no scheme of the user's.
+        # Trees that are skipped or come from a parser do not have the user's scheme.
         given = self.bad_trees in ("error", "attach")
         own = [given or number not in faults for number in range(len(raws))]
         own = [mine and raw.columns.get("tree_from") is None for mine, raw in zip(own, raws)]
@@ -130,20 +130,20 @@ class Intake:
         ]
 
     def decide(self, labels: Iterable[str]) -> str:
-        """The scheme that trees with these labels are converted from; ``"as-is"`` for none."""
+        """The scheme from which trees with these labels are converted; ``"as-is"`` for no conversion."""
         found = {*labels}
         if self.scheme == "auto":
             return "clear" if is_clear(found) else "as-is"
         return "as-is" if only_ud2(found) else self.scheme
 
     def refuse_arcs_alone(self, place: str, sentences: Iterable[Sentence | None]) -> None:
-        """Raises :class:`ValueError`, with the place, for sentences that are still to be parsed."""
+        """Raises :class:`ValueError`, with the place, for sentences that still need a parse."""
         if any(sentence is not None and needs_tree(sentence) for sentence in sentences):
-            message = "'edges' alone are no tree: estimators parse such words; or give 'head' and 'deprel'"
+            message = "'edges' alone are not a tree: estimators parse such words; or give 'head' and 'deprel'"
             raise place_error(place, message)
 
     def note(self) -> str:
-        """What was changed, in one line; empty where nothing was."""
+        """The changes, in one line; empty without changes."""
         parts = [
             f"{plural(count, 'tree')} converted from {_NAMES[scheme]} to version 2 of Universal Dependencies"
             for scheme, count in self.converted.items()
@@ -160,12 +160,12 @@ class Intake:
         return "; ".join(parts)
 
     def say(self) -> None:
-        """Logs what was changed; a conversion alone is logged once, since trees may come one by one."""
+        """Logs the changes; conversions alone only once, since trees may come one by one."""
         if self.bad or self.dropped:
             logger.warning("%s", self.note())
             return
         for scheme in self.converted:
-            _say_converted(scheme)
+            _log_converted(scheme)
 
     def counts(self) -> dict[str, Any]:
         """The counts as plain values."""
@@ -213,8 +213,8 @@ class Intake:
         number, fault = next(iter(faults.items()))
         message, raw = fault.message, raws[number]
         if len(faults) > 1:
-            message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are no tree: {_reasons(counts)}"
-        # Attached they would be another tree than the user's.
+            message += f"; {len(faults)} of {plural(len(raws), 'sentence')} are not trees: {_reasons(counts)}"
+        # Trees that count from 0 are valid, so "attach" would give the user another tree.
         message += f"; {self.advice}" if self.advice and fault.kind != FROM_ZERO else ""
         if raw.lines:
             value = str(raw.columns["head"][fault.word - 1])
@@ -223,18 +223,18 @@ class Intake:
 
 
 def _has_graph(raw: Raw) -> bool:
-    """Whether a sentence has arcs beside its tree; those of CoNLL-U may be a copy of the tree."""
+    """Whether a sentence has arcs besides its tree; arcs from CoNLL-U may be a copy of the tree."""
     return not raw.lines and bool(raw.columns.get("deps"))
 
 
 def _with_arcs(tree: Sentence, raw: Raw) -> Sentence:
-    """A converted tree with the user's own arcs, which are of no scheme."""
+    """A converted tree with the user's own arcs, whose labels have no scheme."""
     own = {name: raw.columns[name] for name in ("deps", "empty") if name in raw.columns}
     return replace(tree, **own) if _has_graph(raw) else tree
 
 
 @cache
-def _say_converted(scheme: str) -> None:
+def _log_converted(scheme: str) -> None:
     logger.warning("trees are converted from %s to version 2 of Universal Dependencies", _NAMES[scheme])
 
 
@@ -243,8 +243,8 @@ def _reasons(counts: Counter[str]) -> str:
 
 
 def attached(head: Sequence[int]) -> list[int]:
-    """Governors made a tree: further roots, the first word of a cycle, and words whose governor is outside of
-    the sentence depend on the first root. Without a root the first of these words becomes it.
+    """Repairs governors: further roots, the first word of a cycle, and words whose governor is outside the
+    sentence are attached to the first root. Without a root, the first of these words becomes the root.
     """
     size = len(head)
     mended = [governor if 0 <= governor <= size else -1 for governor in head]
@@ -260,17 +260,17 @@ def attached(head: Sequence[int]) -> list[int]:
 
 
 def needs_tree(sentence: Sentence | None) -> bool:
-    """Whether a sentence is still to be parsed."""
+    """Whether a sentence still needs a parse."""
     return sentence is None or sentence.tree_from == "chain"
 
 
 def is_own(value: object) -> bool:
-    """Whether a value is a sentence whose tree is the user's, and not a parser's."""
+    """Whether a value is a sentence with the user's tree, not a parser's."""
     return isinstance(value, Sentence) and value.tree_from is None
 
 
 def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
-    """The parse of a sentence, with its own arcs."""
+    """The parse of a sentence, with the sentence's own arcs."""
     return parsed if own is None else replace(parsed, deps=own.deps)
 
 
@@ -284,29 +284,29 @@ PARSES = (
     "graphdep.Sentence, Doc or Span of spaCy, Document or Sentence of stanza, TokenList of conllu, a mapping "
     f"or a list of words for Sentence.from_dict, or a list of these ({PAGE})"
 )
-"""The parses that are taken, for messages."""
+"""The supported parses, for messages."""
 
 
 def is_parse(value: object) -> bool:
-    """Whether a value is a sentence or one parse that :func:`as_sentences` takes."""
+    """Whether a value is a sentence or a parse that :func:`as_sentences` supports."""
     return isinstance(value, Sentence) or any(known(value) for known, _ in _READERS)
 
 
 def as_sentences(
     parsed: Any, name: str = "sentences", *, multiroot: bool = False, intake: Intake | None = None
 ) -> list[Sentence]:
-    """The sentences of one parse or of a list of parses, of which some may have several.
+    """The sentences of a parse or of a list of parses; a parse may have several sentences.
 
     Args:
-        parsed: What :class:`Sentence` has a ``from_...`` for, sentences, or a list of both.
-        name: What it is called in messages. (default: ``"sentences"``)
-        multiroot: Whether several roots are right. (default: :obj:`False`)
-        intake: How they are taken in, and what counts; sentences are taken as they are. (default: a fresh
+        parsed: A parse for which :class:`Sentence` has a ``from_...``, a sentence, or a list of these.
+        name: Name of the argument in messages. (default: ``"sentences"``)
+        multiroot: Whether several roots are allowed. (default: :obj:`False`)
+        intake: Converts, repairs and counts parses; sentences are kept unchanged. (default: a new
             :class:`Intake`)
 
     Raises:
-        TypeError: If there is anything else; the message lists what is taken.
-        ValueError: If one is not parsed, or no tree.
+        TypeError: If an item is not a parse; the message lists the supported parses.
+        ValueError: If an item has no parse, or is not a tree.
 
     Example:
         >>> from graphdep.sentence import as_sentences
@@ -317,7 +317,7 @@ def as_sentences(
     several = isinstance(parsed, Iterable) and not isinstance(parsed, str | bytes | Sentence)
     one = not several or is_parse(parsed)
     parses = [(name, parsed)] if one else [(f"{name}[{n}]", each) for n, each in enumerate(parsed)]
-    advice = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
+    advice = "Sentence.from_dict(..., bad_trees='attach') repairs a tree"
     own = Intake(advice=advice) if intake is None else intake
     made = sentences_of(parses, own, multiroot=multiroot)
     if intake is None:
@@ -330,11 +330,11 @@ def as_sentences(
 def sentences_of(
     parses: Iterable[tuple[str, Any]], intake: Intake, *, multiroot: bool = False
 ) -> list[list[Sentence]]:
-    """The sentences of each parse, without those that are left out; all parses are taken in together.
+    """The sentences of each parse, without skipped ones; one scheme is decided for all parses.
 
     Args:
-        parses: Place, for messages, and value of each.
-        intake, multiroot: As of :func:`as_sentences`.
+        parses: Place, for messages, and value of each parse.
+        intake, multiroot: As in :func:`as_sentences`.
     """
     found = [_found(parsed, place) for place, parsed in parses]
     raws = [raw for each in found if isinstance(each, Found) for raw in each.raws]

@@ -1,4 +1,4 @@
-"""Brackets of the Penn Treebank: trees as text, and text as trees."""
+"""Penn Treebank brackets: writing and reading trees."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
 
-# The outermost bracket of a tree, which says nothing.
+# Labels of the outermost bracket, which carry no information.
 _ROOTS = ("", "ROOT", "TOP", "S1", "VROOT")
 _TRACE = "-NONE-"
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _PLAIN = {"``": '"', "''": '"', "“": '"', "”": '"', "‘": "'", "’": "'", "`": "'", r"\/": "/", r"\*": "*"}
-_SIGNS = re.compile("|".join(map(re.escape, _PLAIN)))  # two of a sign before one
-_PARTS = re.compile(r"[()]|[^ \t\r\n()]+")  # other white space may be in a word
+_SIGNS = re.compile("|".join(map(re.escape, _PLAIN)))  # double signs before single ones
+_PARTS = re.compile(r"[()]|[^ \t\r\n()]+")  # a word may contain other white space
 _BRACKETS = re.compile("|".join(_ESCAPED))
 _SPACE = re.compile(r"\s")
 
 
 class PtbError(LineError):
-    """Brackets that are no tree, or not that of a sentence."""
+    """Brackets that are not a tree, or not the tree of a sentence."""
 
 
 class Bracketed(NamedTuple):
     """The tree of one sentence.
 
     Args:
-        form: Its words.
-        tag: The tag of each.
-        constituents: As :attr:`graphdep.Sentence.constituents`.
-        line: The line where it begins.
+        form: The words.
+        tag: The tag of each word.
+        constituents: As in :attr:`graphdep.Sentence.constituents`.
+        line: The line of its first bracket.
     """
 
     form: list[str]
@@ -49,13 +49,13 @@ class Bracketed(NamedTuple):
 def format_ptb(sentence: Sentence) -> str:
     """The constituents of a sentence as brackets in one line, without a line break.
 
-    The outermost bracket is ``ROOT``, a word stands in one with its XPOS for a label (``_`` where it has
-    none or an empty one), and round brackets in words and tags are ``-LRB-`` and ``-RRB-``. A
-    word that is such a name itself, or that of another bracket, is read as the bracket.
+    The outermost bracket is ``ROOT``; the bracket of a word has its XPOS as label (``_`` if missing or
+    empty); round brackets in words and tags become ``-LRB-`` and ``-RRB-``. A word that is itself such an
+    escape is read back as the bracket.
 
     Raises:
-        ValueError: If the sentence has no constituents, or a word or a tag holds white space or would be read
-            as a trace (``-NONE-``).
+        ValueError: If the sentence has no constituents, or a word or tag contains white space or would be
+            read as a trace (``-NONE-``).
     """
     for word, (form, tag) in enumerate(zip(sentence.form, sentence.xpos or sentence.form), start=1):
         space, trace = _SPACE.search(form + tag), sentence.xpos and tag == _TRACE
@@ -66,7 +66,7 @@ def format_ptb(sentence: Sentence) -> str:
 
 
 def comment_ptb(sentence: Sentence) -> str:
-    """As :func:`format_ptb`, of any words: white space in them is ``_``."""
+    """As :func:`format_ptb`, for any words: white space in words becomes ``_``."""
     return _format(sentence)
 
 
@@ -76,7 +76,7 @@ def _format(sentence: Sentence) -> str:
     inside, top = parts(constituents, len(sentence))
     text = ["(ROOT"]
     todo = [*reversed(top)]
-    close = len(constituents)  # stands for a closing bracket
+    close = len(constituents)  # marks a closing bracket
     while todo:
         what = todo.pop()
         if what == close:
@@ -91,8 +91,8 @@ def _format(sentence: Sentence) -> str:
 
 
 def plain_words(text: str) -> str:
-    """What a text is compared by with one of brackets: quotes and escapes of the Treebank, and typographic
-    quotes, are the plain signs.
+    """Normalises a text for comparison with brackets: Treebank quotes and escapes and typographic quotes
+    become plain characters.
     """
     return _SIGNS.sub(lambda sign: _PLAIN[sign[0]], text)
 
@@ -106,18 +106,18 @@ def _escaped(word: str) -> str:
 def read_brackets(
     lines: Iterable[tuple[int, str]], path: str, *, functions: bool = False, traces: bool = False
 ) -> Iterator[Bracketed]:
-    """The trees of some numbered lines, one by one; a tree may be over several lines, a line of several.
+    """The trees in numbered lines, one by one; a tree may span several lines, and a line several trees.
 
     Args:
-        lines: Number and text of each.
+        lines: Number and text of each line.
         path: The file, for errors.
-        functions: Keep function tags and indices: ``NP-SBJ-1`` is else ``NP``. (default: :obj:`False`)
-        traces: Take ``-NONE-`` for the tag of a word; else what it has is left out, with constituents that
-            have nothing else. (default: :obj:`False`)
+        functions: Keep function tags and indices; else ``NP-SBJ-1`` becomes ``NP``. (default: :obj:`False`)
+        traces: Keep words with the tag ``-NONE-``; otherwise they are dropped, with constituents that contain
+            nothing else. (default: :obj:`False`)
 
     Raises:
-        PtbError: If the brackets are not closed, or opened, or one has no label, no word, or words that have
-            no bracket of their own; or a tree has no words.
+        PtbError: If brackets are unbalanced, a bracket has no label or no word, a word has no bracket of its
+            own, or a tree has no words.
     """
     tree = _Tree(path, functions, traces)
     for number, line in lines:
@@ -127,12 +127,12 @@ def read_brackets(
             if tree.done:
                 yield tree.bracketed()
                 tree = _Tree(path, functions, traces)
-    tree.check(not tree.open, "a tree begins here that is not closed", tree.line)
+    tree.check(not tree.open, "the tree that begins here is not closed", tree.line)
 
 
 def begins_tree(text: str) -> bool | None:
-    """Whether a text, such as the first lines of a file, begins with the brackets of a tree, which may be
-    damaged further on, and not with prose in brackets; :obj:`None` where more of it tells.
+    """Whether a text, such as the first lines of a file, begins with the brackets of a tree (which may be
+    damaged later) rather than with prose in brackets; :obj:`None` if more text is needed.
     """
     tree, deepest = _Tree("", True, True), 0
 
@@ -151,13 +151,13 @@ def begins_tree(text: str) -> bool | None:
         deepest = max(deepest, len(tree.open))
     if not tree.done:
         return sure() or None
-    # Of one word: (NP (NN rain)), and not (see (figure 3)).
+    # For a single word: (NP (NN rain)), but not (see (figure 3)).
     labels = "".join([*tree.tag, *(found[0] for found in tree.found if found)])
     return sure() or (deepest > 1 and labels == labels.upper())
 
 
-class _Open:
-    """A bracket that is not closed yet."""
+class _OpenBracket:
+    """A bracket that is still open."""
 
     __slots__ = ("label", "line", "number", "start", "taken", "word")
 
@@ -165,18 +165,18 @@ class _Open:
         self.line, self.number, self.start = line, number, start
         self.label: str | None = None
         self.word: str | None = None
-        self.taken = 0  # brackets inside
+        self.taken = 0  # number of inner brackets
 
 
 class _Tree:
-    """One tree as it is read, without recursion."""
+    """A tree while it is read, without recursion."""
 
     def __init__(self, path: str, functions: bool, traces: bool) -> None:
         self.path, self.functions, self.traces = path, functions, traces
-        self.open: list[_Open] = []
+        self.open: list[_OpenBracket] = []
         self.form: list[str] = []
         self.tag: list[str] = []
-        self.found: list[Constituent | None] = []  # in preorder; None where it is no constituent
+        self.found: list[Constituent | None] = []  # in preorder; None for other brackets
         self.line = 0
         self.done = False
 
@@ -184,7 +184,7 @@ class _Tree:
         if part == "(":
             self._begin(line)
             return
-        what = "a bracket is closed that was not opened" if part == ")" else "a word outside of brackets"
+        what = "a closing bracket without an opening one" if part == ")" else "a word outside of brackets"
         self.check(self.open, what, line, part)
         if part == ")":
             self._end(line)
@@ -204,7 +204,7 @@ class _Tree:
             self.check(named, "a bracket without a label", line)
             above.taken += 1
         self.check(len(self.open) < MAX_DEPTH, f"more than {MAX_DEPTH} brackets inside one another", line)
-        self.open.append(_Open(line, len(self.found), len(self.form)))
+        self.open.append(_OpenBracket(line, len(self.found), len(self.form)))
         self.found.append(None)
 
     def _end(self, line: int) -> None:
@@ -220,7 +220,7 @@ class _Tree:
             return
         self.check(bracket.taken, "a constituent without words", line, label)
         if bracket.start < len(self.form) and (self.open or label not in _ROOTS):
-            # White space that separates nothing, such as a no-break space.
+            # White space that does not separate, such as a no-break space.
             self.check(LABEL.fullmatch(label), "a label with white space", line, label)
             self.found[bracket.number] = (self._cut(label), bracket.start, len(self.form))
 

@@ -1,4 +1,4 @@
-"""A parsed sentence, and how sentences are converted, joined, cut and binarized."""
+"""The parsed sentence: conversion, joining, cutting and binarization."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from graphdep.sentence.tree import (
 )
 
 TREE_FROM = (None, "parser", "chain")
-"""Where a tree may be from; a text of several sentences has the last of theirs."""
+"""Allowed origins of a tree; a joined text takes the last one among its sentences."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    r"""A dependency-parsed sentence, column by column as in CoNLL-U.
+    r"""A dependency-parsed sentence in the columns of CoNLL-U.
 
-    Lists run over the words (syntactic units with an integer ID), in order. An unspecified value is
-    ``"_"``; a column that is absent altogether is :obj:`None`.
+    Lists run over the words (syntactic units with an integer ID), in order. An unspecified value is ``"_"``;
+    a missing column is :obj:`None`.
 
     Args:
         form: Word forms.
@@ -50,26 +50,26 @@ class Sentence:
         xpos: Language-specific tags. (default: :obj:`None`)
         feats: Morphological features. (default: :obj:`None`)
         misc: The MISC column. (default: :obj:`None`)
-        deps: The enhanced graph: per word its ``(head id, label)`` pairs. A head id is text because
+        deps: The enhanced graph: the ``(head id, label)`` pairs of each word. A head id is a string, because
             empty nodes have ids such as ``"8.1"``. (default: :obj:`None`)
         comments: Comment lines, each with its leading ``#``. (default: none)
         multiword: Multiword-token ranges as rows of ten columns, ID ``"3-4"``. (default: none)
         empty: Empty nodes as rows of ten columns, ID ``"8.1"``. (default: none)
         multiroot: Whether more than one word may have governor 0. (default: :obj:`False`)
-        constituents: The phrases: label, first word and the word after the last one, counted from 0, each
-            before those in it and these from left to right (preorder). Tags of single words and the ROOT
-            over all are left out. CoNLL-U has them as a comment, ``# constituency = (ROOT ...)``, as
-            stanza does. (default: :obj:`None`, which is not known)
-        tree_from: Where the tree is from that stands in for a user's: ``"parser"`` for one that is no tree
-            (``bad_trees="parse"``), ``"chain"`` where :obj:`deps` are given alone and a parser is still to be
-            asked. It is no column, and no file has it. (default: :obj:`None`, for the tree that was given)
+        constituents: The phrases: label, first word and the word after the last one, counted from 0, in
+            preorder (parents first, siblings from left to right). Word tags and the ROOT over all words are
+            left out. In CoNLL-U they are a comment, ``# constituency = (ROOT ...)``, as in stanza. (default:
+            :obj:`None`, for unknown)
+        tree_from: The origin of a tree that replaces the user's: ``"parser"`` for a parse instead of an
+            invalid tree (``bad_trees="parse"``), ``"chain"`` for a placeholder until a parser runs, if only
+            :obj:`deps` are given. It is not a column and not saved. (default: :obj:`None`, for the given
+            tree)
 
     Raises:
-        ValueError: If the sentence is empty, columns differ in length, a governor does not exist, there
-            is no root, there are several roots (unless :obj:`multiroot`), the arcs form a cycle, or a
-            range, an empty node or an enhanced arc names no word, or a constituent has no label, crosses
-            another, is out of range or not in preorder. The message has the word, or label and span, and
-            the value.
+        ValueError: If the sentence is empty, columns differ in length, a governor does not exist, there is no
+            root or there are several (unless :obj:`multiroot`), the arcs form a cycle, a range, an empty node
+            or an enhanced arc refers to no word, or a constituent has no label, crosses another, is out of
+            range or not in preorder. The message has the word, or label and span, and the value.
 
     Example:
         >>> from graphdep import Sentence
@@ -107,7 +107,7 @@ class Sentence:
         return len(self.form)
 
     def _repr_html_(self) -> str:
-        """The tree, as notebooks show it: a drawing that scrolls, with the fonts of the browser."""
+        """The tree for notebooks: a scrollable drawing in the fonts of the browser."""
         from graphdep.visualization.rows import row_scene, sentence_row
         from graphdep.visualization.scene import framed
 
@@ -115,13 +115,13 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The raw text: the ``# text =`` comment, else the tokens joined as ``SpaceAfter=No`` says."""
+        """The raw text: the ``# text =`` comment, else the tokens joined according to ``SpaceAfter=No``."""
         for comment in self.comments:
             key, _, value = comment.lstrip("#").partition("=")
             if key.strip() == "text":
                 return value.strip()
         tokens = list(zip(self.form, self.misc or ["_"] * len(self)))
-        for row in reversed(self.multiword):  # from the end, so that earlier numbers stay right
+        for row in reversed(self.multiword):  # from the end, so that earlier numbers stay valid
             first, last = map(int, row[0].split("-"))
             tokens[first - 1 : last] = [(row[1], row[9])]
         pieces = [form if "SpaceAfter=No" in misc.split("|") else form + " " for form, misc in tokens]
@@ -129,7 +129,7 @@ class Sentence:
 
     @property
     def depth(self) -> list[int]:
-        """Arcs between each word and the artificial root: 1 for a root word. O(words), no recursion."""
+        """Number of arcs from each word to the artificial root: 1 for a root word. O(words), no recursion."""
         depth = [0] * (len(self) + 1)
         for word in range(1, len(self) + 1):
             path = []
@@ -143,7 +143,7 @@ class Sentence:
     @property
     def enhanced_arcs(self) -> list[tuple[str, str, str]]:
         """The arcs of the enhanced graph as ``(head id, id, label)``: of each word in order, then of each
-        empty node. Without :attr:`deps` there are those of the empty nodes alone.
+        empty node. Without :attr:`deps` only those of the empty nodes.
         """
         words = zip(map(str, range(1, len(self) + 1)), self.deps or [])
         empty = ((row[0], parse_deps(row[8])) for row in self.empty)
@@ -151,9 +151,9 @@ class Sentence:
 
     @classmethod
     def chain(cls, form: Sequence[str]) -> Sentence:
-        """A tree without syntax: the first word is the root, each other word depends on the one before.
+        """A tree without syntax: the first word is the root, each other word depends on the word before it.
 
-        It stands in where a parser failed, and is the *chain* control of the result tables.
+        It replaces the parse if a parser fails, and is the *chain* control of the result tables.
         """
         return cls(list(form), *chain_columns(len(form)))
 
@@ -163,17 +163,17 @@ class Sentence:
     ) -> Sentence | list[Sentence]:
         """Sentences from a parse by spaCy.
 
-        Tokens of white space are left out, with their dependents handed to their governor; ``ROOT`` is
-        ``root``, and ``SpaceAfter=No`` and a ``# text =`` comment keep the text. Entities are left out.
+        White-space tokens are dropped, and their dependents move to their governor; ``ROOT`` becomes
+        ``root``; ``SpaceAfter=No`` and a ``# text =`` comment preserve the text. Entities are dropped.
 
         Args:
             parsed: A ``Doc``, which gives a list, or a ``Span``, which gives one sentence: one of
-                ``doc.sents``, or a part of one that hangs together.
-            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
+                ``doc.sents``, or a connected part of one.
+            scheme, bad_trees, parser: As in :class:`~graphdep.sentence.intake.Intake`.
 
         Raises:
-            TypeError: If it is neither.
-            ValueError: If it is not parsed, the ``Span`` is not one tree, or :obj:`clear` is unknown.
+            TypeError: If :obj:`parsed` is neither.
+            ValueError: If there is no parse, the ``Span`` is not one tree, or :obj:`scheme` is unknown.
 
         Example:
             >>> import spacy
@@ -196,18 +196,18 @@ class Sentence:
         bad_trees: str = "error",
         parser: WordParser | None = None,
     ) -> Sentence | list[Sentence]:
-        """Sentences from a parse by stanza, with all that stanza writes as CoNLL-U without offsets: multiword
-        tokens, comments, empty nodes and enhanced arcs. Arcs from empty nodes that stanza left out when it
-        read a file become basic ones.
+        """Sentences from a parse by stanza, with everything that stanza writes as CoNLL-U except offsets:
+        multiword tokens, comments, empty nodes and enhanced arcs. An arc from an empty node that stanza did
+        not read is replaced by the basic arc.
 
         Args:
             parsed: A ``Document``, which gives a list, or a ``Sentence``.
-            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
+            scheme, bad_trees, parser: As in :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
         Raises:
-            TypeError: If it is neither.
-            ValueError: If it is not parsed, or not a tree.
+            TypeError: If :obj:`parsed` is neither.
+            ValueError: If there is no parse, or it is not a tree.
 
         Example:
             >>> from graphdep import Sentence
@@ -231,19 +231,19 @@ class Sentence:
         bad_trees: str = "error",
         parser: WordParser | None = None,
     ) -> Sentence | list[Sentence]:
-        """Sentences from what the package conllu has read, with all its columns and comments.
+        """Sentences from the package conllu, with all columns and comments.
 
-        Text is for :func:`graphdep.io.parse_conllu`, a file for :func:`graphdep.io.read_conllu`.
+        For text use :func:`graphdep.io.parse_conllu`, for a file :func:`graphdep.io.read_conllu`.
 
         Args:
-            parsed: A ``TokenList``, which gives one sentence, or several of them, such as what
-                ``conllu.parse`` gives, which give a list.
-            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
+            parsed: A ``TokenList``, which gives one sentence, or several, such as the output of
+                ``conllu.parse``, which give a list.
+            scheme, bad_trees, parser: As in :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
         Raises:
-            TypeError: If there is anything else.
-            ConlluError: If a sentence is not valid.
+            TypeError: If :obj:`parsed` is anything else.
+            ConlluError: If a sentence is invalid.
 
         Example:
             >>> import conllu
@@ -270,19 +270,19 @@ class Sentence:
 
         Args:
             parsed: A mapping of columns: ``form`` (or ``words``, ``tokens``, ``token``, ``word``), ``head``,
-                ``deprel`` (TACRED's ``stanford_head`` and ``stanford_deprel``), ``pos`` (UPOS where all tags
-                are of its seventeen, else XPOS), and what else :class:`Sentence` takes, with ``edges``,
-                ``[[source, target, label], ...]``, in the place of ``deps``; a list of words, each a mapping
-                with ``text`` (or ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as
-                stanza's ``to_dict()`` has them, with ``id`` where there are multiword tokens; or a sentence
-                of CoreNLP's JSON. They give one sentence; a list of them, CoreNLP's whole answer and spaCy's
-                ``Doc.to_json()`` give a list. Other keys are not read.
-            scheme, bad_trees, parser: As of :class:`~graphdep.sentence.intake.Intake`.
+                ``deprel`` (TACRED's ``stanford_head`` and ``stanford_deprel``), ``pos`` (UPOS if all tags are
+                universal, else XPOS), and further arguments of :class:`Sentence`, where ``edges``,
+                ``[[source, target, label], ...]``, can replace ``deps``; a list of words, each a mapping with
+                ``text`` (or ``form``), ``head``, ``deprel`` and other columns of CoNLL-U, like stanza's
+                ``to_dict()``, with ``id`` if there are multiword tokens; or a sentence of CoreNLP's JSON.
+                These give one sentence; a list of them, CoreNLP's whole answer and spaCy's ``Doc.to_json()``
+                give a list. Other keys are ignored.
+            scheme, bad_trees, parser: As in :class:`~graphdep.sentence.intake.Intake`.
             multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
 
         Raises:
-            TypeError: If it is nothing of this kind.
-            ValueError: If a column is missing or has a wrong value, or the words are no tree.
+            TypeError: If :obj:`parsed` is none of these.
+            ValueError: If a column is missing or has an invalid value, or the words are not a tree.
 
         Example:
             >>> from graphdep import Sentence
@@ -295,10 +295,10 @@ class Sentence:
         return cls._of(read_dicts(parsed), multiroot, scheme, bad_trees, parser)
 
     def to_conllu(self) -> str:
-        r"""The sentence as CoNLL-U, with the blank line that ends it; ``conllu.parse`` and others read it.
+        r"""The sentence as CoNLL-U, with a blank line at its end, for ``conllu.parse`` and others.
 
         Raises:
-            ValueError: If a value holds a tab or a line break.
+            ValueError: If a value contains a tab or a line break.
 
         Example:
             >>> from graphdep import Sentence
@@ -315,12 +315,12 @@ class Sentence:
     def to_networkx(self, *, arcs: str = "basic", root: bool = True) -> Any:
         """The tree as a ``networkx.DiGraph``, from governors to dependents.
 
-        Nodes are the words from 1, with their columns (``form``, ``upos``, ...) as attributes, and 0 for the
-        artificial root; an arc has its relation as ``deprel``, the graph its ``text``.
+        Nodes are the words, from 1, with their columns (``form``, ``upos``, ...) as attributes, and 0 for the
+        artificial root; an arc has its relation as ``deprel``, and the graph has the ``text``.
 
         Args:
             arcs: ``"basic"``, or ``"enhanced"`` for the enhanced graph, a ``MultiDiGraph`` whose empty nodes
-                are texts such as ``"8.1"``. (default: ``"basic"``)
+                are strings such as ``"8.1"``. (default: ``"basic"``)
             root: Whether the artificial root is a node. (default: :obj:`True`)
 
         Raises:
@@ -338,17 +338,17 @@ class Sentence:
         return networkx_graph(self, arcs, root)
 
     def to_spacy(self, vocab: Any = None) -> Any:
-        """The sentence as spaCy's ``Doc``, for displaCy and others; ``Doc.from_docs`` joins some.
+        """The sentence as a ``Doc`` of spaCy, e.g. for displaCy; ``Doc.from_docs`` joins several.
 
-        What a ``Doc`` has no place for is left out: enhanced arcs, empty nodes, MISC but for the spaces, and
-        multiword tokens, whose words are written one after the other.
+        A ``Doc`` cannot hold enhanced arcs, empty nodes, MISC (except spaces) and multiword tokens, so they
+        are dropped; the words of a multiword token are written one after the other.
 
         Args:
-            vocab: That of the pipeline to go on with, ``nlp.vocab``. (default: a new one)
+            vocab: The vocabulary of a pipeline, ``nlp.vocab``. (default: a new one)
 
         Raises:
             ImportError: If spaCy is not installed.
-            ValueError: If UPOS or FEATS has a value that spaCy does not know.
+            ValueError: If spaCy does not know a value of UPOS or FEATS.
 
         Example:
             >>> from graphdep import Sentence
@@ -419,11 +419,11 @@ Deps = list[tuple[str, str]]
 
 
 def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Sentence:
-    """One tree over the words of several: every later root depends on the first root as ``parataxis``, or
-    with ``roots="all"`` stays a root, so that every word keeps its depth.
+    """Joins sentences to one tree: every later root depends on the first root as ``parataxis``, or with
+    ``roots="all"`` stays a root, so that every word keeps its depth.
 
-    It keeps a text one unit where the corpus says that it is one and the parser saw several sentences.
-    Constituents stay those of the sentences, side by side. A single sentence is returned as it is.
+    This keeps a text one unit if the corpus treats it as one but the parser split it. The constituents of the
+    sentences are listed side by side. A single sentence is returned unchanged.
 
     Raises:
         ValueError: If there is no sentence, or :obj:`roots` is unknown.
@@ -456,13 +456,13 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
 
 
 def check_roots(roots: str) -> None:
-    """Raises :class:`ValueError` if no roots are called so."""
+    """Raises :class:`ValueError` if the name of the treatment of roots is unknown."""
     check_choice("roots", roots, ROOTS)
 
 
 class _Joined:
-    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots, and ``reach_all``
-    whether graphs have an arc to each word, so that the tree stands in where a sentence has no graph.
+    """The words so far; ``root`` is the ID of the only root, or 0 if all stay roots. With ``reach_all``,
+    graphs need an arc to each word, so a sentence without a graph uses its tree.
     """
 
     def __init__(self, root: int, reach_all: bool) -> None:
@@ -506,7 +506,7 @@ class _Joined:
 
 
 def _shift(word: str, start: int) -> str:
-    """``start`` added to the word numbers of an ID: ``3``, ``3-4``, ``3.1``."""
+    """Adds ``start`` to the word numbers of an ID: ``3``, ``3-4``, ``3.1``."""
     return re.sub(r"(?<![.0-9])[0-9]+", lambda number: str(int(number[0]) + start), word)
 
 
@@ -524,19 +524,18 @@ SIDES = ("right", "left")
 def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentence:
     """The first (or last) words of a sentence, with a tree over them.
 
-    A word whose governor is cut moves to its nearest ancestor that is kept, and keeps its relation. Words
-    without such an ancestor are there only where the root of their tree is cut: the first of them becomes its
-    root, and the others depend on it.
+    A word whose governor is removed moves to its nearest remaining ancestor and keeps its relation. Only if
+    the root of a tree is removed, some of its words have none: the first of them becomes its root, and the
+    others depend on it.
 
-    Arcs of a graph from what is cut are left out. In enhanced graphs, where each word has an arc, a word that
-    moved, or has none left, gets its arc in the tree. A multiword token that is cut in two, an empty node
-    that follows a word that is cut and the ``# text`` comment are left out as well. A constituent loses the
-    words that are cut.
+    Graph arcs from removed words are dropped. In an enhanced graph, where each word has an arc, a word that
+    moved or lost its arcs gets its tree arc. Also dropped are incomplete multiword tokens, empty nodes after
+    removed words, and the ``# text`` comment. A constituent loses its removed words.
 
     Args:
-        sentence: The sentence; one that is short enough is returned as it is.
+        sentence: The sentence; a short enough one is returned unchanged.
         max_words: The number of words to keep.
-        side: Cut the words at the ``"right"`` end, or at the ``"left"``. (default: ``"right"``)
+        side: Remove words at the ``"right"`` or the ``"left"`` end. (default: ``"right"``)
 
     Raises:
         ValueError: If :obj:`max_words` is less than 1 or :obj:`side` is unknown.
@@ -576,27 +575,27 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
 def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     r"""The tree over the words ``start`` to ``stop - 1`` of a sentence; see :func:`truncate`.
 
-    By pointer jumping, so that long chains are no trouble.
+    By pointer jumping, which is fast for long chains.
 
     Args:
         head: Number of each word's governor, from 0; a root word has its own number.
-        start: The first word that is kept.
-        stop: The first word after those that are kept.
+        start: The first word to keep.
+        stop: The first word after those to keep.
 
     Returns:
-        The governors of the words that are kept, counted from the first of them, and the numbers of the words
-        that have become roots, one for each tree that has lost its own.
+        The governors of the remaining words, numbered from the first of them, and the numbers of the words
+        that became roots, one for each tree that lost its root.
 
     Shapes:
         - ``head``: :math:`(\text{words})`, int64
     """
     word = np.arange(len(head))
-    up = np.where((start <= word) & (word < stop), word, head)  # leads out of what is cut
+    up = np.where((start <= word) & (word < stop), word, head)  # leads out of the removed words
     for _ in range(len(head).bit_length()):
         up = up[up]
     moved = up[head[start:stop]] - start
     orphan = (moved < 0) | (moved >= stop - start)
-    lost = up[head[start:stop]][orphan]  # the root of each, which is cut
+    lost = up[head[start:stop]][orphan]  # the removed root of each
     _, first, tree = np.unique(lost, return_index=True, return_inverse=True)
     roots = orphan.nonzero()[0][first]
     moved[orphan] = roots[tree]
@@ -604,7 +603,7 @@ def cut_tree(head: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.nd
 
 
 def _cut_columns(sentence: Sentence, kept: slice) -> tuple[list[int], list[str]]:
-    """The columns HEAD and DEPREL of the words that are kept."""
+    """The columns HEAD and DEPREL of the remaining words."""
     head = np.array(sentence.head) - 1
     head, roots = cut_tree(np.where(head < 0, np.arange(len(head)), head), kept.start, kept.stop)
     deprel = sentence.deprel[kept]
@@ -615,11 +614,11 @@ def _cut_columns(sentence: Sentence, kept: slice) -> tuple[list[int], list[str]]
 
 
 def _new_ids(sentence: Sentence, kept: slice) -> dict[str, str]:
-    """The new ID of the artificial root and of each word and empty node that is kept, by the old one."""
+    """The new ID of the artificial root and of each remaining word and empty node, by old ID."""
     number = {str(word): str(word - kept.start) for word in range(kept.start + 1, kept.stop + 1)} | {"0": "0"}
     for row in sentence.empty:
         word, _, place = row[0].partition(".")
-        if word in number and not (word == "0" and kept.start):  # of the words before it, none is cut
+        if word in number and not (word == "0" and kept.start):  # only if no word before it is removed
             number[row[0]] = f"{number[word]}.{place}"
     return number
 
@@ -656,27 +655,27 @@ def _is_text(comment: str) -> bool:
 
 
 def _cut_range(row: Row, number: dict[str, str]) -> Row | None:
-    """A multiword token, if all of its words are kept."""
+    """A multiword token, if all of its words remain."""
     match = RANGE_ID.fullmatch(row[0])
-    assert match is not None  # a Sentence has no other
+    assert match is not None  # a Sentence allows no other ID
     if match[1] not in number or match[2] not in number:
         return None
     return (f"{number[match[1]]}-{number[match[2]]}", *row[1:])
 
 
 def split_words(sentence: Sentence, parts: Sequence[Sequence[str]]) -> Sentence:
-    """The sentence with some of its words in several parts.
+    """Splits some words of a sentence into several parts.
 
-    The first part keeps the word's governor, label, lemma and dependents, and the others depend on it as
-    ``goeswith``, the label of Universal Dependencies for the parts of a word. The tags of the word are those
-    of each part, and a constituent has all parts of its words.
+    The first part keeps the word's governor, label, lemma and dependents; the other parts depend on it as
+    ``goeswith``, the relation of Universal Dependencies for parts of a word. Every part has the tags of the
+    word, and a constituent contains all parts of its words.
 
     Args:
         sentence: The sentence.
-        parts: Of each word its parts; one for a word that stays whole.
+        parts: The parts of each word; a single part for a word that stays whole.
 
     Raises:
-        ValueError: If there are not parts for each word, or a word has none.
+        ValueError: If the lengths of :obj:`parts` and the sentence differ, or a word has no part.
 
     Example:
         >>> from graphdep import Sentence
@@ -692,7 +691,7 @@ def split_words(sentence: Sentence, parts: Sequence[Sequence[str]]) -> Sentence:
     form = [part for own in parts for part in own]
     starts = [0, *accumulate(map(len, parts))]  # the first part of each word, from 0
     number = {"0": "0"} | {str(word): str(start + 1) for word, start in enumerate(starts[:-1], 1)}
-    for row in sentence.empty:  # they follow the last part of a word
+    for row in sentence.empty:  # an empty node follows the last part of a word
         word, _, place = row[0].partition(".")
         number[row[0]] = f"{starts[int(word)]}.{place}"
     of = [(word, part, part + 1 == len(own)) for word, own in enumerate(parts) for part in range(len(own))]
@@ -730,16 +729,16 @@ def split_words(sentence: Sentence, parts: Sequence[Sequence[str]]) -> Sentence:
 
 
 def _spread_range(numbers: str, starts: Sequence[int]) -> str:
-    """The range of a multiword token whose words have more parts."""
+    """The range of a multiword token after its words were split."""
     first, last = map(int, numbers.split("-"))
     return f"{starts[first - 1] + 1}-{starts[last]}"
 
 
 def constituent_heads(sentence: Sentence) -> list[int]:
-    """The head of each constituent: the number, from 0, of its word that is nearest to the root of the
-    dependency tree, the first of several.
+    """The head of each constituent: the number, from 0, of the word that is nearest to the root of the
+    dependency tree (the first of several).
 
-    Where both trees agree this is the one word of the constituent whose governor lies outside of it.
+    If both trees agree, it is the only word of the constituent whose governor lies outside.
 
     Raises:
         ValueError: If the sentence has no constituents.
@@ -759,7 +758,7 @@ def constituent_heads(sentence: Sentence) -> list[int]:
 def part_heads(
     sentence: Sentence, constituents: Sequence[Constituent], inside: Sequence[Sequence[int]]
 ) -> list[int]:
-    """Which of the parts of each constituent has its head."""
+    """The index of the part of each constituent that contains its head."""
     depth = sentence.depth
     found = []
     for (_, start, end), mine in zip(constituents, inside):
@@ -774,31 +773,30 @@ UNARY = ("collapse", "keep")
 
 
 def binarize(sentence: Sentence, rule: str = "left", *, unary: str = "collapse") -> list[Constituent]:
-    r"""The constituents of a sentence so that each has two parts, or is over one word: what a Tree-LSTM of
-    two children and an RNTN need.
+    r"""The constituents of a sentence with exactly two parts each, or over one word: the input of a binary
+    Tree-LSTM and an RNTN.
 
-    A constituent :math:`L` of parts :math:`p_1 \ldots p_n`, constituents or words, becomes for ``"left"``
+    A constituent :math:`L` with parts :math:`p_1 \ldots p_n` (constituents or words) becomes for ``"left"``
 
     .. math::
         (L\ (@L\ \ldots (@L\ p_1\ p_2)\ \ldots\ p_{n-1})\ p_n)
 
-    and for ``"head"`` the head :math:`p_h` takes first the parts to its right, from the nearest on, then
-    those to its left: :math:`(L\ p_1\ (@L\ \ldots (@L\ (@L\ p_h\ p_{h+1})\ \ldots\ p_n)))`. The head is the
-    part with the word that governs the others in the sentence's own dependency tree
-    (:func:`~graphdep.sentence.sentence`).
+    and for ``"head"`` the head :math:`p_h` first takes the parts to its right, nearest first, then those to
+    its left: :math:`(L\ p_1\ (@L\ \ldots (@L\ (@L\ p_h\ p_{h+1})\ \ldots\ p_n)))`. The head is the part whose
+    word governs the other parts in the dependency tree of the sentence (:func:`~graphdep.sentence.sentence`).
 
-    What lies in no constituent, or several at the top, is first put into one with the label ``ROOT``, so that
-    there is one tree over all words; a sentence of one word may have none.
+    Words outside constituents, or several top constituents, are first wrapped in one with the label ``ROOT``,
+    so that one tree covers all words; a sentence of one word may have none.
 
     Args:
         sentence: A sentence with constituents.
         rule: ``"left"`` or ``"head"``. (default: ``"left"``)
-        unary: ``"collapse"`` makes of several constituents over the same words the topmost one; ``"keep"``
-            keeps them, each with one part. (default: ``"collapse"``)
+        unary: For several constituents over the same words, ``"collapse"`` keeps the topmost one; ``"keep"``
+            keeps all, each with one part. (default: ``"collapse"``)
 
     Returns:
-        Label, start and end of each in preorder, as :attr:`Sentence.constituents`; the labels of those that
-        are new begin with ``@``.
+        Label, start and end of each, in preorder, as in :attr:`Sentence.constituents`; labels of new
+        constituents begin with ``@``.
 
     Raises:
         ValueError: If an option is unknown, or the sentence has no constituents.
@@ -823,7 +821,7 @@ def binarize(sentence: Sentence, rule: str = "left", *, unary: str = "collapse")
         if len(inside[number]) > 2:
             spans = [whole[part][1:] if part >= 0 else (~part, ~part + 1) for part in inside[number]]
             found += _new(constituent[0], spans, len(spans) - 1 if heads is None else heads[number], rule)
-    return sorted(found, key=lambda c: (c[1], -c[2]))  # stable: of the same words, the upper one stays first
+    return sorted(found, key=lambda c: (c[1], -c[2]))  # stable: upper ones stay first
 
 
 def _one_tree(constituents: Sequence[Constituent], words: int) -> list[Constituent]:
@@ -832,12 +830,12 @@ def _one_tree(constituents: Sequence[Constituent], words: int) -> list[Constitue
 
 
 def _new(label: str, spans: Sequence[tuple[int, int]], head: int, rule: str) -> list[Constituent]:
-    """Those between a constituent and its parts, the upper ones first."""
+    """The new constituents between a constituent and its parts, from top to bottom."""
     first, last = spans[0][0], spans[-1][1]
     if rule == "left":
         ends = [(first, end) for _, end in spans[-2:0:-1]]
     else:
-        alone = head == len(spans) - 1  # nothing to its right, with which it would be the first
+        alone = head == len(spans) - 1  # no part to its right to combine with first
         ends = [(start, last) for start, _ in spans[1 : head + (not alone)]]
         ends += [(spans[head][0], end) for _, end in spans[-2:head:-1]]
     return [(f"@{label}", *span) for span in ends]

@@ -1,4 +1,4 @@
-"""Trees of governors: checks, levels, and spans of constituents."""
+"""Checks and operations on governors and constituents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
 PAGE = "docs/how-to/own-parse.md"
-"""Lists the parses that are read."""
+"""Page with the supported parses."""
 # A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
 Row = tuple[str, ...]
 RANGE_ID = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -23,18 +23,18 @@ EMPTY_ID = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 
 
 def parse_deps(column: str) -> list[tuple[str, str]]:
-    """The DEPS column as ``(head id, label)`` pairs; a part without a colon has an empty label."""
+    """The DEPS column as ``(head id, label)`` pairs; an item without a colon has an empty label."""
     if column == "_":
         return []
     return [(head, label) for head, _, label in (part.partition(":") for part in column.split("|"))]
 
 
 def moved_copy(misc: str, number: Callable[[str], str | None]) -> str:
-    """The column MISC of an empty node, whose ``CopyOf=N`` names the word that it copies, after words moved.
+    """Column MISC of an empty node, with ``CopyOf=N`` updated after words moved.
 
     Args:
         misc: The column.
-        number: The new ID of a word, by the old one; :obj:`None` if it is gone, as its copy's name then is.
+        number: The new ID of a word, by old ID; :obj:`None` if it is gone, which also removes ``CopyOf``.
     """
     parts = []
     for part in misc.split("|"):
@@ -46,11 +46,11 @@ def moved_copy(misc: str, number: Callable[[str], str | None]) -> str:
 
 
 class Fault(NamedTuple):
-    """Why governors are no tree.
+    """Why governors are not a tree.
 
     Args:
-        kind: The reason, the same for all sentences that have it.
-        message: What is wrong in this sentence.
+        kind: The reason, as a category.
+        message: The fault of this sentence.
         word: The first word at fault, from 1.
     """
 
@@ -60,7 +60,7 @@ class Fault(NamedTuple):
 
 
 def chain_columns(size: int) -> tuple[list[int], list[str]]:
-    """Governors and labels of a chain: each word depends on the one before, and the first is the root."""
+    """Governors and labels of a chain: each word depends on the word before it, the first is the root."""
     return [*range(size)], ["root", *["dep"] * (size - 1)][:size]
 
 
@@ -75,7 +75,7 @@ def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
 
 
 def tree_fault(head: Sequence[int], *, multiroot: bool = False) -> Fault | None:
-    """Why whole numbers are no tree; :obj:`None` if they are one. O(words), no recursion."""
+    """Why whole numbers are not a tree; :obj:`None` if they are. O(words), no recursion."""
     fault = _fault(head, multiroot)
     if fault is None or fault.kind == "several roots" or _fault(_counted_from_one(head), False):
         return fault
@@ -86,7 +86,7 @@ FROM_ZERO = "heads that count from 0"
 
 
 def _counted_from_one(head: Sequence[int]) -> list[int]:
-    """Governors that count from 0, where the root has -1 or itself."""
+    """Converts governors that count from 0, where the root is -1 or its own governor."""
     return [0 if governor in (-1, word) else governor + 1 for word, governor in enumerate(head)]
 
 
@@ -109,8 +109,8 @@ def _fault(head: Sequence[int], multiroot: bool) -> Fault | None:
 
 
 def are_side_by_side(head: Sequence[int]) -> bool:
-    """Whether governors are one tree or several, each over words that follow one another, as the sentences of
-    a text are. O(words), no recursion.
+    """Whether governors are one tree or several, each over consecutive words, like the sentences of a text.
+    O(words), no recursion.
     """
     if tree_fault(head, multiroot=True):
         return False
@@ -126,7 +126,7 @@ def are_side_by_side(head: Sequence[int]) -> bool:
 
 
 def cycles(head: Sequence[int]) -> Iterator[list[int]]:
-    """The words of each cycle of governors from 0 to the number of words. O(words), no recursion."""
+    """The words of each cycle; governors range from 0 to the number of words. O(words), no recursion."""
     safe = [True] + [False] * len(head)
     for start in range(1, len(head) + 1):
         path: list[int] = []
@@ -146,15 +146,15 @@ def cycles(head: Sequence[int]) -> Iterator[list[int]]:
 # Label, first word and the word after the last one, counted from 0.
 Constituent = tuple[str, int, int]
 FLAT = "X"
-"""PTB's label for what is not known: that of the one constituent of a sentence that could not be parsed."""
+"""PTB's label for unknown constituents: the only label of a sentence that could not be parsed."""
 LABEL = re.compile(r"[^\s()]+")
 
 
 def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
     """Raises :class:`ValueError` unless constituents are nested, within the sentence and in preorder.
 
-    A constituent stands before those in it and these from left to right; of two over the same words the upper
-    one is first. O(constituents), no recursion. The message has the label and the span.
+    A parent stands before its children, siblings from left to right; of two constituents over the same words,
+    the upper one is first. O(constituents), no recursion. The message has the label and the span.
 
     Args:
         constituents: Label, first word and the word after the last one, counted from 0.
@@ -199,15 +199,15 @@ def _bad_constituent(number: int, constituent: Constituent, words: int) -> str |
 
 
 def known_constituents(sentence: Sentence, advice: str = "") -> list[Constituent]:
-    """The constituents of a sentence; raises :class:`ValueError` if nobody knows them."""
+    """The constituents of a sentence; raises :class:`ValueError` if they are unknown."""
     if sentence.constituents is None:
         raise ValueError(f"the sentence {sentence.text[:60]!r} has no constituents{advice}")
     return sentence.constituents
 
 
 def parts(constituents: Sequence[Constituent], words: int) -> tuple[list[list[int]], list[int]]:
-    """What lies directly in each constituent and what lies in none, from left to right: the number of a
-    constituent, or ``~word`` for a word.
+    """The children of each constituent and the items outside all constituents, from left to right: a
+    constituent's number, or ``~word`` for a word.
     """
     inside: list[list[int]] = [[] for _ in constituents]
     top: list[int] = []
@@ -226,25 +226,25 @@ def parts(constituents: Sequence[Constituent], words: int) -> tuple[list[list[in
 
 
 def cut_constituents(constituents: Sequence[Constituent], start: int, stop: int) -> list[Constituent]:
-    """Those of the words ``start`` to ``stop - 1``, counted from the first of them; each loses the words that
-    are cut, and goes with its last one.
+    """The constituents of the words ``start`` to ``stop - 1``, numbered from ``start``; each loses its
+    removed words, and is removed with its last one.
     """
     cut = ((label, max(first, start) - start, min(end, stop) - start) for label, first, end in constituents)
     return [(label, first, end) for label, first, end in cut if first < end]
 
 
 def shifted(constituents: Sequence[Constituent], words: int) -> Iterator[Constituent]:
-    """The same so many words further on."""
+    """The constituents, moved to the right by ``words`` words."""
     return ((label, start + words, end + words) for label, start, end in constituents)
 
 
 class Raw(NamedTuple):
-    """A sentence as it was read, whose governors may be no tree.
+    """A sentence as read, whose governors may not be a tree.
 
     Args:
         columns: The arguments of :class:`~graphdep.Sentence`.
-        place: Where it stands, such as ``FILE:LINE``, for messages. (default: ``""``)
-        lines: Of a file of CoNLL-U the line of each word; :obj:`place` is then the file. (default: none)
+        place: Its position, such as ``FILE:LINE``, for messages. (default: ``""``)
+        lines: In a CoNLL-U file, the line of each word; :obj:`place` is then the file. (default: none)
     """
 
     columns: dict[str, Any]
@@ -253,7 +253,7 @@ class Raw(NamedTuple):
 
 
 class WordParser(Protocol):
-    """As much of :class:`~graphdep.parsing.Parser` as gives trees to sentences whose words are given."""
+    """The interface of :class:`~graphdep.parsing.Parser` that parses given words."""
 
     def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
         """A tree for each list of words."""
@@ -264,9 +264,9 @@ class Found:
     """The sentences of a parse.
 
     Args:
-        raws: Each as it was read.
-        single: Whether the parse was one of a sentence, and not of a text that may have several.
-        labels: The relations that say which scheme it is of. (default: those of the sentences)
+        raws: The sentences as read.
+        single: Whether the parse is of one sentence, not of a text, which may have several.
+        labels: The relations that determine the scheme. (default: those of the sentences)
     """
 
     raws: list[Raw]
@@ -275,7 +275,7 @@ class Found:
 
 
 def is_from(value: object, module: str, *names: str) -> bool:
-    """Whether a value is of some classes of a library, which is not imported to ask."""
+    """Whether a value is an instance of a library's classes, without importing the library."""
     return any(
         cls.__name__ in names and f"{cls.__module__}.".startswith(f"{module}.") for cls in type(value).__mro__
     )

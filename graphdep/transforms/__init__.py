@@ -1,4 +1,4 @@
-"""Transforms that build nodes, trees and edges; every paper is a short preset of them."""
+"""Transforms that build nodes, trees and edges; the edges of each paper are a short preset."""
 
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ __all__ = [
     "SpecialEdges",
     "TreeDistanceEdges",
     "TreePathTypes",
-    # nodes and trees, to put before the edges
+    # transforms of nodes and trees, applied before the edges
     "ChainTree",
     "NoisyTree",
     "PhraseNodes",
@@ -97,7 +97,7 @@ __all__ = [
     "ReversedTree",
     "RightBrackets",
     "Unlabelled",
-    # what they are made of
+    # building blocks, and presets by name
     "PHRASE_PRESETS",
     "PRESETS",
     "EdgeConstructor",

@@ -1,4 +1,4 @@
-"""What edges carry beside their pairs, and whether a model reads it."""
+"""Information that edges carry beside their pairs, and whether a model reads it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _PAIRS = ("edge_index", "edge_index_explicit")
 
 
 def carried(edges: BaseTransform) -> frozenset[str]:
-    """What edges carry, by the names in :mod:`graphdep.transforms.edge_set`.
+    """Kinds of information that edges carry, by their names in :mod:`graphdep.transforms.edge_set`.
 
-    Transforms declare it (``carries``); in a sequence each adds its own kinds and drops those that it writes
-    anew (``drops``). A transform that declares nothing, such as edges of your own, is tried on a small batch;
-    there each further column ``edge_...`` counts as a kind by its key.
+    Transforms declare their kinds (``carries``). In a sequence each transform adds its kinds and drops the
+    kinds that it overwrites (``drops``). A transform that declares nothing, such as custom edges, is tried on
+    a small batch; there each further ``edge_...`` column counts as a kind of its own, named by its key.
 
     Args:
-        edges: A constructor, a preset's transform, or any other.
+        edges: A constructor, the transform of a preset, or any other transform.
 
     Raises:
         ValueError: If a transform that declares nothing fails on that batch.
@@ -55,7 +55,7 @@ def carried(edges: BaseTransform) -> frozenset[str]:
 
 
 def observed(edges: BaseTransform) -> frozenset[str]:
-    """What edges carry of a small batch; arguments and errors as of :func:`carried`."""
+    """Kinds of information that edges carry on a small batch; arguments and errors as in :func:`carried`."""
     before, after = applied_to_probe(edges)
     found: frozenset[str] = frozenset()
     for key in after:
@@ -74,8 +74,8 @@ def observed(edges: BaseTransform) -> frozenset[str]:
 def unread(carries: Set[str], reads: Set[str]) -> frozenset[str]:
     """Kinds that edges carry and a model does not read.
 
-    Types and distances are one column, so a model that reads either reads both. A model that does not read
-    ROOT or [CLS] may ignore what these see.
+    Types and distances share one column, so a model that reads one of them reads both. A model that does not
+    read ROOT or [CLS] may ignore their edges.
     """
     column = {TYPES, DISTANCES} if reads & {TYPES, DISTANCES} else set()
     return frozenset(carries - reads - column - {ROOT, CLS, CLS_ALL})
@@ -87,7 +87,7 @@ def missing(carries: Set[str], reads: Set[str]) -> frozenset[str]:
 
 
 def _pairs(data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Source and target of all pairs, those of cliques too, and the types of nodes."""
+    """Source and target of all pairs, including pairs of cliques, and the node types."""
     nodes = Nodes(Batch(**data))
     clique = data.get("clique")
     edge_index = data.get("edge_index" if clique is None else "edge_index_explicit")
@@ -99,8 +99,8 @@ def _pairs(data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 
 def _seen_by_cls(edges: BaseTransform) -> frozenset[str]:
     try:
-        source, target, kind = _pairs(edges(_pair_of_texts().clone()).to_dict())
-    except Exception:  # edges of a user may be for words alone
+        source, target, kind = _pairs(edges(_text_pair().clone()).to_dict())
+    except Exception:  # custom edges may support words only
         return frozenset()
     words = kind == NodeType.WORD
     seen = torch.zeros_like(words)
@@ -111,8 +111,8 @@ def _seen_by_cls(edges: BaseTransform) -> frozenset[str]:
 
 
 @functools.cache
-def _pair_of_texts() -> Batch:
-    """A pair of texts of two words each, as a pretrained encoder reads it."""
+def _text_pair() -> Batch:
+    """A pair of texts of two words each, in the format of a pretrained encoder."""
     sentence = Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])
     tokens = VocabTokens(Vocab([]))
     text = EncodedUtterance.of(sentence, tokens, RelationVocab(), phrases=True)

@@ -40,12 +40,12 @@ def mix(value: Tensor) -> Tensor:
 
 
 def _shift(value: Tensor, bits: int) -> Tensor:
-    """Logical shift to the right; that of torch keeps the sign."""
+    """Logical shift to the right; the shift of torch keeps the sign."""
     return (value >> bits) & ((1 << (64 - bits)) - 1)
 
 
 def example_hash(nodes: Nodes, seed: int) -> Tensor:
-    """A number for each example, of its nodes and of the seed: ``[examples]``."""
+    """A number for each example, computed from its nodes and the seed: ``[examples]``."""
     row = mix(nodes.local)
     for key in _KEYS:
         if key in nodes.data:
@@ -56,7 +56,7 @@ def example_hash(nodes: Nodes, seed: int) -> Tensor:
 
 
 def seed_key(like: Tensor, seed: int) -> Tensor:
-    """The hash of a seed of any size, as often as ``like`` has entries."""
+    """The hash of a seed of any size, repeated for each entry of ``like``."""
     return mix(torch.full_like(like, _signed(seed % (1 << 64))))
 
 
@@ -66,8 +66,8 @@ def unsigned(value: Tensor) -> Tensor:
 
 
 def permute(value: Tensor, size: Tensor, key: Tensor) -> Tensor:
-    """A permutation of 0 ... ``size`` - 1 that ``key`` picks, at ``value``: a Feistel network that walks on
-    while it is outside, so nothing of that size is ever built.
+    """Applies the permutation of 0 ... ``size`` - 1 chosen by ``key`` to ``value``, without building it: a
+    Feistel network, repeated (cycle walking) until its output is below ``size``.
     """
     half = (size.double().log2().ceil().long() + 1).div(2, rounding_mode="floor").clamp(min=1)
     value = _feistel(value, half, key)
@@ -89,14 +89,14 @@ TREE_LABELS = ("dep", "keep")
 
 @dataclass(frozen=True, eq=False)
 class WordTable:
-    r"""The words of a batch in order, utterance by utterance; a word is named by its row.
+    r"""The words of a batch in order, utterance by utterance; the row of a word is its id.
 
     Args:
         nodes: The nodes.
         node: The first piece of each word: ``[W]``.
-        start: Row of the first word of each word's utterance: ``[W]``.
-        size: Number of words of its utterance: ``[W]``.
-        governor: Row of its governor, its own for a root word: ``[W]``.
+        size: Number of words of each word's utterance: ``[W]``.
+        governor: Row of each word's governor; a root word has its own row: ``[W]``.
+        deprel: Relation of each word to its governor: ``[W]``.
         deprel: Relation to its governor: ``[W]``.
     """
 
@@ -121,12 +121,12 @@ class WordTable:
 
     @property
     def row(self) -> Tensor:
-        """The rows themselves: ``[W]``."""
+        """The row of each word: ``[W]``."""
         return torch.arange(self.node.numel(), device=self.node.device)
 
     @property
     def place(self) -> Tensor:
-        """Number of each word in its utterance: ``[W]``."""
+        """Position of each word in its utterance, from 0: ``[W]``."""
         return self.row - self.start
 
     @property
@@ -139,8 +139,8 @@ class WordTable:
         return first
 
     def chance(self, seed: int) -> Tensor:
-        """A random number for each word, of the seed and of the words of its utterance alone, wherever that
-        stands: ``[W]``.
+        """A random number for each word, which depends only on the seed and on the words of its utterance:
+        ``[W]``.
         """
         row = mix(self.place)
         if "input_ids" in self.nodes.data:
@@ -149,7 +149,7 @@ class WordTable:
         return mix(mix(total ^ seed_key(total, seed))[self.start] ^ mix(self.place))
 
     def label(self, governor: Tensor, labels: str) -> Tensor:
-        """Relations for a tree that is not the parse: none but *root* and *dep*, or the parse's."""
+        """Relations of a tree other than the parse: only *root* and *dep*, or the relations of the parse."""
         if labels == "keep":
             return self.swap_root(governor)
         relations = RelationVocab()
@@ -157,11 +157,11 @@ class WordTable:
         return plain.masked_fill(governor == self.row, relations["root"])
 
     def swap_root(self, governor: Tensor) -> Tensor:
-        """The relations, each with its word, but those of the old and of the new root word exchanged."""
+        """The relations, each with its word, except that the old and the new root word swap theirs."""
         new_root = self.row[governor == self.row]
         old_root = self.old_root[new_root]
         deprel = self.deprel.index_copy(0, old_root, self.deprel[new_root])
-        # A new root that was one of several roots keeps its relation, and so do the others.
+        # If the new root was one of several roots, all relations stay.
         was_root = self.governor[new_root] == new_root
         deprel = deprel.index_copy(0, old_root[was_root], self.deprel[old_root[was_root]])
         fresh = torch.where(was_root, self.deprel[new_root], self.deprel[old_root])
@@ -169,21 +169,21 @@ class WordTable:
 
 
 class TreeTransform(BaseTransform):
-    r"""Base class of transforms that give every utterance another tree over the same words.
+    r"""Base class of transforms that replace the tree of each utterance by another tree over its words.
 
-    :obj:`governor_index`, :obj:`deprel`, :obj:`depth` and, where the data has them, :obj:`arc_index` and
-    :obj:`arc_type` are written anew and agree; arcs of an enhanced graph are gone. All pieces of a word
-    go with it. A root word depends on what the first root word depended on: ROOT, or itself.
+    :obj:`governor_index`, :obj:`deprel`, :obj:`depth` and, if present, :obj:`arc_index` and :obj:`arc_type`
+    are replaced by those of the new tree; arcs of an enhanced graph are removed. All pieces of a word follow
+    the word. The governor of a root word is that of the first old root word: ROOT, or the word itself.
 
     Raises:
-        ValueError: If the data has edges or relation nodes, which would be those of the old tree.
+        ValueError: If the data has edges or relation nodes, which would still describe the old tree.
     """
 
     carries: frozenset[str] = frozenset()
 
     @abstractmethod
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
-        """Row of each word's new governor (its own for a root word), and its new relation."""
+        """Row of each word's new governor (its own row for a root word), and its new relation."""
 
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("edge_index", "clique", "arc_node_index"))
@@ -200,7 +200,7 @@ class TreeTransform(BaseTransform):
         return _write_arcs(out, words) if "arc_index" in data else out
 
     def _spread(self, nodes: Nodes, words: WordTable, key: str, column: Tensor) -> Tensor:
-        """Gives the values of words to all of their pieces; other nodes keep theirs."""
+        """Copies the values of each word to all of its pieces; other nodes keep their values."""
         return nodes[key].index_copy(0, words.node, column)[nodes.first]
 
     def __repr__(self) -> str:
@@ -208,7 +208,7 @@ class TreeTransform(BaseTransform):
 
 
 def _depth(governor: Tensor) -> Tensor:
-    """Arcs from the artificial ROOT, by pointer jumping."""
+    """Number of arcs between each word and the artificial ROOT, by pointer jumping."""
     above = governor
     depth = (governor != torch.arange(governor.numel(), device=governor.device)).long()
     for _ in range(governor.numel().bit_length()):
@@ -232,17 +232,17 @@ BRACKET_LABELS = ("drop", "keep")
 
 
 class BracketTransform(BaseTransform):
-    r"""Base class of transforms that put another binary tree of constituents over the words of each
-    utterance: :math:`n - 1` of two words or more for :math:`n` words, and one for a word alone.
+    r"""Base class of transforms that replace the constituents of each utterance by another binary tree:
+    :math:`n - 1` constituents of at least two words for :math:`n` words, and one for a single word.
 
     Args:
-        labels: ``"drop"``: all have the label ``X``. ``"keep"``: the k-th one of an utterance in preorder has
-            the k-th label that the parse has there, over again from the first where there are more; an
-            utterance without constituents has ``X``. (default: ``"drop"``)
+        labels: ``"drop"``: all constituents have the label ``X``. ``"keep"``: constituent k of an utterance
+            (in preorder) has the label of constituent k of the parse, starting again at the first label after
+            the last one; without constituents in the parse the label is ``X``. (default: ``"drop"``)
 
     Raises:
-        ValueError: If :obj:`labels` is neither, or the data has no constituents, or has phrase nodes or
-            edges, which would be those of the old ones.
+        ValueError: If :obj:`labels` is unknown, the data has no constituents, or it has phrase nodes or
+            edges, which would still describe the old constituents.
     """
 
     carries: frozenset[str] = frozenset()
@@ -252,14 +252,14 @@ class BracketTransform(BaseTransform):
 
     @abstractmethod
     def spans(self, words: WordTable) -> tuple[Tensor, Tensor]:
-        """First and last row of the constituent that belongs to the gap after each row but the last of its
-        utterance, in the order of the rows: every word but the last of its utterance has one.
+        """First and last row of one constituent for each gap between two words of an utterance, in the order
+        of the gaps. The gap after a word belongs to its row, so the last word of an utterance has none.
         """
 
     def forward(self, data: Data) -> Data:
         if "phrase_node_index" in data:
             raise ValueError(
-                f"{self} comes before phrase nodes: make the data with phrases='spans', and the nodes behind "
+                f"{self} comes before phrase nodes: make the data with phrases='spans', and the nodes after "
                 "it (PhraseNodes, or resolve('constituents'))"
             )
         refuse_keys(data, self, ("edge_index", "clique"))
@@ -296,17 +296,16 @@ class BracketTransform(BaseTransform):
 
 
 class ChainTree(TreeTransform):
-    r"""Replaces the parse: the first word of each utterance is the root, each other depends on the previous.
+    r"""Replaces the parse by a chain: each word depends on the word before it, the first word is the root.
 
-    A control: as many arcs, but no syntax.
+    A control with as many arcs as the parse, but no syntax.
 
     Args:
-        labels: ``"dep"``: the first word has the relation *root*, every other one *dep*. ``"keep"``:
-            relations stay with their words, except that the old and the new root word exchange theirs.
-            (default: ``"dep"``)
+        labels: ``"dep"``: the first word has the relation *root*, all others *dep*. ``"keep"``: relations
+            stay with their words, except that the old and the new root word swap theirs. (default: ``"dep"``)
 
     Raises:
-        ValueError: If :obj:`labels` is neither.
+        ValueError: If :obj:`labels` is unknown.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -325,26 +324,26 @@ class ChainTree(TreeTransform):
 
 
 class NoisyTree(TreeTransform):
-    r"""Gives a share of the words another governor, so that an utterance of n words with one root has
-    round(p (n - 1)) arcs wrong and is still a tree: from the parse (p = 0) to a tree without any of its arcs
-    (p = 1). What a method loses along p is what it needs of the parse.
+    r"""Gives a share p of the words a wrong governor: in an utterance of n words with one root, round(p (n -
+    1)) arcs are wrong, and the result is still a tree. The parse is p = 0; at p = 1 none of its arcs is left.
+    The loss of a method along p shows how much it needs the parse.
 
-    Which words, and under which ones, is drawn evenly: words are put in an order in which each word that
-    keeps its governor stands behind it, and the others go under a word before them that was not their
-    governor. A word that has none such (the first behind the root, if the root was its governor) keeps its
-    own. Roots stay roots, relations stay with their words. A parser errs where sentences are hard, and
-    mostly by a little; these errors are anywhere.
+    Words and their wrong governors are drawn uniformly. The words are put in a random order in which each
+    word that keeps its governor comes after it; every other word gets a wrong governor from the words before
+    it. A word without a candidate (the first after the root, if the root was its governor) keeps its own.
+    Roots stay roots, and relations stay with their words. A real parser errs in hard sentences and mostly by
+    little; these errors may be anywhere.
 
-    Errors depend on the seed and on the words of the utterance alone, as those of
-    :class:`~graphdep.transforms.RandomTree`, and those of a smaller p are among those of a larger one, but
-    not with the same wrong governors.
+    As in :class:`~graphdep.transforms.RandomTree`, errors depend only on the seed and on the words of the
+    utterance. Words that are wrong at a smaller p are also wrong at a larger one, but may have other
+    governors there.
 
     Args:
-        p: Share of the words that are not roots whose governor is wrong, from 0 to 1.
+        p: Share of the words other than roots whose governor is wrong, from 0 to 1.
         seed: A whole number >= 0. (default: :obj:`0`)
 
     Raises:
-        ValueError: If an argument is none of those.
+        ValueError: If :obj:`p` or :obj:`seed` is out of range.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -366,7 +365,7 @@ class NoisyTree(TreeTransform):
         order = _order(words, wrong, unsigned(chance))
         place = torch.empty_like(order).index_copy(0, order, words.row) - words.start
         old = place[words.governor]
-        before = old < place  # the old governor is among the words to choose from
+        before = old < place  # the old governor is a candidate
         choices = place - before.long()
         pick = unsigned(mix(chance + 1)) % choices.clamp(min=1)
         pick = pick + (before & (pick >= old)).long()
@@ -374,7 +373,7 @@ class NoisyTree(TreeTransform):
         return governor, words.deprel
 
     def _wrong(self, words: WordTable, chance: Tensor) -> Tensor:
-        """Which words get another governor: round(p times the words that have one), those of least chance."""
+        """Whether each word gets a wrong governor: round(p n) of the n words with one, by chance."""
         bound = words.governor != words.row
         order = lexsort([torch.where(bound, chance, torch.iinfo(chance.dtype).max), words.start])
         rank = torch.empty_like(order).index_copy(0, order, words.row) - words.start
@@ -383,13 +382,13 @@ class NoisyTree(TreeTransform):
 
 
 def _order(words: WordTable, wrong: Tensor, chance: Tensor) -> Tensor:
-    """Rows utterance by utterance in a random order that begins with the roots, in which every word stands
-    behind its governor, unless that is wrong.
+    """Rows in a random order, utterance by utterance and roots first, in which every word comes after its
+    governor, unless the governor is wrong.
     """
     is_root = words.governor == words.row
     above = torch.where(wrong, words.row, words.governor)
     largest, depth = chance.masked_fill(is_root, -1), (above != words.row).long()
-    # The largest chance on the way up, by pointer jumping: nothing below has a smaller one.
+    # The largest chance on the way to the root, by pointer jumping: no descendant has a smaller one.
     for _ in range(above.numel().bit_length()):
         further = above[above]
         if torch.equal(further, above):
@@ -401,21 +400,21 @@ def _order(words: WordTable, wrong: Tensor, chance: Tensor) -> Tensor:
 
 
 class RandomTree(TreeTransform):
-    r"""Replaces the parse of each utterance by a random recursive tree: words are taken in random order, the
-    first is the root, each other one depends on one of those before it, all equally likely.
+    r"""Replaces the parse of each utterance by a random recursive tree: in a random order of the words, the
+    first is the root and each other word depends on a word before it, chosen uniformly.
 
-    The tree depends on the seed and on the words of the utterance alone (on their :obj:`input_ids`; without
-    them, on their number), so equal sentences have equal random trees: in both halves of a pair, in every
-    pair, batch and epoch. Nothing of the parse is left in it.
+    The tree depends only on the seed and on the words of the utterance (their :obj:`input_ids`; without ids,
+    their number), so equal sentences have equal random trees: in both halves of a pair and in every pair,
+    batch and epoch. Nothing of the parse is left.
 
     Args:
         seed: A whole number >= 0. (default: :obj:`0`)
-        labels: ``"dep"``: the root word has the relation *root*, every other one *dep*. ``"keep"``: relations
-            stay with their words, except that the old and the new root word exchange theirs; the labels then
-            still tell what the parser thought of each word. (default: ``"dep"``)
+        labels: ``"dep"``: the root word has the relation *root*, all others *dep*. ``"keep"``: relations stay
+            with their words, except that the old and the new root word swap theirs; the labels then still
+            show how the parser analysed each word. (default: ``"dep"``)
 
     Raises:
-        ValueError: If an argument is none of those.
+        ValueError: If :obj:`seed` or :obj:`labels` is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -432,7 +431,7 @@ class RandomTree(TreeTransform):
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         chance = words.chance(self.seed)
         order = lexsort([chance, words.start])
-        # Row k of `order` is the word at place k; it picks one of the places before it.
+        # Row k of `order` is the word at place k; its governor is at one of the places before k.
         earlier = words.place.clamp(min=1)
         pick = unsigned(mix(chance[order])) % earlier
         governor = words.row.index_copy(0, order, order[words.start + pick])
@@ -440,26 +439,25 @@ class RandomTree(TreeTransform):
 
 
 class RerootedTree(TreeTransform):
-    r"""Hangs the tree of each example from the top word of its first marked span, as `"Relational Graph
-    Attention Network for Aspect-based Sentiment Analysis" <https://arxiv.org/abs/2004.12362>`_ does with the
-    aspect.
+    r"""Makes the top word of the first marked span the root of the tree, as `"Relational Graph Attention
+    Network for Aspect-based Sentiment Analysis" <https://arxiv.org/abs/2004.12362>`_ does with the aspect.
 
-    The arcs between that word and the old root are turned round, all others stay: the same words are joined,
-    and what is depth now is distance from the span. A turned arc takes its relation along, to the word that
-    is the dependent now; the new root has the relation of the old one. An example without a word of the span
-    keeps its tree.
+    The arcs between that word and the old root are reversed, all others stay: the same words are joined, and
+    depth is now the distance from the span. A reversed arc keeps its relation, which now belongs to its new
+    dependent; the new root takes the relation of the old one. An example whose span has no word keeps its
+    tree.
 
-    The paper prunes further: it keeps the relations of the aspect's own dependents and gives all other words
-    the distance to it in place of one. Types that tell this much are those of :class:`TreePathTypes` over
-    this tree: a relation one arc from the root, and a path code :math:`(n, 0)` at :math:`n` arcs.
+    The paper prunes further: only dependents of the aspect keep their relations, and all other words get
+    their distance from the aspect instead. :class:`TreePathTypes` over this tree gives the same information:
+    a relation at one arc from the root, and a path code :math:`(n, 0)` at :math:`n` arcs.
 
     Args:
-        labels: ``"keep"``: a turned arc has the relation that it had. ``"inverse"``: its inverse
-            (:meth:`RelationVocab.inverse`), so that every two words that are joined have the same
-            types in :class:`TreePathTypes` as before. (default: ``"keep"``)
+        labels: ``"keep"``: a reversed arc keeps its relation. ``"inverse"``: it gets the inverse relation
+            (:meth:`RelationVocab.inverse`), so that joined words have the same types in
+            :class:`TreePathTypes` as before. (default: ``"keep"``)
 
     Raises:
-        ValueError: If :obj:`labels` is neither, or the data has no ``mark``
+        ValueError: If :obj:`labels` is unknown, or the data has no ``mark``
             (:func:`~graphdep.data.node_table`: bit 1 in the first span).
 
     Example:
@@ -480,7 +478,7 @@ class RerootedTree(TreeTransform):
         turned = words.deprel if self.labels == "keep" else RelationVocab.inverse(words.deprel)
         root = self._new_roots(words)
         below = root
-        for _ in range(words.row.numel()):  # in a tree the way ends sooner
+        for _ in range(words.row.numel()):  # in a tree the path ends sooner
             above = words.governor[below]
             up = above != below
             root_done, old_root = root[~up], below[~up]
@@ -504,10 +502,10 @@ class ReversedTree(TreeTransform):
     r"""Replaces the parse by its mirror image: word k of an utterance of n words takes the place of word
     n - 1 - k in the tree, with that word's relation.
 
-    Depths, numbers of dependents, arc lengths and relations occur as often as before, and applying it twice
-    gives the parse back, but the words sit in wrong places. (Reversing the **arcs** would leave no tree:
-    a word has one governor but any number of dependents. For the same tree read in the other direction use
-    ``DependencyEdges("dependent")`` for ``DependencyEdges("governor")``.)
+    Depths, numbers of dependents, arc lengths and relations occur as often as before, but at the wrong words.
+    Applying the transform twice restores the parse. (Reversing the **arcs** would not give a tree: a word has
+    one governor but any number of dependents. To read the same tree in the other direction, use
+    ``DependencyEdges("dependent")`` instead of ``DependencyEdges("governor")``.)
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -523,17 +521,17 @@ class ReversedTree(TreeTransform):
 
 
 class RandomBrackets(BracketTransform):
-    r"""Replaces the constituents of each utterance by those of a random binary tree: the words are cut in two
-    at a gap between them, all equally likely, and so are both halves, down to single words.
+    r"""Replaces the constituents of each utterance by those of a random binary tree: the words are split at a
+    random gap, all gaps equally likely, and so is each part, down to single words.
 
-    As :class:`RandomTree`, the brackets depend on the seed and on the words of the utterance alone.
+    As in :class:`RandomTree`, the brackets depend only on the seed and on the words of the utterance.
 
     Args:
         seed: A whole number >= 0. (default: :obj:`0`)
         labels: ``"drop"`` or ``"keep"``, see :class:`BracketTransform`. (default: ``"drop"``)
 
     Raises:
-        ValueError: As :class:`BracketTransform`, or if :obj:`seed` is none.
+        ValueError: As :class:`BracketTransform`, or if :obj:`seed` is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -549,8 +547,8 @@ class RandomBrackets(BracketTransform):
         self.labels = check_choice("labels", labels, BRACKET_LABELS)
 
     def spans(self, words: WordTable) -> tuple[Tensor, Tensor]:
-        # Gaps in random order of rank: the highest of some words is where they are cut, so that the span of a
-        # gap reaches to the next higher one on either side. The last rows of utterances are above all gaps.
+        # Gaps have random ranks, and words are split at their highest gap, so the span of a gap reaches to
+        # the next higher gap on either side. The last rows of utterances are above all gaps.
         chance, row = unsigned(words.chance(self.seed)), words.row
         order = chance.argsort(descending=True, stable=True)
         is_gap = row < words.start + words.size - 1
@@ -560,8 +558,8 @@ class RandomBrackets(BracketTransform):
 
 
 def _next_higher(rank: Tensor) -> Tensor:
-    """For each row the next one of a smaller rank, or of -1, as if such a row stood after the last one."""
-    lowest = [F.pad(rank, (0, 1), value=-1)]  # of the 1, 2, 4, ... rows from each row on
+    """The next row of a smaller rank for each row, or of rank -1, as if such a row followed the last one."""
+    lowest = [F.pad(rank, (0, 1), value=-1)]  # minima of the 1, 2, 4, ... rows from each row on
     while bool((lowest[-1] >= 0).any()):
         step = 1 << (len(lowest) - 1)
         lowest.append(torch.minimum(lowest[-1], F.pad(lowest[-1][step:], (0, step), value=-1)))
@@ -573,9 +571,9 @@ def _next_higher(rank: Tensor) -> Tensor:
 
 class RightBrackets(BracketTransform):
     r"""Replaces the constituents of each utterance by right-branching ones: all words, all but the first, and
-    so on to the last two.
+    so on, down to the last two.
 
-    A control: without syntax, and near to what English has.
+    A control without syntax, but close to the brackets of English.
 
     Args:
         labels: ``"drop"`` or ``"keep"``, see :class:`BracketTransform`. (default: ``"drop"``)
@@ -600,25 +598,25 @@ class RightBrackets(BracketTransform):
 
 
 class RewiredEdges(EdgeConstructor):
-    r"""A share of the right pairs masked and as many wrong ones let through: the parsing errors of appendix C
-    of `"Modeling Compositionality with Dependency Graph for Dialogue Generation"
+    r"""Masks a share of the right pairs and adds as many wrong ones: the parsing errors of appendix C of
+    `"Modeling Compositionality with Dependency Graph for Dialogue Generation"
     <https://aclanthology.org/2022.suki-1.2/>`_.
 
-    Of the R pairs of an example, round(p R) are taken out and as many pairs that are not in the set put in
-    (fewer where the scope has not that many). That is one reading: the paper says neither how many wrong
-    pairs are let through nor among which. Self loops, and pairs with a ROOT node, are neither counted, masked
-    nor added: that ROOT sees its utterance (Eq. 2, u = 0) is no result of a parse. Which pairs depends on the
-    seed and on what the example holds, not on its place in a batch nor on the time.
+    Of the R pairs of an example, round(p R) are removed, and as many pairs outside the set are added (fewer
+    if the scope has fewer). This is one reading: the paper says neither how many wrong pairs are added nor
+    where they are drawn from. Self loops and pairs with a ROOT node are neither counted nor removed nor
+    added: ROOT sees its utterance (Eq. 2, u = 0) whatever the parse. The choice of pairs depends only on the
+    seed and on the content of the example, not on its place in a batch or on time.
 
     Args:
         edges: The right edges.
-        p: Share of the pairs that are wrong, from 0 to 1.
+        p: Share of the pairs to replace, from 0 to 1.
         seed: A whole number >= 0. (default: :obj:`0`)
         scope: Wrong pairs are drawn within each ``"utterance"`` or in the whole ``"example"``.
             (default: ``"utterance"``)
 
     Raises:
-        ValueError: If an argument is none of those.
+        ValueError: If an argument is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -641,7 +639,7 @@ class RewiredEdges(EdgeConstructor):
     @property
     def carries(self) -> frozenset[str] | None:
         right = self.edges.carries
-        # A wrong pair may be one of [CLS], but none is one of ROOT.
+        # A wrong pair may have [CLS] as its target, but never ROOT.
         return None if right is None or CLS in right else right - {CLIQUES}
 
     def build(self, nodes: Nodes) -> EdgeSet:
@@ -662,9 +660,9 @@ class RewiredEdges(EdgeConstructor):
     def _wrong(
         self, nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, errors: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Pairs that are not in the set: picked by their rank among all those, which are never listed."""
+        """Pairs outside the set, drawn by their rank among all such pairs, which are never listed."""
         group = nodes.block if self.scope == "utterance" else nodes.example
-        # A ROOT node is a group of its own, so that no wrong pair has one.
+        # A ROOT node is a group of its own, so no wrong pair contains one.
         alone = group.max() + 1 + nodes.index
         group = torch.where(nodes.is_type(("ROOT",)), alone, group).unique(return_inverse=True)[1]
         pairs = _PairNumbers(nodes, group)
@@ -684,7 +682,7 @@ class RewiredEdges(EdgeConstructor):
 
 
 class _PairNumbers:
-    """Numbers all pairs of nodes of one group, group after group, target by target."""
+    """Numbers all pairs of nodes of the same group, group by group, then target by target."""
 
     def __init__(self, nodes: Nodes, group: Tensor) -> None:
         self.group = group
@@ -709,7 +707,7 @@ class _PairNumbers:
 
 
 def _rank(nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, start: Tensor) -> Tensor:
-    """The place of each pair among those of its example in random order."""
+    """Rank of each pair in a random order of the pairs of its example."""
     example = nodes.example[target]
     number = mix(mix(nodes.local[target]) ^ nodes.local[source])
     order = lexsort([unsigned(mix(chance[example] ^ number)), example])
@@ -718,18 +716,18 @@ def _rank(nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, start: T
 
 
 class ShuffledPositions(BaseTransform):
-    r"""Gives the words of each utterance their positions in another order: the control that has everything of
-    a text but the order of its words. The pieces of a word stay together; ROOT, [CLS] and other nodes keep
-    their places, and so do trees and edges, which name nodes.
+    r"""Permutes the positions of the words of each utterance: the control that keeps everything of a text but
+    its word order. The pieces of a word stay together; ROOT, [CLS] and other nodes keep their positions, and
+    trees and edges, which refer to nodes, do not change.
 
-    The order depends on the seed and on the words of the utterance alone, so equal sentences are shuffled
-    alike. Models that read words node by node, such as an LSTM, do not see it.
+    The order depends only on the seed and on the words of the utterance, so equal sentences are shuffled
+    alike. Models that read words in node order, such as an LSTM, do not notice the shuffle.
 
     Args:
         seed: A whole number >= 0. (default: :obj:`0`)
 
     Raises:
-        ValueError: If :obj:`seed` is none of those, or the data has no positions.
+        ValueError: If :obj:`seed` is invalid, or the data has no positions.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -752,7 +750,7 @@ class ShuffledPositions(BaseTransform):
         block, old = nodes.block[moved], nodes["position"][moved]
         chance = unsigned(words.chance(self.seed))[row[moved]]
         places = lexsort([old, block])
-        # By utterance, then by the chance of the word, then as the pieces stand.
+        # By utterance, then by the chance of the word, then by the order of the pieces.
         order = lexsort([old, row[moved], chance, block])
         position = nodes["position"].index_copy(0, moved[order], old[places])
         return write(data, {"position": position}, nodes.ptr, nodes.ptr)
@@ -762,16 +760,16 @@ class ShuffledPositions(BaseTransform):
 
 
 class Unlabelled(BaseTransform):
-    r"""Gives all arcs the label ``dep``: the ablation that leaves nothing of a parse but its shape.
+    r"""Gives all arcs the label ``dep``: the ablation that keeps only the shape of a parse.
 
-    :obj:`deprel` and, where the data has it, :obj:`arc_type` are merged as
-    :meth:`RelationVocab.merge(labels=False) <graphdep.RelationVocab.merge>` does it: ``root`` is a label as
-    any other, also that of a root word without a ROOT node, and so of no arc. NONE, SELF and UNK, which are
-    no labels, stay. It stands before what reads labels: :class:`RelationNodes`, :class:`TreePathTypes`.
+    :obj:`deprel` and, if present, :obj:`arc_type` are merged by :meth:`RelationVocab.merge(labels=False)
+    <graphdep.RelationVocab.merge>`: ``root`` is merged like any other label, even on a root word without a
+    ROOT node, which has no arc. NONE, SELF and UNK are not labels, so they stay. Apply it before the
+    transforms that read labels: :class:`RelationNodes`, :class:`TreePathTypes`.
 
     Raises:
-        ValueError: If the data has no :obj:`deprel`, or has relation nodes or types of edges, which would
-            keep their labels.
+        ValueError: If the data has no :obj:`deprel`, or has relation nodes or edge types, which would keep
+            their labels.
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
@@ -787,7 +785,7 @@ class Unlabelled(BaseTransform):
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("edge_type", "arc_node_index"))
         require_key(data, "deprel", "Unlabelled merges labels")
-        out = copy.copy(data)  # also for who calls forward() itself; sizes stay, and with them a batch's cuts
+        out = copy.copy(data)  # for callers of forward(); sizes, and so a batch's slices, stay
         for key in ("deprel", "arc_type"):
             if key in data:
                 out[key] = RelationVocab.merge(data[key], labels=False)

@@ -29,20 +29,20 @@ from graphdep.transforms.options import constructor_repr
 
 
 class EdgeSet:
-    r"""Pairs (source, target) of the nodes of one example or of a batch, and their set algebra.
+    r"""A set of (source, target) pairs of nodes of one example or a batch, with set operators.
 
-    A pair is in the set if it is a column of :obj:`edge_index` **or** if both nodes have the same number
-    >= 0 in :obj:`clique` and belong to one example. Whether :obj:`clique` is there depends on how the set
-    was built, never on the nodes, so that a batch and its examples have the same keys.
+    A pair is in the set if it is a column of :obj:`edge_index` **or** if both nodes belong to one example and
+    have the same number >= 0 in :obj:`clique`. Whether there is a :obj:`clique` depends on the constructor,
+    never on the nodes, so a batch and its examples have the same keys.
 
     Args:
         nodes: The nodes.
-        source, target: The pairs that are written out, in any order and with repetitions.
-        clique: Numbers of cliques, each meant inside one example; -1 is in none. (default: :obj:`None`)
+        source, target: The explicit pairs, in any order; repetitions are allowed.
+        clique: Clique of each node, numbered within its example; -1 for none. (default: :obj:`None`)
 
     Shapes:
-        - ``edge_index``: :math:`(2, |\mathcal{E}|)`, sorted by target, then source, without repetitions
-          and without pairs of a clique
+        - ``edge_index``: :math:`(2, |\mathcal{E}|)`, sorted by target, then source, without repetitions and
+          without pairs inside a clique
         - ``clique``: :math:`(|\mathcal{V}|)`, long
 
     Example:
@@ -58,7 +58,7 @@ class EdgeSet:
 
     def __init__(self, nodes: Nodes, source: Tensor, target: Tensor, clique: Tensor | None = None) -> None:
         self.nodes, self.clique = nodes, clique
-        # Sorting is what a set costs, so it waits until somebody looks: a union sorts once.
+        # Sorting dominates the cost of a set, so it waits for the first read: a union sorts once.
         self._keys = pair_keys(source, target)
 
     @classmethod
@@ -69,17 +69,17 @@ class EdgeSet:
 
     @cached_property
     def keys(self) -> Tensor:
-        """One number a written-out pair, ascending: ``[E]``."""
+        """One number per explicit pair, ascending: ``[E]``."""
         keys = sorted_unique(self._keys)
         return keys if self.clique is None else keys[~_covers(self.clique, keys)]
 
     @cached_property
     def edge_index(self) -> Tensor:
-        """The pairs that are written out, row 0 the source, row 1 the target: ``[2, E]``."""
+        """The explicit pairs; row 0 is the source, row 1 the target: ``[2, E]``."""
         return pairs_of(self.keys)
 
     def materialize(self) -> EdgeSet:
-        """The same set with every pair written out."""
+        """The same set with all pairs explicit, without cliques."""
         if self.clique is None:
             return self
         return self._of_keys(self.nodes, [self._keys, _pairs(self.nodes, self.clique)])
@@ -100,7 +100,7 @@ class EdgeSet:
         return self._of_keys(self.nodes, both, clique)
 
     def __sub__(self, other: EdgeSet) -> EdgeSet:
-        # A clique without some of its pairs is no clique, so what is left of one has to be written out.
+        # A clique without some of its pairs is not a clique, so the remaining pairs become explicit.
         keys = self.materialize()._keys
         keep = ~contains(other.keys, keys)
         if other.clique is not None:
@@ -114,14 +114,14 @@ def _covers(clique: Tensor, keys: Tensor) -> Tensor:
 
 
 def _groups(nodes: Nodes, clique: Tensor) -> Tensor:
-    """Numbers cliques through the batch; nodes in none share one number after all others."""
+    """Numbers cliques across the batch; nodes without a clique share the largest number."""
     inside = clique >= 0
     group = nodes.example * (clique.max() + 1) + clique
     return torch.where(inside, group, group.max() + 1)
 
 
 def _pairs(nodes: Nodes, clique: Tensor) -> Tensor:
-    """The keys of all pairs of cliques, ascending."""
+    """The keys of all pairs inside cliques, ascending."""
     if not clique.numel():
         return clique
     group = _groups(nodes, clique).unique(return_inverse=True)[1]
@@ -135,14 +135,14 @@ def _pairs(nodes: Nodes, clique: Tensor) -> Tensor:
 
 
 def _first_member(nodes: Nodes, clique: Tensor) -> Tensor:
-    """The first node of each node's clique; nodes in none get the first of those: ``[N]``."""
+    """The first node of each node's clique; nodes without a clique form one group: ``[N]``."""
     group = _groups(nodes, clique).unique(return_inverse=True)[1]
     first = torch.full_like(group, nodes.num_nodes).scatter_reduce_(0, group, nodes.index, "amin")
     return first[group]
 
 
 def _inside(nodes: Nodes, fine: Tensor, coarse: Tensor) -> Tensor:
-    """Whether each node's clique in ``fine`` lies inside one of ``coarse``; True outside all: ``[N]``."""
+    """Whether each node's clique in ``fine`` lies inside one of ``coarse``; True if it has none: ``[N]``."""
     first = _first_member(nodes, fine)
     torn = (fine >= 0) & ((coarse < 0) | (coarse != coarse[first]))
     any_torn = torch.zeros_like(torn).scatter_reduce_(0, first, torn, "amax") if torn.numel() else torn
@@ -150,10 +150,10 @@ def _inside(nodes: Nodes, fine: Tensor, coarse: Tensor) -> Tensor:
 
 
 def _unite(nodes: Nodes, left: Tensor | None, right: Tensor | None) -> tuple[Tensor | None, Tensor]:
-    """The cliques of a union and the keys of the pairs that these cannot express.
+    """The cliques of a union, and the keys of the pairs that these cliques cannot express.
 
-    Decided example by example: where all of ``left`` lies inside ``right``, ``right`` is kept, else
-    ``left``, and cliques of the other that stick out are written out.
+    Each example keeps the cliques of ``right`` if they contain all cliques of ``left``, else those of
+    ``left``; the other side's cliques that are not inside a kept one become explicit pairs.
     """
     none = nodes.index[:0]
     if left is None or right is None:
@@ -166,7 +166,7 @@ def _unite(nodes: Nodes, left: Tensor | None, right: Tensor | None) -> tuple[Ten
 
 
 def _refine(nodes: Nodes, left: Tensor, right: Tensor) -> Tensor:
-    """Cliques of the nodes that share one in both, numbered by their first node in the example."""
+    """Cliques of the nodes that share a clique in both, numbered by their first node in the example."""
     inside = (left >= 0) & (right >= 0)
     group = _groups(nodes, left) * (right.max() + 2) + right
     group = torch.where(inside, group, -1).unique(return_inverse=True)[1]
@@ -177,17 +177,17 @@ def _refine(nodes: Nodes, left: Tensor, right: Tensor) -> Tensor:
 # Kinds of information that edges carry beside their pairs. Transforms declare the kinds that they write
 # (`carries`), layers and models the kinds that they read (`reads`).
 TYPES = "types"
-"""A relation of each pair, :obj:`edge_type`."""
+"""Each pair has a relation, in :obj:`edge_type`."""
 DISTANCES = "distances"
-"""How many arcs apart the words of each pair are, which its relation in :obj:`edge_type` tells."""
+"""The relation of each pair, in :obj:`edge_type`, tells how many arcs its words are apart."""
 MARKS = "marks"
-"""Whether each pair is marked, :obj:`edge_mark`."""
+"""Each pair is marked or not, in :obj:`edge_mark`."""
 NODES = "nodes"
-"""Nodes of their own, for relations or phrases."""
+"""There are additional nodes, for relations or phrases."""
 CLIQUES = "cliques"
-"""Pairs that are not written out, :obj:`clique`."""
+"""Pairs inside a :obj:`clique` are not in :obj:`edge_index`."""
 ROOT = "ROOT"
-"""Some ROOT sees another node than ROOT."""
+"""A ROOT node sees some node other than ROOT."""
 CLS = "[CLS]"
 """[CLS] sees a word."""
 CLS_ALL = "[CLS] of all"
@@ -196,19 +196,19 @@ _OF_EDGES = frozenset({TYPES, DISTANCES, MARKS, CLIQUES, ROOT, CLS, CLS_ALL})
 
 
 class EdgeTransform(BaseTransform):
-    """Base class of transforms that write edges, or columns of edges, and leave the node table alone."""
+    """Base class of transforms that write edges or edge columns and leave the node table unchanged."""
 
     drops: frozenset[str] = _OF_EDGES
-    """Kinds that earlier edges no longer carry after this transform."""
+    """Kinds of earlier edges that this transform removes."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "carries" not in vars(cls) and {"build", "write", "forward"} & vars(cls).keys():
-            cls.carries = None  # type: ignore[assignment,method-assign]  # the base declares other edges
+            cls.carries = None  # type: ignore[assignment,method-assign]  # the base declares its own edges
 
     @property
     def carries(self) -> frozenset[str] | None:
-        """Kinds that edges carry after this transform, such as :data:`TYPES`; with :obj:`None`,
+        """Kinds that edges carry after this transform, such as :data:`TYPES`; if :obj:`None`,
         :func:`~graphdep.transforms.carried.carried` tries the transform on a small batch.
         """
         return None
@@ -227,29 +227,28 @@ class EdgeTransform(BaseTransform):
 class EdgeConstructor(EdgeTransform):
     r"""Base class of transforms that build a set of edges from the node table.
 
-    ``a | b``, ``a & b`` and ``a - b`` are again constructors. Applied to a
-    :class:`~torch_geometric.data.Data` or to a :class:`~torch_geometric.data.Batch`, on any device, a
-    constructor writes :obj:`edge_index` in place of all earlier edges; it never joins two examples: edges
-    that :meth:`build` lets do so are refused.
+    ``a | b``, ``a & b`` and ``a - b`` are constructors, too. Applied to a :class:`~torch_geometric.data.Data`
+    or a :class:`~torch_geometric.data.Batch`, on any device, a constructor replaces all earlier edges by its
+    :obj:`edge_index`. Edges never join two examples: a :meth:`build` that does so raises an error.
 
-    :obj:`edge_index` holds every pair, unless a part was told to be ``implicit``. Then the data has
-    :obj:`clique`, which stands for its pairs, :obj:`edge_index_explicit` with the others, and **no**
-    :obj:`edge_index`, so that nothing takes a part of the pairs for all of them. Such data is read by
-    :meth:`AttentionLayout.of(data) <graphdep.nn.attention.AttentionLayout.of>`.
+    :obj:`edge_index` holds all pairs, unless a part is ``implicit``. Then the data has :obj:`clique` instead,
+    :obj:`edge_index_explicit` with the pairs outside cliques, and **no** :obj:`edge_index`, so that no layer
+    takes some of the pairs for all of them. Read such data with :meth:`AttentionLayout.of(data)
+    <graphdep.nn.attention.AttentionLayout.of>`.
 
-    A subclass may declare what its edges carry beside their pairs, such as types (:attr:`carries`); otherwise
-    it is tried on a small batch.
+    A subclass may declare the kinds of information that its edges carry beside their pairs, such as types
+    (:attr:`carries`); otherwise it is tried on a small batch.
 
-    A pair of **words** stands for all pairs of their pieces with ``pieces="all"``, and for the pair of
-    their first pieces with ``pieces="first"``; with one node a word both are the same.
+    A pair of **words** stands for all pairs of their pieces with ``pieces="all"``, and for the pair of their
+    first pieces with ``pieces="first"``. With one node per word both are the same.
 
     Shapes:
         - ``edge_index``: :math:`(2, |\mathcal{E}|)`, row 0 the source, row 1 the target; sorted by target,
           then source. The target attends to the source.
-        - ``edge_index_explicit``: the same, of implicit data: the pairs that are in no clique, and those that
-          have a type
-        - ``clique``: :math:`(|\mathcal{V}|)`, long: nodes of one example with the same number >= 0 see one
-          another, each node itself included; -1 is in no clique.
+        - ``edge_index_explicit``: the same for implicit data, with the pairs outside cliques and all typed
+          pairs
+        - ``clique``: :math:`(|\mathcal{V}|)`, long: nodes of one example with the same number >= 0 attend to
+          one another and to themselves; -1 is in no clique.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -266,15 +265,15 @@ class EdgeConstructor(EdgeTransform):
         """The set of edges between ``nodes``."""
 
     def edge_set(self, nodes: Nodes) -> EdgeSet:
-        """What :meth:`build` gives, which may be code of your own.
+        """The edge set of :meth:`build`, checked, since subclasses may be custom code.
 
         Raises:
-            TypeError: If it is no :class:`EdgeSet`.
+            TypeError: If :meth:`build` does not return an :class:`EdgeSet`.
         """
         edges = self.build(nodes)
         if not isinstance(edges, EdgeSet):
             raise TypeError(
-                f"{type(self).__name__}.build() must give an EdgeSet, such as EdgeSet(nodes, source, target) "
+                f"{type(self).__name__}.build() must return an EdgeSet, e.g. EdgeSet(nodes, source, target) "
                 f"(got {type(edges).__name__})"
             )
         return edges
@@ -310,7 +309,7 @@ class _Combined(EdgeConstructor):
     @property
     def carries(self) -> frozenset[str] | None:
         left, right = self.left.carries, self.right.carries
-        # What is left of pairs in common, or without others, their parts do not tell.
+        # The kinds of both sides do not tell those of an intersection or difference.
         return None if self.symbol != "|" or left is None or right is None else left | right
 
     def build(self, nodes: Nodes) -> EdgeSet:
@@ -327,7 +326,7 @@ def _combine(left: EdgeConstructor, symbol: str, right: object) -> EdgeConstruct
 
 
 class Compose(torch_geometric.transforms.Compose):
-    """PyG's ``Compose`` whose steps share what is computed of the nodes, until one changes them."""
+    """PyG's ``Compose``, except that the steps share one ``Nodes`` until one of them changes the nodes."""
 
     def forward(self, data: Any) -> Any:
         if not isinstance(data, Data):
@@ -343,7 +342,7 @@ class Compose(torch_geometric.transforms.Compose):
 
 
 def steps_of(edges: BaseTransform) -> Iterator[BaseTransform]:
-    """The transforms that a transform applies one after the other."""
+    """The steps of a transform, in the order in which they are applied."""
     if isinstance(edges, torch_geometric.transforms.Compose):
         for step in edges.transforms:
             yield from steps_of(step)
@@ -352,9 +351,9 @@ def steps_of(edges: BaseTransform) -> Iterator[BaseTransform]:
 
 
 def ancestors(nodes: Nodes, distance: int) -> list[Tensor]:
-    """Per k = 0 ... ``distance`` the ancestor k arcs above each node, -1 where there is none.
+    """For each k = 0 ... ``distance``, the ancestor k arcs above each node; -1 where there is none.
 
-    Shorter where no node is that deep; k = 0 is the node itself, -1 outside the trees.
+    The list is shorter if no node is that deep. For k = 0 it is the node itself, or -1 outside the trees.
     """
     levels = [torch.where(nodes.in_tree, nodes.index, -1)]
     for _ in range(distance):
@@ -373,7 +372,7 @@ def near_pairs(nodes: Nodes, distance: int) -> Iterator[tuple[int, int, Tensor, 
     """All ordered pairs of different nodes at most ``distance`` arcs apart, once each.
 
     Yields ``(a, b, i, j)``: the lowest common ancestor is ``a`` arcs above the nodes ``i`` and ``b`` arcs
-    above the nodes ``j``. Found by joining nodes on shared ancestors, so the work is that of the answer.
+    above the nodes ``j``. Joins nodes on shared ancestors, so the work is linear in the number of pairs.
     """
     up = ancestors(nodes, distance)
     for a in range(len(up)):
@@ -403,12 +402,12 @@ def _join(up: list[Tensor], a: int, b: int) -> tuple[Tensor, Tensor]:
 
 
 def lowest_common(nodes: Nodes, i: Tensor, j: Tensor, distance: int) -> tuple[Tensor, Tensor]:
-    """Arcs from ``i`` and from ``j`` up to their lowest common ancestor; -1 where that is too far or none."""
+    """Arcs from ``i`` and from ``j`` to their lowest common ancestor; -1 if it is too far or missing."""
     up = ancestors(nodes, distance)
     above, below = torch.full_like(i, -1), torch.full_like(i, -1)
     for a in range(len(up)):
         for b in range(min(distance - a + 1, len(up))):
-            # Common ancestors further up have both distances larger, so the first match is the lowest.
+            # Higher common ancestors have larger distances on both sides, so the first match is the lowest.
             match = (up[a][i] >= 0) & (up[a][i] == up[b][j]) & (above < 0)
             above, below = torch.where(match, a, above), torch.where(match, b, below)
     return above, below
@@ -418,10 +417,10 @@ def euler_tour(nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:
     r"""Numbers nodes so that subtrees are ranges: i is j or an ancestor of j iff
     ``enter[i] <= enter[j] < leave[i]``.
 
-    The tour of each tree is a linked list of two items a node (entering and leaving it), ranked by pointer
-    jumping: :math:`O(n \log n)` work in :math:`\log n` rounds, whatever the depth.
+    The tour of each tree is a linked list with two items per node (entering and leaving it), ranked by
+    pointer jumping: :math:`O(n \log n)` work in :math:`\log n` rounds at any depth.
 
-    Returns ``enter``, ``leave`` and the nodes in the order of entering.
+    Returns ``enter``, ``leave`` and the nodes in the order of their ``enter``.
     """
     size = nodes.num_nodes
     after = _tour_list(nodes.parent)
@@ -433,7 +432,7 @@ def euler_tour(nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:
         rank = rank + rank[after]
         after = further
     root = after[:size] - size
-    # A tour that goes round a cycle never comes to the leaving of a node without governor.
+    # A tour of a cycle never leaves a node without a governor.
     if bool((root < 0).any()) or bool((nodes.parent[root] >= 0).any()):
         raise ValueError("'governor_index' has a cycle")
     total = rank[:size][root]

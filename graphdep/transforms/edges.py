@@ -1,4 +1,4 @@
-"""Edges of words: along the tree, by depth and distance, complete, marked, and through relation nodes."""
+"""Word edges: along the tree, by depth and distance, complete, marked, and through relation nodes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class AncestorEdges(EdgeConstructor):
     .. math::
         \mathcal{E} = \{(j, i) : j \in A_i\} \quad (\texttt{towards="descendant"})
 
-    The paper's abstract says "between tokens and corresponding dependents" instead: the other direction, and
-    both together, are options.
+    The paper's abstract says "between tokens and corresponding dependents" instead, the other direction;
+    :obj:`towards` selects either or both.
 
-    ROOT, where there is one, is an ancestor of all words of its utterance. A word is no ancestor of
-    itself: Eq. 3's :math:`i = j` is :class:`SelfLoops`.
+    ROOT, if present, is an ancestor of all words of its utterance. A word is not its own ancestor: for
+    :math:`i = j` in Eq. 3 use :class:`SelfLoops`.
 
     Args:
         towards: Where information flows: ``"descendant"`` gives ancestor -> word (the word attends to its
@@ -51,7 +51,7 @@ class AncestorEdges(EdgeConstructor):
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Raises:
-        ValueError: If an option is none of those, or the governors of the data form a cycle.
+        ValueError: If an option is invalid, or the governors of the data form a cycle.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -72,7 +72,7 @@ class AncestorEdges(EdgeConstructor):
 
     def build(self, nodes: Nodes) -> EdgeSet:
         enter, leave, order = euler_tour(nodes)
-        # The descendants of a node are those entered after it and before it is left.
+        # The descendants of a node are entered between its entering and its leaving.
         ancestor, place = expand_ranges(enter + 1, leave - enter - 1)
         ancestor, word, _ = nodes.spread(ancestor, order[place], self.pieces)
         if self.towards == "descendant":
@@ -86,18 +86,18 @@ class CompleteEdges(EdgeConstructor):
     r"""All nodes of an utterance or of an example attend to one another, as in `"Attention Is All You Need"
     <https://arxiv.org/abs/1706.03762>`_.
 
-    The pairs are written out, so that any layer can read them. With ``implicit=True`` the data has the node
-    key :obj:`clique` in their place, which takes memory for the nodes alone; see :class:`EdgeConstructor`.
-    Attention gives the same result over both.
+    All pairs are explicit, so any layer can read them. With ``implicit=True`` the data has the node key
+    :obj:`clique` instead, whose memory is linear in the nodes; see :class:`EdgeConstructor`. Attention gives
+    the same result for both.
 
     Args:
         scope: ``"utterance"`` or ``"example"``. (default: ``"example"``)
         node_types: Types of the nodes that take part, as :class:`~graphdep.NodeType` or by name.
             (default: all)
-        implicit: Write :obj:`clique` and no :obj:`edge_index`. (default: :obj:`False`)
+        implicit: Write :obj:`clique` instead of :obj:`edge_index`. (default: :obj:`False`)
 
     Raises:
-        ValueError: If an option is none of those.
+        ValueError: If an option is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -140,7 +140,7 @@ class CompleteEdges(EdgeConstructor):
 
 
 class _ArcEdges(EdgeConstructor):
-    """Base of the edges along arcs."""
+    """Base class of edges along arcs."""
 
     def __init__(self, towards: str, pieces: str) -> None:
         self.towards = check_choice("towards", towards, ("governor", "dependent", "both"))
@@ -180,7 +180,7 @@ class DependencyEdges(_ArcEdges):
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Raises:
-        ValueError: If an option is none of those.
+        ValueError: If an option is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -200,11 +200,10 @@ class DependencyEdges(_ArcEdges):
 
 
 class OwnEdges(_ArcEdges):
-    r"""Edges along the arcs of a graph of your own, or of an enhanced graph: those of :obj:`arc_index`.
+    r"""Edges along the arcs in :obj:`arc_index`: a custom graph or an enhanced graph.
 
-    Rows of files have such arcs under ``edges``, :attr:`Sentence.deps <graphdep.Sentence>` holds them, and
-    ``arcs="enhanced"`` of :func:`graphdep.to_data` reads them. :class:`ArcTypes` gives the edges the labels
-    of the arcs.
+    Data files store such arcs as ``edges``, :attr:`Sentence.deps <graphdep.Sentence>` holds them, and
+    ``arcs="enhanced"`` of :func:`graphdep.to_data` reads them. :class:`ArcTypes` adds the labels of the arcs.
 
     Args:
         towards: ``"governor"`` lets the source of an arc attend to its target, ``"dependent"`` the target to
@@ -212,11 +211,11 @@ class OwnEdges(_ArcEdges):
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Shapes:
-        - ``edge_index``: :math:`(2, |\mathcal{A}|)`, twice as many for ``"both"``; fewer where arcs join the
-          same nodes, and with ``pieces="all"`` those of all pieces
+        - ``edge_index``: :math:`(2, |\mathcal{A}|)`, twice as many for ``"both"``; fewer if several arcs join
+          the same nodes, and with ``pieces="all"`` one for each pair of pieces
 
     Raises:
-        ValueError: If an option is none of those.
+        ValueError: If an option is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -244,15 +243,15 @@ class DepthEdges(EdgeConstructor):
     .. math::
         \mathcal{E} = \{(j, i) : d_i + d_j \leq \texttt{max\_sum}\}
 
-    Both nodes may be of one utterance, and may be the same. Depth is 1 for a root word and 0 for ROOT,
-    which takes part where it exists; nodes outside the trees (depth -1) never do.
+    Both nodes may be in the same utterance, and may be the same node. Depth is 1 for a root word and 0 for
+    ROOT, if present; nodes outside the trees (depth -1) have no edges.
 
     Args:
         max_sum: The largest sum of depths, :math:`m` in the paper.
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Raises:
-        ValueError: If :obj:`max_sum` is no whole number >= 0 or :obj:`pieces` is unknown.
+        ValueError: If :obj:`max_sum` is not a whole number >= 0 or :obj:`pieces` is unknown.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -276,7 +275,7 @@ class DepthEdges(EdgeConstructor):
         member = depth >= 0 if self.pieces == "all" else nodes.in_tree
         target = (member & (depth <= self.max_sum)).nonzero().view(-1)
         example, depth = nodes.example[target], depth[target]
-        # Sorted by example and depth, the partners of a node are a prefix of its example.
+        # If nodes are sorted by example and depth, the partners of a node are a prefix of its example.
         key = example * (self.max_sum + 1) + depth
         key, order = key.sort(stable=True)
         start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))[example]
@@ -289,14 +288,14 @@ class RootEdges(EdgeConstructor):
     r"""ROOT attends to every node, itself included, as in `"Modeling Compositionality with Dependency Graph
     for Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2, :math:`u = 0`).
 
-    Without ROOT nodes the set is empty.
+    Without ROOT nodes there are no edges.
 
     Args:
         scope: ``"utterance"``: every node -> the ROOT of its utterance; ``"example"``: every node -> every
             ROOT of its example. (default: ``"utterance"``)
 
     Raises:
-        ValueError: If :obj:`scope` is neither.
+        ValueError: If :obj:`scope` is unknown.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -324,17 +323,17 @@ class RootEdges(EdgeConstructor):
 class SelfLoops(EdgeConstructor):
     r"""Every node attends to itself: :math:`\{(i, i)\}`.
 
-    A word that sees itself sees all of its pieces, so with ``pieces="all"`` the pieces of one word see one
-    another. With ``pieces="first"`` every piece sees itself alone, so that none is left without an edge.
+    With ``pieces="all"`` a word that sees itself sees all of its pieces, so the pieces of one word see one
+    another. With ``pieces="first"`` every piece sees itself alone, so no piece is without an edge.
 
     Args:
-        only: ``"all"`` nodes, or ``"tops"``: those that are their own governor (ROOT, a root word without
-            ROOT, nodes outside the trees), whose row would otherwise be empty in
-            ``DependencyEdges("dependent")``. (default: ``"all"``)
+        only: ``"all"`` nodes, or ``"tops"``: nodes that are their own governor (ROOT, a root word without
+            ROOT, nodes outside the trees), which have no other edge in ``DependencyEdges("dependent")``.
+            (default: ``"all"``)
         pieces: See above. (default: ``"all"``)
 
     Raises:
-        ValueError: If an option is none of those.
+        ValueError: If an option is invalid.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -362,20 +361,20 @@ class SelfLoops(EdgeConstructor):
 
 
 class SpecialEdges(EdgeConstructor):
-    r"""Special nodes attend to the nodes of their example, and these to them, each to itself included.
+    r"""Special nodes attend to all nodes of their example, themselves included, and all nodes to them.
 
-    Without it [CLS] would see nothing but itself in `"Improving Retrieval-based Dialogue System via
-    Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_, which does not say how special tokens are
-    treated; in "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New
-    Words" by Chen, Li and Huang (Eq. 1) it is :math:`i = 0 \vee j = 0`.
+    `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ does not say how it treats special tokens; without these edges [CLS]
+    would see only itself. In "Augmenting Transformers with Enhanced Dependency Structures by Treating
+    Relations as New Words" by Chen, Li and Huang (Eq. 1) these edges are :math:`i = 0 \vee j = 0`.
 
     Args:
         node_types: Types of the special nodes, as :class:`~graphdep.NodeType` or by name.
             (default: CLS, SEP and EOU)
-        others: Types of the nodes that they are joined with. (default: all)
+        others: Types of the nodes to join them with. (default: all)
 
     Raises:
-        ValueError: If there is no such node type.
+        ValueError: If a node type is unknown.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -419,17 +418,17 @@ class TreeDistanceEdges(EdgeConstructor):
     .. math::
         \mathcal{E} = \{(j, i) : \text{dist}(i, j) \leq \texttt{max\_distance}\}
 
-    Every node, also one outside the trees, is at distance 0 from itself; a path may lead through ROOT;
-    nodes of different trees are infinitely far apart.
+    Every node, even outside the trees, is at distance 0 from itself. A path may lead through ROOT. Nodes of
+    different trees are infinitely far apart.
 
     Args:
         max_distance: The largest number of arcs between two words, :math:`\delta` in GATE.
             (default: :obj:`1`)
-        pieces: See :class:`EdgeConstructor`; pieces of one word are at distance 0, and with ``"first"``
-            other pieces see themselves alone. (default: ``"all"``)
+        pieces: See :class:`EdgeConstructor`; pieces of one word are at distance 0, and with ``"first"`` all
+            other pieces see only themselves. (default: ``"all"``)
 
     Raises:
-        ValueError: If :obj:`max_distance` is no whole number >= 0 or :obj:`pieces` is unknown.
+        ValueError: If :obj:`max_distance` is not a whole number >= 0 or :obj:`pieces` is unknown.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -457,23 +456,23 @@ class TreeDistanceEdges(EdgeConstructor):
 
 
 class MarkedEdges(EdgeTransform):
-    r"""All pairs of one constructor, those of another written out among them.
+    r"""The pairs of two constructors, where the pairs of the first are marked.
 
-    The set of pairs is ``edges | among``, and :obj:`edge_mark` tells those of :obj:`edges`, so that a layer
-    can treat them in another way than the rest, as :class:`~graphdep.nn.conv.LISAConv` does. Where
-    :obj:`among` is implicit, so is the data: :obj:`edge_index_explicit` then has all pairs of :obj:`edges`
-    and no others. A set does not know which of its pairs are marked, so this is no :class:`EdgeConstructor`
-    and part of no union.
+    The set of pairs is ``edges | among``, and :obj:`edge_mark` is True for the pairs of :obj:`edges`, so that
+    a layer can treat them differently, as :class:`~graphdep.nn.conv.LISAConv` does. If :obj:`among` is
+    implicit, so is the data: :obj:`edge_index_explicit` then has exactly the pairs of :obj:`edges`. A set
+    does not know which of its pairs are marked, so this class is not an :class:`EdgeConstructor` and cannot
+    be part of a union.
 
     Args:
         edges: The pairs to mark.
-        among: The other pairs. If it is implicit, it must give cliques and no pairs beside them.
+        among: The other pairs. An implicit constructor must have only cliques, without explicit pairs.
 
     Shapes:
         - ``edge_mark``: :math:`(|\mathcal{E}|)`, bool
 
     Raises:
-        ValueError: If one of them is no edge constructor, or :obj:`among` gives cliques and other pairs.
+        ValueError: If an argument is not an edge constructor, or :obj:`among` has cliques and explicit pairs.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -501,9 +500,7 @@ class MarkedEdges(EdgeTransform):
             every = marked | among
             return write_edges(nodes, every.edge_index, None, edge_mark=contains(marked.keys, every.keys))
         if among.edge_index.size(1):
-            raise ValueError(
-                f"'among' must give cliques and nothing else where it is implicit (got {self.among!r})"
-            )
+            raise ValueError(f"'among' must have cliques only if it is implicit (got {self.among!r})")
         mark = torch.ones_like(marked.keys, dtype=torch.bool)
         return write_edges(nodes, marked.edge_index, among.clique, edge_mark=mark)
 
@@ -513,26 +510,26 @@ class RelationNodes(BaseTransform):
     Transformers with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and
     Huang.
 
-    A relation node has the arc's label as :obj:`deprel` and, where the data has it, as :obj:`input_ids`;
-    :obj:`utterance` and :obj:`segment` of the dependent; depth and :obj:`word` -1; and is its own governor.
-    Arcs are those of :obj:`arc_index`, so an enhanced graph gives a node to each of its arcs. Keys whose
-    name contains ``index`` keep pointing to the same nodes.
+    A relation node has the label of its arc as :obj:`deprel` and, if the key exists, as :obj:`input_ids`; the
+    :obj:`utterance` and :obj:`segment` of the dependent; and depth and :obj:`word` -1. It is its own
+    governor. The arcs are those of :obj:`arc_index`, so an enhanced graph gets a node for each of its arcs.
+    Keys whose name contains ``index`` still refer to the same nodes.
 
     Args:
-        position: Position of the relation nodes: ``"sequence"`` counts on from the largest position of the
-            example, ``"dependent"`` takes that of the dependent, ``"zero"`` gives all 0, and ``"none"`` gives
-            all -1, for which a :class:`~graphdep.nn.pretrained.PretrainedEncoder` adds neither a position nor
-            a segment: section 3.3 of the paper gives relations a label and a type embedding and speaks of no
-            other. Encoders expect places of all that they read, and a program that appends tokens gives them
-            some unless it takes care not to; what the authors' has is not known. ``"sequence"``, which the
-            results in examples/ have, is the default. (default: ``"sequence"``)
+        position: Position of the relation nodes: ``"sequence"`` continues after the largest position of the
+            example, ``"dependent"`` copies the position of the dependent, ``"zero"`` is 0, and ``"none"`` is
+            -1, for which a :class:`~graphdep.nn.pretrained.PretrainedEncoder` adds neither a position nor a
+            segment embedding. Section 3.3 of the paper gives relations a label and a type embedding and
+            mentions no other, but encoders expect positions, and a program that appends tokens usually gets
+            them by default; the authors' choice is unknown. The results in examples/ use ``"sequence"``.
+            (default: ``"sequence"``)
 
     Shapes:
         - every key of the node table: :math:`(|\mathcal{V}| + |\mathcal{A}|)`
         - ``arc_node_index``: :math:`(|\mathcal{A}|)`, the relation node of each arc
 
     Raises:
-        ValueError: If :obj:`position` is unknown, if the data has relation nodes already, or if it has node
+        ValueError: If :obj:`position` is unknown, if the data already has relation nodes, or if it has node
             features :obj:`x`, which relation nodes would lack.
 
     Example:
@@ -566,14 +563,14 @@ class RelationEdges(EdgeConstructor):
     :math:`E'` of "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New
     Words" by Chen, Li and Huang (Eq. 1).
 
-    The third row of Eq. 1, read literally, lets words attend to relations only: that is ``"to_word"``. Its
-    text and Figure 1 argue for both ways.
+    Read literally, the third row of Eq. 1 is ``"to_word"``: words attend to relations, but not the reverse.
+    The paper's text and Figure 1 argue for both directions.
 
     Args:
         direction: ``"to_relation"``: word -> relation node (which attends to the words), ``"to_word"``:
             relation node -> word, ``"both"``, or ``"none"``, which leaves relation nodes to themselves.
             (default: ``"both"``)
-        pieces: See :class:`EdgeConstructor`; the paper takes ``"first"``. (default: ``"all"``)
+        pieces: See :class:`EdgeConstructor`; the paper uses ``"first"``. (default: ``"all"``)
 
     Raises:
         ValueError: If an option is unknown or the data has no relation nodes.
@@ -611,14 +608,14 @@ class RelationEdges(EdgeConstructor):
 
 
 class RelationLinks(EdgeConstructor):
-    r"""Relation nodes whose arcs share a word attend to each other, each to itself included.
+    r"""Relation nodes whose arcs share a word attend to each other and to themselves.
 
     .. math::
         \mathcal{E} = \{(k, l) : \{g_k, d_k\} \cap \{g_l, d_l\} \neq \emptyset\}
 
     where arc :math:`k` goes from governor :math:`g_k` to dependent :math:`d_k`. In "Augmenting Transformers
-    with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang a relation
-    sees no other relation; this is the variant in which they exchange information along the tree.
+    with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang relations do
+    not see each other; in this variant they exchange information along the tree.
 
     Raises:
         ValueError: If the data has no relation nodes.
@@ -639,7 +636,7 @@ class RelationLinks(EdgeConstructor):
         require_key(nodes.data, "arc_node_index", "put RelationNodes() before RelationLinks")
         word = nodes.first[nodes["arc_index"]].flatten()
         order = word.argsort(stable=True)
-        relation = nodes["arc_node_index"].repeat(2)[order]  # those of each word in a row
+        relation = nodes["arc_node_index"].repeat(2)[order]  # grouped by word
         count = word.bincount(minlength=nodes.num_nodes)
         end, other = expand_ranges(cumsum(count)[:-1][word[order]], count[word[order]])
         return EdgeSet(nodes, relation[other], relation[end])

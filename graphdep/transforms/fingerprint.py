@@ -1,4 +1,4 @@
-"""What a transform does, as a text that is equal in every process."""
+"""A string that identifies a transform by its code, options and effect, equal in every process."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ from graphdep.vocab.vocab import Vocab
 
 
 def identity(edges: BaseTransform) -> str:
-    """How a transform prints, and eight digits of its code, its options and of what it does to short and long
-    examples of one utterance and of several: ``"Window(2) [5a0b1c2d]"``.
+    """The ``repr`` of a transform and eight digits of a digest of its code, its options and its effect on
+    short and long examples with one and several utterances: ``"Window(2) [5a0b1c2d]"``.
 
-    Many classes print without their options, and none prints its code, so that a name alone would take two
-    transforms for one. Code is that of its classes and of what they use outside of graphdep and of installed
-    packages, those of the classes aside; comments and docstrings are no part of it. Of code without a source,
-    such as that of ``exec``, options, constants and what it does decide.
+    Many classes print without their options, and none prints its code, so a name alone would confuse
+    different transforms. The code is that of the transform's classes and of all code that they use outside
+    graphdep and installed packages (but including the classes' own package), without comments and docstrings.
+    Code without a source, such as that of ``exec``, counts by its options, constants and effect.
 
     Raises:
-        ValueError: If it does not print, or fails on the short examples.
+        ValueError: If the transform does not print, or fails on the short examples.
     """
     sha = hashlib.sha256(json.dumps(_Code(edges).parts()).encode())
-    for each in (_short, _long):
+    for each in (_short_examples, _long_examples):
         sha.update(_behaviour(edges, each))
     return f"{printed(edges)} [{sha.hexdigest()[:8]}]"
 
 
 def same_edges(mine: str, other: str) -> bool:
-    """Whether two identities are of the same transform, however it prints."""
+    """Whether two identities belong to the same transform, even if it prints differently."""
     return mine.rpartition(" ")[2] == other.rpartition(" ")[2]
 
 
 def is_repeatable(edges: BaseTransform) -> bool:
-    """Whether a transform is made of graphdep's alone, which do the same to an example each time; another one
-    may draw numbers.
+    """Whether a transform consists of graphdep's own transforms, which always give the same result for an
+    example; others may be random.
     """
-    parts = [*_kinds(edges), *_functions(edges)]
+    parts = [*_classes(edges), *_functions(edges)]
     return all(part is Compose or _package(str(part.__module__)) == "graphdep" for part in parts)
 
 
@@ -65,7 +65,7 @@ def printed(edges: BaseTransform) -> str:
     """The transform's ``repr`` in one line, without addresses in memory."""
     try:
         text = repr(edges)
-    except AttributeError as error:  # that of our bases prints each argument
+    except AttributeError as error:  # the repr of our base classes prints each argument
         raise ValueError(
             f"{type(edges).__name__} does not print ({error}): keep each argument of its __init__ as an "
             "attribute of that name, or define __repr__"
@@ -74,30 +74,30 @@ def printed(edges: BaseTransform) -> str:
 
 
 def _behaviour(edges: BaseTransform, examples: Callable[[], list[list[Sentence]]]) -> bytes:
-    """A digest of what a transform does to examples."""
+    """A digest of the effect of a transform on examples."""
     sha = hashlib.sha256()
     try:
-        before, after = _tried(edges, examples)
+        before, after = _input_and_output(edges, examples)
     except ValueError as error:
-        if examples is _short:
+        if examples is _short_examples:
             raise
-        return type(error.__cause__).__name__.encode()  # edges may have a longest sentence
+        return type(error.__cause__).__name__.encode()  # custom edges may limit the sentence length
     for key, value in sorted(after.items()):
-        # What it leaves alone is no part of it.
+        # Keys that the transform does not change do not count.
         if not isinstance(value, torch.Tensor) or (key in before and _equal(value, before[key])):
             continue
-        # The last digits of a float are the machine's.
+        # The last digits of a float depend on the machine.
         value = value.double().mul(1e4).round() if value.is_floating_point() else value.long()
         sha.update(f"{key} {[*value.shape]} ".encode() + value.contiguous().numpy().tobytes())
     return sha.digest()
 
 
-def _tried(
+def _input_and_output(
     edges: BaseTransform, examples: Callable[[], list[list[Sentence]]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a transform is given and what it gives: examples, or with marks what reads them."""
+    """Input and output of a transform: plain examples, or marked ones if the transform needs marks."""
     errors = []
-    # Marks on all of them would change the identity of whatever hands them on.
+    # Marks only where needed: a transform that copies all keys would change its identity.
     for make in (_batch, _marked, _marked_phrases):
         try:
             batch = make(examples)
@@ -111,25 +111,25 @@ def _tried(
 
 
 def probe() -> Batch:
-    """The short batch on which edges are tried."""
-    return _batch(_short)
+    """The short batch on which transforms are tried."""
+    return _batch(_short_examples)
 
 
 def applied_to_probe(edges: BaseTransform) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A short batch, and what a transform makes of it."""
-    return _tried(edges, _short)
+    """A short batch, and the output of a transform on it."""
+    return _input_and_output(edges, _short_examples)
 
 
 def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
-    # Neither to draw from the run's random numbers nor to depend on them.
+    # Fixed seed, and no effect on the random numbers of the run.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return edges(batch.clone()).to_dict()
 
 
 def with_marks(data: Data) -> Data:
-    """A copy in which the first word of each utterance is one span, and words from the sixth on are another;
-    where an utterance has no sixth, the second one is.
+    """A copy in which the first word of each utterance is one span, and all words from the sixth on are
+    another; without a sixth word in the data, from the second on.
     """
     data, word = data.clone(), data.word
     second = word >= (5 if int(word.max()) >= 5 else 1)
@@ -142,10 +142,10 @@ def _equal(value: torch.Tensor, other: object) -> bool:
 
 
 def phrase_probe() -> Batch:
-    """A batch of short examples with constituents, for what reads them: each utterance is one, and so are the
-    words up to the middle and those after it.
+    """A batch of short examples with constituents: in each utterance all words, the words up to the middle,
+    and the words after it.
     """
-    return _phrases(_short)
+    return _phrases(_short_examples)
 
 
 @functools.cache
@@ -182,9 +182,9 @@ def _batch(examples: Callable[[], list[list[Sentence]]]) -> Batch:
     return Batch.from_data_list(made)
 
 
-def _short() -> list[list[Sentence]]:
-    """Three utterances whose words differ in depth, place and relation. Others would give each run on edges
-    of one's own another digest.
+def _short_examples() -> list[list[Sentence]]:
+    """Three utterances whose words differ in depth, place and relation. Other sentences would change the
+    digest of every run on custom edges.
     """
     first = Sentence(
         ["I", "'d", "like", "to", "reserve", "a", "hotel", "room", "by", "the", "sea", "."],
@@ -196,13 +196,13 @@ def _short() -> list[list[Sentence]]:
     return [[first, second], [third]]
 
 
-def _long() -> list[list[Sentence]]:
+def _long_examples() -> list[list[Sentence]]:
     """A sentence of 60 words, up to 40 arcs deep, and an example of three utterances."""
     return [[_sentence(60)], [_sentence(18), _sentence(9), _sentence(25)]]
 
 
 def _sentence(size: int) -> Sentence:
-    """Words before the seventh, the top, are a chain, those after it bushy, and from the 30th on a chain."""
+    """A chain up to word 7, the root; bushy after it; and again a chain from word 30 on."""
     back = [1 + (i * i % 5 if i < 30 else 0) for i in range(size + 1)]
     head = [0 if i == 7 else i + 1 if i < 7 else i - back[i] for i in range(1, size + 1)]
     label = ["root" if not h else _LABELS[i % len(_LABELS)] for i, h in enumerate(head)]
@@ -214,27 +214,27 @@ _LABELS = "nsubj det amod obj case nmod punct conj cc advmod aux".split()
 
 _LIBRARIES = {"graphdep", "torch", "torch_geometric", *sys.stdlib_module_names}
 _INSTALLED = {"site-packages", "dist-packages"}
-_NOT_HELD: Any = object()
+_MISSING: Any = object()
 _first_seen: dict[int, tuple[object, Any]] = {}
-"""Code and its source, and tables of modules, which may be caches, and copies of them: as they were at first,
-by their places in memory, which no others have as long as they are kept.
+"""Sources of code, and copies of module-level containers (which may be caches), as first seen. Keys are ids;
+the objects are kept alive, so no other object can get the same id.
 """
 
 
 class _Code:
-    """Code and options of a transform: those of all transforms that it is made of, in any order."""
+    """Code and options of a transform and of all transforms inside it, in any order."""
 
     def __init__(self, edges: BaseTransform) -> None:
         self.found: set[str] = set()
         self.seen: dict[int, object] = {}
-        self.packages = {_package(kind.__module__) for kind in _kinds(edges)} - _LIBRARIES
+        self.packages = {_package(kind.__module__) for kind in _classes(edges)} - _LIBRARIES
         self.of(edges)
 
     def parts(self) -> list[str]:
         return sorted(self.found)
 
     def of(self, value: object) -> Any:
-        """A value, in texts and lists; adds the code that it needs."""
+        """A value as nested lists of strings; records the code that it needs."""
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes, Enum)):
             return repr(value)
         if isinstance(value, (torch.Tensor, np.ndarray)):
@@ -269,39 +269,39 @@ class _Code:
         elif isinstance(value, BaseTransform) or self._is_own(type(value).__module__):
             self.of(type(value))
             self._options(value)
-        else:  # what functools and decorators make of functions
+        else:  # functions wrapped by functools and decorators
             self.of([getattr(value, "__wrapped__", None), getattr(value, "func", None)])
 
     def _options(self, value: object) -> None:
-        """The arguments of an object; all that it shows, if it does not keep them by their names."""
+        """The arguments of an object, or all public attributes if they do not have the arguments' names."""
         own = self._is_own(type(value).__module__)
         parameters = [*inspect.signature(type(value)).parameters.values()]
-        held = {p.name: getattr(value, p.name, getattr(value, f"_{p.name}", _NOT_HELD)) for p in parameters}
+        held = {p.name: getattr(value, p.name, getattr(value, f"_{p.name}", _MISSING)) for p in parameters}
         usual = {p.name: p.default for p in parameters}
-        if own and _NOT_HELD in held.values():
+        if own and _MISSING in held.values():
             held = {name: item for name, item in vars(value).items() if not name.startswith("_")}
         for name, item in held.items():
             said = self.of(item)
-            # A usual value stands in the code, and an option that is added to graphdep changes nothing; what
-            # joins transforms, without a word of its own, is none.
-            if said != self.of(usual.get(name)) and (own or not any(_kinds(item))):
+            # A default stands in the code, so a new option of graphdep changes nothing. Transforms inside a
+            # library's container are no options.
+            if said != self.of(usual.get(name)) and (own or not any(_classes(item))):
                 self.found.add(json.dumps([name, said]))
 
     def _class(self, kind: type) -> None:
         for name, member in vars(kind).items():
-            if name == "__repr__":  # how it prints is not what it is
+            if name == "__repr__":  # printing does not change the effect
                 continue
             written = isinstance(member, FunctionType) and self._is_own(member.__module__)
             if hasattr(kind, "__dataclass_fields__") and written:
                 written = member.__code__.co_filename != "<string>"
-            if written or not (name.startswith("__") or name == "_abc_impl"):  # others are Python's
+            if written or not (name.startswith("__") or name == "_abc_impl"):  # all others are Python's
                 self.found.add(json.dumps([name, self._at_first(member)]))
 
     def _function(self, function: FunctionType) -> None:
         self.found.add(_source(function.__code__))
         self.found.add(json.dumps(self.of([function.__defaults__, function.__kwdefaults__])))
         for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):  # an empty one
+            with contextlib.suppress(ValueError):  # an empty cell
                 self.found.add(json.dumps(self._at_first(cell.cell_contents)))
         for name, *attributes in _globals(function.__code__):
             value = function.__globals__.get(name)
@@ -311,7 +311,7 @@ class _Code:
                 self.found.add(json.dumps([name, self._at_first(value)]))
 
     def _is_library(self, value: object) -> bool:
-        """Whether it is a function or class of a library, which its name in the code says."""
+        """Whether a value is a library function or class; its name in the code identifies it."""
         named = callable(value) and not isinstance(value, (BaseTransform, functools.partial))
         return named and not self._is_own(getattr(value, "__module__", None))
 
@@ -332,19 +332,19 @@ def _package(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _kinds(value: object) -> Iterator[type]:
-    """The classes of a transform and of those that it is made of."""
+def _classes(value: object) -> Iterator[type]:
+    """The classes of a transform and of the transforms inside it."""
     if isinstance(value, (list, tuple)):
         for item in value:
-            yield from _kinds(item)
+            yield from _classes(item)
     elif isinstance(value, BaseTransform):
         yield type(value)
         for item in vars(value).values():
-            yield from _kinds(item)
+            yield from _classes(item)
 
 
 def _functions(value: object) -> Iterator[Any]:
-    """What a transform calls beside other transforms."""
+    """Callables of a transform, other than transforms."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from _functions(item)
@@ -356,7 +356,7 @@ def _functions(value: object) -> Iterator[Any]:
 
 @functools.cache
 def _globals(code: CodeType) -> set[tuple[str, ...]]:
-    """The global names that code reads and does not write, each with the attributes that it asks them for."""
+    """The global names that code reads but does not write, each with the attributes read from it."""
     found: list[tuple[str, ...]] = []
     written, asked = set(), False
     for step in dis.get_instructions(code):
@@ -373,10 +373,10 @@ def _globals(code: CodeType) -> set[tuple[str, ...]]:
 
 
 def _source(code: CodeType) -> str:
-    """The source of a function, without comments and docstrings; nothing where there is none, as what it is
-    compiled to is another thing in another version of Python.
+    """The source of a function, without comments and docstrings; empty if there is none, since bytecode
+    differs between versions of Python.
     """
-    # As it is at first: a file may be edited while its code runs. Equal code may have other decorators.
+    # As first read: a file may be edited while its code runs. Equal code may have other decorators.
     if id(code) not in _first_seen:
         _first_seen[id(code)] = code, _read(code)
     return str(_first_seen[id(code)][1])
@@ -396,6 +396,6 @@ def _read(code: CodeType) -> str:
             node
         ):
             node.body = node.body[1:] or [ast.Pass()]
-    if code.co_name == "<lambda>":  # with what else is in its line
+    if code.co_name == "<lambda>":  # the source has the whole line
         return " ".join(ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Lambda))
     return ast.unparse(tree)

@@ -1,4 +1,4 @@
-"""The nodes of a batch as edge constructors read them."""
+"""A view of the node table for edge constructors."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def contains(sorted_keys: Tensor, keys: Tensor) -> Tensor:
 
 
 def sorted_unique(keys: Tensor) -> Tensor:
-    """``keys`` in order, each once; cheap where they are so already."""
+    """``keys`` in ascending order without repetitions; cheap if they are so already."""
     if bool((keys[1:] > keys[:-1]).all()):
         return keys
     return keys.sort().values.unique_consecutive()
 
 
 def pair_keys(source: Tensor, target: Tensor) -> Tensor:
-    """One number a pair, ascending by target, then source; up to 2^31 nodes."""
+    """One number per pair, ascending by target, then source; for up to 2^31 nodes."""
     return (target << 32) | source
 
 
 def pairs_of(keys: Tensor) -> Tensor:
-    """The pairs that numbers stand for: source and target, ``[2, E]``."""
+    """The pairs of given keys: source and target, ``[2, E]``."""
     return torch.stack([keys & 0xFFFFFFFF, keys >> 32])
 
 
@@ -72,9 +72,9 @@ _KINDS = (
 
 
 def check_table(data: Data) -> None:
-    """Raises :class:`ValueError` where nodes were added or dropped and a column does not know of it.
+    """Raises :class:`ValueError` if nodes were added or dropped without updating all columns.
 
-    Off the CPU, where a look would stall the device, and without a node table there is no check.
+    There is no check without a node table, or on a GPU, where it would synchronize the device.
     """
     kind = data.get("node_type")
     if not isinstance(kind, Tensor) or kind.device.type != "cpu":
@@ -84,18 +84,18 @@ def check_table(data: Data) -> None:
     size = kind.numel()
     for key in _COLUMNS:
         if key in table and table[key].shape[:1] != (size,):
-            _refuse(f"{key!r} has {[*table[key].shape]} entries for {size} nodes")
+            _raise(f"{key!r} has {[*table[key].shape]} entries for {size} nodes")
     _check_links(table, size)
     _check_arcs(table)
 
 
 def check_within_examples(edge_index: Tensor, batch: Tensor | None, edges: object = "'edge_index'") -> None:
-    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device.
+    """Raises :class:`ValueError` if an edge joins two examples; no check on a GPU, which would synchronize.
 
     Args:
         edge_index: The edges ``[2, num_edges]``.
         batch: The example of each node; :obj:`None` for a single one.
-        edges: What they are called in the message.
+        edges: Name of the edges in the message.
     """
     if batch is None or edge_index.device.type != "cpu" or not edge_index.numel():
         return
@@ -110,12 +110,12 @@ def check_within_examples(edge_index: Tensor, batch: Tensor | None, edges: objec
 
 def _check_links(table: dict[str, Tensor], size: int) -> None:
     if "ptr" in table and int(table["ptr"][-1]) != size:
-        _refuse(f"'ptr' ends at {int(table['ptr'][-1])}, but there are {size} nodes")
+        _raise(f"'ptr' ends at {int(table['ptr'][-1])}, but there are {size} nodes")
     for key in _LINKS:
         if key in table and table[key].numel():
             low, high = (int(x) for x in table[key].aminmax())
             if low < 0 or high >= size:
-                _refuse(f"{key!r} names node {low if low < 0 else high}, but there are {size}")
+                _raise(f"{key!r} names node {low if low < 0 else high}, but there are {size}")
 
 
 def _check_arcs(table: dict[str, Tensor]) -> None:
@@ -124,35 +124,35 @@ def _check_arcs(table: dict[str, Tensor]) -> None:
         _check_governors(table)
     if "arc_index" in table:
         governor, dependent = table["arc_index"]
-        wrong = _apart(table, governor, dependent, "batch") | (kind[dependent] != NodeType.WORD)
+        wrong = _differ(table, governor, dependent, "batch") | (kind[dependent] != NodeType.WORD)
         wrong |= (kind[governor] != NodeType.WORD) & (kind[governor] != NodeType.ROOT)
         if bool(wrong.any()):
             arc = table["arc_index"][:, wrong][:, 0].tolist()
-            _refuse(f"'arc_index' has an arc from node {arc[0]} to node {arc[1]}, which cannot be one")
+            _raise(f"'arc_index' has an arc from node {arc[0]} to node {arc[1]}, which cannot be one")
     for key, wanted, what in _KINDS:
         if key in table and bool((kind[table[key]] != wanted).any()):
-            _refuse(f"{key!r} names nodes that are no {what}")
+            _raise(f"{key!r} names nodes that are no {what}")
 
 
 def _check_governors(table: dict[str, Tensor]) -> None:
     kind, governor = table["node_type"], table["governor_index"]
     node = torch.arange(governor.numel(), device=governor.device)
     own = governor == node
-    wrong = _apart(table, governor, node, "batch", "utterance")
+    wrong = _differ(table, governor, node, "batch", "utterance")
     if "depth" in table and "word" in table:
         depth, word = table["depth"], table["word"]
         above = depth[governor]
-        # A root word is below ROOT, or its own governor; its further pieces then have the first one.
+        # A root word hangs on ROOT or on itself; its further pieces then have its first piece as governor.
         step = (above == depth - 1) | ((above == 1) & (depth == 1) & (word[governor] == word))
         wrong |= (word >= 0) & (kind != NodeType.WORD)
         wrong |= torch.where(own, depth > 1, (depth >= 0) & ~step) | ((kind == NodeType.ROOT) & (depth != 0))
     if bool(wrong.any()):
         first = int(wrong.nonzero()[0])
         name = NodeType(int(kind[first])).name
-        _refuse(f"node {first} ({name}) cannot have node {int(governor[first])} for its governor")
+        _raise(f"node {first} ({name}) cannot have node {int(governor[first])} for its governor")
 
 
-def _apart(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) -> Tensor:
+def _differ(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) -> Tensor:
     """Whether two nodes differ in one of the keys."""
     apart = torch.zeros_like(left, dtype=torch.bool)
     for key in keys:
@@ -161,7 +161,7 @@ def _apart(table: dict[str, Tensor], left: Tensor, right: Tensor, *keys: str) ->
     return apart
 
 
-def _refuse(what: str) -> None:
+def _raise(what: str) -> None:
     raise ValueError(
         f"the node table does not fit the nodes: {what}. PyG transforms that drop or add nodes (subgraph, "
         "LargestConnectedComponents, VirtualNode) do not keep it: change the texts before to_data() instead"
@@ -171,15 +171,15 @@ def _refuse(what: str) -> None:
 class Nodes:
     r"""A view of the node table that knows examples, utterances, words and the tree.
 
-    Everything is computed once, on first use, on the device of the data, so that the parts of a union
-    share it.
+    Everything is computed once, on first use and on the device of the data, and shared by the parts of a
+    union.
 
     Args:
         data: One example or a batch of them, with the keys that :func:`graphdep.to_data` writes.
 
     Raises:
-        ValueError: If the data is no ``Data``, a key that is asked for is missing, or the keys do not fit
-            each other, as where PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes under them.
+        ValueError: If the data is not a ``Data``, a requested key is missing, or the keys do not fit each
+            other, for example after PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -191,7 +191,7 @@ class Nodes:
     """
 
     def __init__(self, data: Data) -> None:
-        if not getattr(data, "_is_transformed", False):  # else its examples were checked with their edges
+        if not getattr(data, "_is_transformed", False):  # otherwise the edges of its examples were checked
             check_table(data)
         self.data = data
 
@@ -201,7 +201,7 @@ class Nodes:
         return self.data[key]
 
     def over(self, data: Data) -> Nodes:
-        """The same nodes in data that has other edges, with all that is computed of them."""
+        """The same nodes, with everything computed so far, for data that differs in its edges."""
         out = copy.copy(self)
         out.data = data
         return out
@@ -212,7 +212,7 @@ class Nodes:
 
     @cached_property
     def index(self) -> Tensor:
-        """Number of each node, counted through the batch: ``[N]``."""
+        """Number of each node in the batch: ``[N]``."""
         return torch.arange(self.num_nodes, device=self["node_type"].device)
 
     @cached_property
@@ -243,12 +243,12 @@ class Nodes:
         """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``.
 
         Raises:
-            ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
+            ValueError: If the data has no marks or not one per node; on the CPU, also if a mark is below 0.
         """
         require_key(self.data, "mark", "call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
         check_shape("mark", mark, self.num_nodes)
-        on_cpu = mark.device.type == "cpu"  # elsewhere a look would stall the device
+        on_cpu = mark.device.type == "cpu"  # a check would synchronize the GPU
         if mark.is_floating_point() or (on_cpu and bool((mark < 0).any())):
             raise ValueError(f"'mark' must be whole numbers from 0 on (got {mark.min().item()})")
         return mark
@@ -263,10 +263,8 @@ class Nodes:
 
     @cached_property
     def first(self) -> Tensor:
-        """The first piece of each node's word, or of its empty node; any other node stands for itself:
-        ``[N]``.
-        """
-        # An empty node has no number, but its pieces have the first of them as governor.
+        """The first piece of each node's word or empty node; for all other nodes the node itself: ``[N]``."""
+        # An empty node has no word number, but the governor of its pieces is its first piece.
         empty = (self["node_type"] == NodeType.WORD) & (self["word"] < 0)
         if not bool(empty.any()):
             return self._first_of_words
@@ -292,9 +290,9 @@ class Nodes:
         return self.first is not self.index and not torch.equal(self.first, self.index)
 
     def spread(self, source: Tensor, target: Tensor, pieces: str) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Replaces pairs of words, given by their first pieces, by the pairs of nodes that stand for them.
+        """Replaces pairs of words, given by their first pieces, by the pairs of their pieces.
 
-        Returns source, target and, unless nothing changed, the number of the pair that each came from.
+        Returns source, target and, unless nothing changed, the number of the word pair of each.
         """
         if pieces == "first" or not self.has_pieces:
             return source, target, None
@@ -309,7 +307,7 @@ class Nodes:
 
     @cached_property
     def in_tree(self) -> Tensor:
-        """ROOT nodes and the first pieces of words that have a place in the tree: ``[N]``."""
+        """Whether each node is a ROOT or the first piece of a word with a place in the tree: ``[N]``."""
         return (self["depth"] >= 0) & (self.first == self.index)
 
     @cached_property
@@ -327,17 +325,17 @@ def check_pieces(pieces: str) -> str:
 def write(
     data: Data, keys: Mapping[str, Tensor], ends: Tensor, ptr: Tensor, remove: Iterable[str] = ()
 ) -> Data:
-    """Returns a copy of ``data`` with ``keys`` set and ``remove`` gone; ``data`` stays as it is.
+    """Returns a copy of ``data`` with ``keys`` set and ``remove`` removed; ``data`` does not change.
 
-    PyG gives neither a key set after batching back from ``to_data_list()``, nor does a shallow copy own
-    the dictionaries that would make it so.
+    In PyG, ``to_data_list()`` does not return a key that was set after batching, and a shallow copy shares
+    the dictionaries that would have to know it.
 
     Args:
         data: One example or a batch.
-        keys: New values, all cut into examples alike.
+        keys: New values, all with the same slices.
         ends: Where the values of each example start and end: ``[examples + 1]``.
         ptr: Where the nodes of each example start and end: ``[examples + 1]``.
-        remove: Keys that go.
+        remove: Keys to remove.
     """
     out = copy.copy(data)
     followed = {key for key in keys if f"{key}_batch" in data}
@@ -363,22 +361,22 @@ def write(
 
 
 def write_edges(nodes: Nodes, edge_index: Tensor, clique: Tensor | None, **columns: Tensor) -> Data:
-    """Returns a copy of the data with these edges, sorted by target, in place of all earlier ones.
+    """Returns a copy of the data with these edges, sorted by target, instead of all earlier ones.
 
-    Beside cliques they are not all pairs, so that they do not go under the name that all layers read.
+    Beside cliques they are not all pairs, so they have another key than the one that all layers read.
 
     Args:
         nodes: The nodes.
         edge_index: The edges ``[2, num_edges]``.
-        clique: Stands for further pairs.
-        **columns: Further keys with a row an edge, such as ``edge_type``.
+        clique: Clique of each node, which stands for further pairs.
+        **columns: Further keys with one row per edge, such as ``edge_type``.
     """
     data = nodes.data
     stale = [
         key for key in sorted(data.keys()) if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))
     ]
     keys = {"edge_index" if clique is None else "edge_index_explicit": edge_index, **columns}
-    # The targets ascend, so the edges of an example are those whose target lies between its nodes.
+    # Targets ascend, so the edges of an example are those whose target is among its nodes.
     ends = torch.searchsorted(edge_index[1].contiguous(), nodes.ptr)
     remove = [key for key in (*stale, "clique") if key in data and key not in keys]
     out = write(data, keys, ends, nodes.ptr, remove)
@@ -386,23 +384,23 @@ def write_edges(nodes: Nodes, edge_index: Tensor, clique: Tensor | None, **colum
 
 
 def ends_of(nodes: Nodes, members: Tensor) -> Tensor:
-    """Where rows that belong to the nodes ``members``, example by example, start and end."""
+    """Start and end of the rows of each example, for one row per node of ``members``."""
     return cumsum(nodes.example[members].bincount(minlength=nodes.ptr.numel() - 1))
 
 
 def insert_nodes(
     nodes: Nodes, kind: NodeType, label: Tensor, owner: Tensor, position: str, index_key: str
 ) -> Data:
-    """Returns a copy of the data with nodes of one type, their own governors, at the end of their examples.
+    """Returns a copy of the data with new nodes, their own governors, appended to their examples.
 
     Args:
-        nodes: The nodes there are.
-        kind: The type of the new ones.
-        label: Their labels, :obj:`deprel` and :obj:`input_ids`: ``[new]``.
-        owner: The node that each belongs to, whose utterance and segment it has: ``[new]``.
-        position: ``"sequence"`` (behind the largest of the example), ``"zero"``, ``"none"`` (-1), or another
-            word for that of the owner.
-        index_key: The key to write the numbers of the new nodes to.
+        nodes: The existing nodes.
+        kind: The type of the new nodes.
+        label: The labels of the new nodes, for :obj:`deprel` and :obj:`input_ids`: ``[new]``.
+        owner: The node whose utterance and segment each new node gets: ``[new]``.
+        position: ``"sequence"`` (after the largest of the example), ``"zero"``, ``"none"`` (-1), or any other
+            value for the position of the owner.
+        index_key: The key for the numbers of the new nodes.
     """
     data, example = nodes.data, nodes.example[owner]
     shift = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
@@ -415,7 +413,7 @@ def insert_nodes(
     minus, zero = torch.full_like(owner, -1), torch.zeros_like(owner)
     columns = {"node_type": torch.full_like(owner, kind), "deprel": label, "input_ids": label, "mark": zero}
     columns |= dict.fromkeys(("depth", "word", "clique"), minus)
-    # An added node is the target of no objective: -100 and 0 are those of nodes that are not asked for.
+    # New nodes are not a target of any objective: -100 and 0 mark nodes without a target.
     columns |= dict.fromkeys(("mlm_target", "order_target"), minus * 100) | {"mark_target": zero}
     columns |= {key: nodes[key][owner] for key in ("utterance", "segment") if key in data}
     if "position" in data:
@@ -451,7 +449,7 @@ def _ends(nodes: Nodes, key: str) -> Tensor:
 
 
 def _set_num_nodes(out: Data, ptr: Tensor) -> Data:
-    """Corrects the counts of nodes on ``out``, which is a copy already."""
+    """Updates the node counts of ``out``, which is already a copy."""
     if "batch" in out:
         out["batch"] = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff())
     if "ptr" in out:

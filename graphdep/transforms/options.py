@@ -1,4 +1,4 @@
-"""Options of constructors: their checks, and how a constructor prints."""
+"""Checks and ``repr`` of the options of edge constructors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def require_key(data: Data, key: str, advice: str) -> None:
-    """Raises :class:`ValueError`, with what to do, if the data has no ``key``."""
+    """Raises :class:`ValueError` with ``advice`` if the data has no ``key``."""
     if key not in data:
         raise ValueError(f"the data has no {key!r}: {advice}")
 
@@ -33,17 +33,17 @@ def node_type_names(value: Iterable[NodeType | str]) -> tuple[str, ...]:
 
 
 def constructor_repr(transform: object) -> str:
-    """``Name(argument=value, ...)`` with every argument, so that no two settings print alike."""
+    """``Name(argument=value, ...)`` with every argument, so that different settings print differently."""
     names = inspect.signature(type(transform)).parameters
     arguments = ", ".join(f"{name}={getattr(transform, name)!r}" for name in names)
     return f"{type(transform).__name__}({arguments})"
 
 
 def refuse_keys(data: Data, transform: object, keys: Iterable[str]) -> None:
-    """Raises :class:`ValueError` where ``data`` has one of ``keys``, which would go stale."""
+    """Raises :class:`ValueError` if ``data`` has one of ``keys``, which would become stale."""
     stale = [key for key in keys if key in data]
     if stale:
         name = type(transform).__name__
         raise ValueError(
-            f"{name} would leave {', '.join(map(repr, stale))} stale: put it before what wrote that"
+            f"{name} would leave {', '.join(map(repr, stale))} stale: put it before their transform"
         )

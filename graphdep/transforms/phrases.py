@@ -20,13 +20,13 @@ from graphdep.vocab.vocab import PhraseVocab
 
 
 class Phrases:
-    r"""A view of the constituents of a graph, in preorder, example by example; each is named by its number.
+    r"""A view of the constituents of a graph, numbered in preorder, example by example.
 
     Args:
         nodes: The nodes, with :obj:`phrase_index`.
 
     Raises:
-        ValueError: If the data has no constituents, or, where :attr:`node` is asked for, no phrase nodes.
+        ValueError: If the data has no constituents, or, on reading :attr:`node`, no phrase nodes.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -49,32 +49,32 @@ class Phrases:
 
     @property
     def number(self) -> Tensor:
-        """The numbers themselves: ``[P]``."""
+        """The number of each constituent: ``[P]``."""
         return torch.arange(self.first.numel(), device=self.first.device)
 
     @property
     def node(self) -> Tensor:
-        """The node of each: ``[P]``."""
+        """The phrase node of each constituent: ``[P]``."""
         require_key(self.nodes.data, "phrase_node_index", "put PhraseNodes() before these edges")
         return self.nodes["phrase_node_index"]
 
     @cached_property
     def inside(self) -> tuple[Tensor, Tensor]:
-        """Constituents and the first pieces of the words in them, by word and then from the outermost
-        inwards: ``[C]`` each.
+        """Pairs of a constituent and the first piece of a word in it, sorted by word, and for a word from the
+        outermost constituent inwards: ``[C]`` each.
         """
         nodes = self.nodes
         phrase, word = expand_ranges(self.first, self.last - self.first + 1)
         is_word = (nodes.first[word] == word) & (nodes["word"][word] >= 0)
         phrase, word = phrase[is_word], word[is_word]
-        order = word.argsort(stable=True)  # of a word, the phrases stay in preorder
+        order = word.argsort(stable=True)  # the phrases of a word stay in preorder
         return phrase[order], word[order]
 
     @cached_property
     def mother(self) -> Tensor:
-        """The constituent that each is directly in, -1 at the top: ``[P]``."""
+        """The parent constituent of each constituent, -1 at the top: ``[P]``."""
         phrase, word = self.inside
-        # Those that have the first word of a phrase are nested: the one before it there is its mother.
+        # The phrases around the first word of a phrase are nested, so the one before it is its mother.
         before = torch.where(word[1:] == word[:-1], phrase[:-1], -1)
         before = torch.cat([before.new_full((min(1, phrase.numel()),), -1), before])
         mine = word == self.first[phrase]
@@ -82,15 +82,15 @@ class Phrases:
 
     @cached_property
     def innermost(self) -> Tensor:
-        """The constituent that each word, at its first piece, is directly in; -1 for none: ``[N]``."""
+        """The innermost constituent of each word, at its first piece; -1 for none: ``[N]``."""
         phrase, word = self.inside
         found = torch.full_like(self.nodes.index, -1)
         return found.scatter_reduce(0, word, phrase, "amax")
 
     @cached_property
     def height(self) -> Tensor:
-        """1 for a constituent of words alone, else one more than the highest in it: ``[P]``."""
-        # Each round looks twice as many constituents up, so that a deep tree takes few.
+        """1 for a constituent of words alone, else one more than its highest child: ``[P]``."""
+        # Each round doubles the levels that are looked up, so a deep tree takes few rounds.
         height, above, levels = torch.ones_like(self.first), self.mother, 1
         while (inner := above >= 0).any():
             height = height.scatter_reduce(0, above[inner], height[inner] + levels, "amax")
@@ -101,25 +101,25 @@ class Phrases:
 
 class PhraseNodes(BaseTransform):
     r"""Appends a PHRASE node for every constituent after the nodes of its example, in preorder, as
-    ``to_data(..., phrases=True)`` does; data that has them already is left as it is, and other options than
-    the defaults are refused there, which would have no effect.
+    ``to_data(..., phrases=True)`` does. Data with phrase nodes is returned unchanged; options other than the
+    defaults, which would have no effect, raise an error there.
 
-    A phrase node has the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as :obj:`deprel` and, where
-    the data has it, as :obj:`input_ids`; :obj:`utterance` and :obj:`segment` of its words; depth and
-    :obj:`word` -1; and is its own governor. Its first and last word stay in :obj:`phrase_index`.
+    A phrase node has the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as :obj:`deprel` and, if the
+    key exists, as :obj:`input_ids`; the :obj:`utterance` and :obj:`segment` of its words; and depth and
+    :obj:`word` -1. It is its own governor. Its first and last word stay in :obj:`phrase_index`.
 
     Args:
-        position: As of :class:`RelationNodes`, but that ``"first"`` takes the position of the first word.
+        position: As in :class:`RelationNodes`, but ``"first"`` copies the position of the first word.
             (default: ``"sequence"``)
-        labels: Keep the labels; else all are ``X``. (default: :obj:`True`)
+        labels: Keep the labels; if :obj:`False`, all are ``X``. (default: :obj:`True`)
 
     Shapes:
         - every key of the node table: :math:`(|\mathcal{V}| + |\mathcal{P}|)`
         - ``phrase_node_index``: :math:`(|\mathcal{P}|)`, the node of each constituent
 
     Raises:
-        ValueError: If :obj:`position` is unknown, the data has no constituents, or it has relation nodes or
-            node features :obj:`x`; or phrase nodes, and an option is not the default.
+        ValueError: If :obj:`position` is unknown, the data has no constituents, it has relation nodes or node
+            features :obj:`x`, or it has phrase nodes and an option is not the default.
 
     Example:
         >>> from graphdep import NodeType, Sentence, to_data
@@ -158,8 +158,8 @@ class PhraseNodes(BaseTransform):
 
 
 class PhraseWordEdges(EdgeConstructor):
-    r"""A phrase node and all words of its constituent, however deep they are in it, attend to each other, and
-    each phrase node to itself: as :class:`RelationEdges` joins words and relation nodes.
+    r"""A phrase node and all words of its constituent, at any depth, attend to each other, and each phrase
+    node to itself, as :class:`RelationEdges` does with relation nodes.
 
     Args:
         direction: ``"to_phrase"``: word -> phrase node (which attends to the words), ``"to_word"``: phrase
@@ -200,7 +200,7 @@ class PhraseWordEdges(EdgeConstructor):
 
 
 class ConstituentEdges(EdgeConstructor):
-    r"""The edges of the constituency tree: a phrase node with the phrases and the words directly in it.
+    r"""The edges of the constituency tree: between a phrase node and its children, phrases and words.
 
     Args:
         direction: ``"up"``: part -> constituent (which attends to its parts), ``"down"``: constituent
@@ -242,22 +242,22 @@ class ConstituentEdges(EdgeConstructor):
 
 
 class SameConstituentEdges(EdgeConstructor):
-    r"""Words of the same constituent attend to each other and to themselves, if it is low enough.
+    r"""Words of a common constituent of at most :obj:`max_height` attend to each other and to themselves.
 
     .. math::
         \mathcal{E} = \{(j, i) : \exists p : i \in p, j \in p, h(p) \le \text{max\_height}\}
 
-    where :math:`h(p)` is 1 for a constituent of words alone, else one more than that of the highest in it. No
-    phrase nodes are needed.
+    where :math:`h(p)` is 1 for a constituent of words alone, else one more than the height of its highest
+    child. No phrase nodes are needed.
 
     Args:
-        max_height: The highest constituents whose words see each other; :obj:`None` for all.
+        max_height: The largest height of a constituent whose words see each other; :obj:`None` for all.
             (default: :obj:`None`)
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
-        implicit: Do not write the pairs out, see :class:`CompleteEdges`. (default: :obj:`False`)
+        implicit: Write cliques instead of pairs, see :class:`CompleteEdges`. (default: :obj:`False`)
 
     Raises:
-        ValueError: If an option is wrong or the data has no constituents.
+        ValueError: If an option is invalid or the data has no constituents.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -284,8 +284,8 @@ class SameConstituentEdges(EdgeConstructor):
         if self.max_height is not None:
             low = phrases.height[phrase] <= self.max_height
             phrase, word = phrase[low], word[low]
-        # Those that are low enough are nested, so the outermost one of each word makes a clique; its number
-        # is that of its first word in the example, which no other one of these has.
+        # The remaining constituents are nested, so the outermost one of each word is a clique. Its first word
+        # is in no other such constituent, so the number of that word in the example numbers the clique.
         outermost = torch.full_like(nodes.index, phrases.first.numel())
         outermost = outermost.scatter_reduce(0, word, phrase, "amin")
         clique = torch.full_like(nodes.index, -1)
@@ -297,8 +297,8 @@ class SameConstituentEdges(EdgeConstructor):
 
 
 class SiblingEdges(EdgeConstructor):
-    r"""Phrases and words that are directly in the same constituent attend to each other, and so do those of
-    an utterance that are in none; none attends to itself.
+    r"""Phrases and words with the same parent constituent attend to each other, and so do those of an
+    utterance without a parent; none attends to itself.
 
     Args:
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
@@ -337,13 +337,13 @@ class SiblingEdges(EdgeConstructor):
 
 
 def in_span(nodes: Nodes, span: int) -> Tensor:
-    """Whether each node belongs to a word of a span, 1 or 2: ``[N]``."""
+    """Whether each node belongs to a word of span 1 or 2: ``[N]``."""
     return (nodes.mark & span) > 0
 
 
 def top_words(nodes: Nodes, span: int) -> Tensor:
-    """The word of a span, 1 or 2, that is nearest to the root, the first of several, by its first piece; -1
-    where an example has no word of it: ``[examples]``.
+    """The first piece of the word of span 1 or 2 that is nearest to the root (the first of several), -1 in an
+    example without the span: ``[examples]``.
     """
     words = (in_span(nodes, span) & nodes.in_tree & (nodes["word"] >= 0)).nonzero().view(-1)
     size = max(nodes.num_nodes, 1)
@@ -354,9 +354,9 @@ def top_words(nodes: Nodes, span: int) -> Tensor:
 
 
 def path_words(nodes: Nodes) -> Tensor:
-    """Whether each node is the first piece of a word on the way through the tree from the top word of the
-    first span to that of the second, both ends included: ``[N]``. An example without one of them has no way;
-    ROOT is no word, and in a tree of several roots the way is that to the root of each.
+    """Whether each node is the first piece of a word on the tree path between the top words of both spans,
+    both ends included: ``[N]``. An example without one of the spans has no path. ROOT is not a word; between
+    trees of different roots the path goes from each top word to its root.
     """
     first, second = top_words(nodes, 1), top_words(nodes, 2)
     above_first, above_second = _upwards(nodes, first), _upwards(nodes, second)
@@ -368,7 +368,7 @@ def path_words(nodes: Nodes) -> Tensor:
 
 
 def _upwards(nodes: Nodes, word: Tensor) -> Tensor:
-    """Whether each node is one of the words or above one: ``[N]``."""
+    """Whether each node is one of the words or an ancestor of one: ``[N]``."""
     above = torch.zeros_like(nodes.index, dtype=torch.bool)
     word = word[word >= 0]
     for _ in range(int(nodes["depth"].max()) + 1 if word.numel() else 0):
@@ -379,29 +379,29 @@ def _upwards(nodes: Nodes, word: Tensor) -> Tensor:
 
 
 class SpanPathEdges(EdgeConstructor):
-    r"""Words on the way through the tree from one marked span to the other attend to one another, with the
-    words near that way, as in `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
+    r"""Words on the tree path between two marked spans, and words near that path, attend to one another, as
+    in `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
     <https://aclanthology.org/D18-1244/>`_.
 
     .. math::
         \mathcal{E} = \{(j, i) : i, j \in P_K\} \quad \text{or} \quad
         \{(j, i) : i, j \in P_K, \text{ one governs the other}\}
 
-    where :math:`P_0` is the shortest path between the top words of the spans, those nearest to the root, both
-    included, and :math:`P_K` has the words at most :math:`K` arcs below it: the paper's pruned tree, in the
-    subtree of the lowest common ancestor. An example without two spans has no path.
+    where :math:`P_0` is the shortest path between the top words of the spans (the words nearest to the root),
+    both included, and :math:`P_K` adds the words at most :math:`K` arcs below it: the paper's pruned tree,
+    inside the subtree of the lowest common ancestor. An example without two spans has no path.
 
     Args:
-        pairs: ``"all"`` pairs of those words, or those of ``"arcs"`` between them, in both directions.
-            (default: ``"all"``)
-        distance: :math:`K`, the arcs that a word may be below the path. (default: :obj:`0`)
-        loops: Every node of the example sees itself, too, so that none off the path is left without an edge
+        pairs: ``"all"`` pairs of these words, or only those along ``"arcs"``, in both directions. (default:
+            ``"all"``)
+        distance: :math:`K`, the largest number of arcs of a word below the path. (default: :obj:`0`)
+        loops: Every node of the example also sees itself, so that no node off the path is without an edge
             (:class:`SelfLoops`). (default: :obj:`True`)
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Raises:
-        ValueError: If an option is wrong, or the data has no ``mark``
-            (:func:`~graphdep.data.node_table`: bit 1 in the first span, bit 2 in the second).
+        ValueError: If an option is invalid, or the data has no ``mark`` (:func:`~graphdep.data.node_table`:
+            bit 1 in the first span, bit 2 in the second).
 
     Example:
         >>> from graphdep import Sentence, to_data

@@ -1,4 +1,4 @@
-"""The papers' edges by name, and edges that users register."""
+"""The edges of the papers by name, and edges that users register."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def transformer(*, scope: str = "example", implicit: bool = False) -> BaseTransf
 
 
 def transformer_utterance(*, implicit: bool = False) -> BaseTransform:
-    """Complete graph over each utterance: the control with DRA's scope."""
+    """Complete graph over each utterance: the control with the scope of DRA."""
     return T.CompleteEdges("utterance", implicit=implicit)
 
 
@@ -34,18 +34,18 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = 
     From `"Modeling Compositionality with Dependency Graph for Dialogue Generation"
     <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2).
 
-    Without position embedding neither the order of words nor that of turns is known: words with the same
-    tree around them are alike, and so are turns of equal content.
+    Without position embeddings neither word order nor turn order is visible: words with the same tree around
+    them have equal features, and so have turns of equal content.
     """
     return T.DependencyEdges("governor", pieces=pieces) | T.RootEdges(root_scope) | T.SelfLoops(pieces=pieces)
 
 
 def tree(*, direction: str = "both", pieces: str = "all", implicit: bool = False) -> BaseTransform:
-    """Governors and dependents of an utterance see one another, and each word itself: a graph network, as in
-    `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
-    <https://aclanthology.org/D18-1244/>`_, whose edges have neither directions nor labels.
+    """Governors and dependents of an utterance attend to each other, and each word to itself: a graph network
+    as in `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
+    <https://aclanthology.org/D18-1244/>`_, whose edges have neither direction nor label.
 
-    ``direction="governor"`` lets governors see their dependents alone, ``"dependent"`` the other way round.
+    With ``direction="governor"`` only governors attend to their dependents, with ``"dependent"`` the reverse.
     """
     towards = check_choice("direction", direction, ("governor", "dependent", "both"))
     return T.DependencyEdges(towards, pieces=pieces) | T.SelfLoops(pieces=pieces)
@@ -64,11 +64,11 @@ def sia(
     From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
     <https://arxiv.org/abs/2303.06605>`_ (Eq. 3-4).
 
-    The paper does not say which ``max_sum`` it takes. Its Eq. 3 lets a word see its ancestors, its abstract
-    speaks of dependents: ``direction="descendants"``, or ``"both"``. Of [CLS], [SEP] and [EOU] it says
-    nothing: with ``special="example"`` they see and are seen by all nodes; with ``"cls"`` only [CLS] does and
-    is, and the others see it and themselves; with ``"none"`` each sees itself alone, so that the words do not
-    reach [CLS], which is what the paper scores.
+    The paper does not give ``max_sum``. In its Eq. 3 a word attends to its ancestors, but its abstract speaks
+    of dependents: ``direction="descendants"``, or ``"both"``. It says nothing about [CLS], [SEP] and [EOU]:
+    with ``special="example"`` they attend to all nodes, and all nodes to them; with ``"cls"`` only [CLS] does
+    so, and the others attend to it and to themselves; with ``"none"`` each attends to itself alone, so no
+    word reaches [CLS], which the paper scores.
     """
     edges = _ancestors(direction, pieces) | T.DepthEdges(max_sum, pieces=pieces) | T.SelfLoops(pieces=pieces)
     return _with_special(edges, special)
@@ -123,13 +123,13 @@ def dam(
     From "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New Words" by
     Chen, Li and Huang (Eq. 1).
 
-    Nodes of the types ``overview`` see and are seen by all relation nodes of the example; ``overview=()`` is
-    for none. Where ROOT stands for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the
-    paper gives [CLS]. ``direction`` and ``position`` are those of :class:`RelationEdges` and
-    :class:`RelationNodes`; relation nodes that ``"sequence"`` puts beyond the positions of a pretrained
-    encoder share its last one, and with ``"none"`` they have neither position nor segment. Not in the paper:
-    ``relation_links`` lets relations of arcs that share a word see each other, and ``labels=False`` makes all
-    of them one, see :class:`Unlabelled`.
+    Nodes of the types ``overview`` attend to all relation nodes of the example, and these to them;
+    ``overview=()`` turns this off. If ROOT stands for the sentence, ``overview=("CLS", "ROOT")`` gives it the
+    view that [CLS] has in the paper. ``direction`` and ``position`` are those of :class:`RelationEdges` and
+    :class:`RelationNodes`. With ``"sequence"``, relation nodes beyond the positions of a pretrained encoder
+    share its last one; with ``"none"`` they have neither position nor segment. Not in the paper:
+    ``relation_links`` lets relations of arcs that share a word see each other, and ``labels=False`` merges
+    all relations (:class:`Unlabelled`).
     """
     words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
     edges = T.CompleteEdges(node_types=words, implicit=implicit) | T.RelationEdges(direction, pieces=pieces)
@@ -137,7 +137,7 @@ def dam(
         edges = edges | T.SpecialEdges(overview, others=("RELATION",))
     if relation_links:
         edges = edges | T.RelationLinks()
-    return _in_turn([*([] if labels else [T.Unlabelled()]), T.RelationNodes(position), edges])
+    return _compose([*([] if labels else [T.Unlabelled()]), T.RelationNodes(position), edges])
 
 
 def constituents(
@@ -153,11 +153,11 @@ def constituents(
 ) -> BaseTransform:
     """A node per constituent; words and special nodes of the example complete, words with their phrase nodes.
 
-    What ``dam`` does with arcs, with phrases (:attr:`Sentence.constituents`); no paper's. ``direction`` is
-    that of :class:`PhraseWordEdges`. A phrase node sees, and is seen by, all words of its constituent
-    (``inside="words"``), what is directly in it, phrases among them (``"parts"``, see
-    :class:`ConstituentEdges`), or both. ``siblings`` lets the parts of a constituent see each other,
-    ``overview`` and ``position`` are as of ``dam``, and ``labels=False`` makes all labels one. Controls stand
+    Like ``dam``, but with phrases (:attr:`Sentence.constituents`) instead of arcs; from no paper.
+    ``direction`` is that of :class:`PhraseWordEdges`. A phrase node and all words of its constituent attend
+    to each other (``inside="words"``), or the node and its children, words and phrases (``"parts"``, see
+    :class:`ConstituentEdges`), or both. ``siblings`` lets the children of a constituent see each other,
+    ``overview`` and ``position`` are as in ``dam``, and ``labels=False`` merges all labels. Put controls
     before it: :class:`RandomBrackets` and :class:`RightBrackets`.
     """
     words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
@@ -170,7 +170,7 @@ def constituents(
         edges = edges | T.SiblingEdges(pieces=pieces)
     if overview:
         edges = edges | T.SpecialEdges(overview, others=("PHRASE",))
-    return _in_turn([T.PhraseNodes(position, labels=labels), edges])
+    return _compose([T.PhraseNodes(position, labels=labels), edges])
 
 
 _UP_AND_DOWN = {"both": "both", "to_phrase": "up", "to_word": "down"}
@@ -181,14 +181,14 @@ def same_constituent(
 ) -> BaseTransform:
     """Words of a constituent of at most this height, ROOT and its utterance, and each node itself.
 
-    Without phrase nodes, for any encoder that reads edges; no paper's. See :class:`SameConstituentEdges`.
+    Without phrase nodes, for any encoder that reads edges; from no paper. See :class:`SameConstituentEdges`.
     """
     same = T.SameConstituentEdges(max_height, pieces=pieces, implicit=implicit)
     return same | T.RootEdges() | T.SelfLoops()
 
 
 def lisa(*, pieces: str = "all", implicit: bool = False) -> T.EdgeConstructor:
-    """Each word attends to its governor in the utterance, a node without one to itself; for one head.
+    """Each word attends to its governor, a node without a governor to itself; for one head.
 
     From `"Linguistically-Informed Self-Attention for Semantic Role Labeling"
     <https://aclanthology.org/D18-1548/>`_.
@@ -197,17 +197,17 @@ def lisa(*, pieces: str = "all", implicit: bool = False) -> T.EdgeConstructor:
 
 
 def gate(*, max_distance: int = 1, pieces: str = "all", implicit: bool = False) -> BaseTransform:
-    """Words of the utterance at most ``max_distance`` arcs apart, with types that tell how many.
+    """Words of the utterance at most ``max_distance`` arcs apart, typed by their distance.
 
     From `"GATE: Graph Attention Transformer Encoder for Cross-lingual Relation and Event Extraction"
     <https://arxiv.org/abs/2010.03009>`_.
     """
     edges = T.TreeDistanceEdges(max_distance, pieces=pieces)
-    return _in_turn([edges, T.TreePathTypes(max_distance, pieces=pieces)])
+    return _compose([edges, T.TreePathTypes(max_distance, pieces=pieces)])
 
 
 def lisa_complete(*, scope: str = "example", pieces: str = "all", implicit: bool = False) -> T.MarkedEdges:
-    """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others.
+    """The edges of ``lisa`` for some heads, all pairs of the example (or utterance) for the others.
 
     From `"Linguistically-Informed Self-Attention for Semantic Role Labeling"
     <https://aclanthology.org/D18-1548/>`_.
@@ -229,7 +229,7 @@ def g2g(
     From `"Graph-to-Graph Transformer for Transition-based Dependency Parsing"
     <https://aclanthology.org/2020.findings-emnlp.294/>`_.
 
-    ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
+    ``labels=False`` and ``directions=False`` merge types, see :class:`MergeTypes`.
     """
     return dt(
         max_distance=1,
@@ -257,18 +257,18 @@ def dt(
     From `"Integrating Dependency Tree into Self-attention for Sentence Representation"
     <https://arxiv.org/abs/2203.05918>`_.
 
-    ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
+    ``labels=False`` and ``directions=False`` merge types, see :class:`MergeTypes`.
     """
     types = T.TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
-    return _in_turn([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
+    return _compose([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
 
 
 def relative(*, clip: int = 8, scope: str = "utterance", implicit: bool = False) -> BaseTransform:
-    """Complete graph over each utterance (or example), typed by how far apart words stand, without trees.
+    """Complete graph over each utterance (or example), typed by the distance in the text, without trees.
 
     From `"Self-Attention with Relative Position Representations" <https://arxiv.org/abs/1803.02155>`_.
     """
-    return _in_turn([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(clip)])
+    return _compose([T.CompleteEdges(scope, implicit=implicit), T.PositionTypes(clip)])
 
 
 def dt_related(
@@ -285,10 +285,10 @@ def dt_related(
     <https://arxiv.org/abs/2203.05918>`_.
     """
     types = T.TreePathTypes(max_distance, pieces=pieces)
-    return _in_turn([T.TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
+    return _compose([T.TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
 
 
-def _in_turn(parts: list[BaseTransform]) -> BaseTransform:
+def _compose(parts: list[BaseTransform]) -> BaseTransform:
     from graphdep.transforms.edge_set import Compose
 
     return Compose(parts)
@@ -299,15 +299,15 @@ def _merged(labels: bool, directions: bool) -> list[BaseTransform]:
 
 
 def own_arcs(*, direction: str = "both", pieces: str = "all", implicit: bool = False) -> BaseTransform:
-    """The two ends of an arc of your own graph see one another, typed by its label, and each word itself.
+    """Both ends of an arc of a custom graph attend to each other, typed by its label; each word to itself.
 
-    No paper's. The arcs are the ``edges`` of rows, with ``arcs="own"``, or those of an enhanced graph.
-    ``direction="governor"`` lets the sources of arcs see their targets alone, ``"dependent"`` the other way
-    round.
+    From no paper. The arcs are the ``edges`` of rows, with ``arcs="own"``, or those of an enhanced graph.
+    With ``direction="governor"`` only sources of arcs attend to their targets, with ``"dependent"`` the
+    reverse.
     """
     towards = check_choice("direction", direction, ("governor", "dependent", "both"))
     edges = T.OwnEdges(towards, pieces=pieces) | T.SelfLoops(pieces=pieces)
-    return _in_turn([edges, T.ArcTypes()])
+    return _compose([edges, T.ArcTypes()])
 
 
 PRESETS: dict[str, Callable[..., BaseTransform]] = {
@@ -333,42 +333,42 @@ PHRASE_PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "constituents": constituents,
     "same-constituent": same_constituent,
 }
-"""Edges that read constituents (``to_data(..., phrases=...)``), which are no paper's."""
+"""Presets that read constituents (``to_data(..., phrases=...)``); from no paper."""
 
 
 GROUP = "graphdep.edges"
-"""Entry points that are factories of edges in other packages."""
-# PyTorch Geometric is left to the functions that make edges: they are known by name without it.
+"""Group of entry points by which other packages offer edges."""
+# Only the factories import PyTorch Geometric, so that names are known without it.
 Factory: TypeAlias = "Callable[..., BaseTransform]"
 _MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 OBJECT = re.compile(rf"{_MODULE}:{_MODULE}")
-"""A name that says where an object is: ``package.module:Name``."""
+"""A name that is an import path: ``package.module:Name``."""
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
-_NO_VALUE = ("none", "null")  # which a setting reads as no edges
+_RESERVED = ("none", "null")  # a setting reads them as no edges
 _own: dict[str, Factory] = {}
 
 
 class UnknownEdgesError(ValueError):
-    """Edges that a file names are not known in this process, which imports nothing that a file names."""
+    """A file names edges that are unknown in this process; nothing is imported because a file names it."""
 
 
 def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool = False) -> None:
-    """Gives edges of your own a name, which is then one for :func:`resolve`, the setting :obj:`edges` and
-    ``--edges``, as the papers' are.
+    """Registers custom edges under a name for :func:`resolve`, the setting :obj:`edges` and ``--edges``, as
+    for the presets.
 
-    A checkpoint holds the name and no code: whoever loads it registers the same edges under the same name
-    first. Other packages offer theirs by an entry point of the group ``graphdep.edges``.
+    A checkpoint holds the name but no code: register the same edges under the same name before loading it.
+    Other packages offer edges by an entry point of the group ``graphdep.edges``.
 
     Args:
         name: Letters, digits, ``_``, ``-`` and ``.``, or ``"package.module:Name"``.
-        factory: Class or function that makes the transform, which needs no argument; what it takes are its
-            options, and :obj:`max_distance`, :obj:`max_sum`, :obj:`labels`, :obj:`directions`, :obj:`scope`
-            and :obj:`pieces` are those of the settings. Or a transform.
-        replace: Replace edges that were registered under this name. (default: :obj:`False`)
+        factory: A transform, or a class or function that makes one and needs no argument. Its parameters are
+            its options; :obj:`max_distance`, :obj:`max_sum`, :obj:`labels`, :obj:`directions`, :obj:`scope`
+            and :obj:`pieces` take the values of the settings.
+        replace: Replace edges registered under this name. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the name is a wrong one or known already, or the factory needs arguments.
-        TypeError: If :obj:`factory` gives no transform.
+        ValueError: If the name is invalid or taken, or the factory needs arguments.
+        TypeError: If :obj:`factory` makes no transform.
 
     Example:
         >>> from graphdep.transforms import DependencyEdges, SelfLoops, register_edges, resolve
@@ -377,29 +377,27 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         (DependencyEdges(towards='both', pieces='all') | SelfLoops(only='all', pieces='all'))
     """
     fits = isinstance(name, str) and (_NAME.fullmatch(name) or OBJECT.fullmatch(name))
-    if not fits or name.lower() in _NO_VALUE:
+    if not fits or name.lower() in _RESERVED:
         raise ValueError(
             "'name' must be letters, digits, '_', '-' and '.', or package.module:Name, and none of "
-            f"{', '.join(_NO_VALUE)} (got {name!r})"
+            f"{', '.join(_RESERVED)} (got {name!r})"
         )
     if name in edge_names() and not (replace and name in _own):
-        whose = "edges that are registered" if is_own(name) else "the papers' presets"
+        whose = "registered edges" if is_own(name) else "the papers' presets"
         whose = whose if not is_own(name) or name in _own else f"an entry point of {GROUP!r}"
         raise ValueError(f"'name' {name!r} is taken by {whose}; choose another one")
     _own[name] = _factory(factory)
 
 
 def edge_names() -> tuple[str, ...]:
-    """All names that :func:`resolve` takes: the papers' presets, those that are registered, and entry points,
-    which are not loaded for it.
-    """
+    """All names for :func:`resolve`: presets, registered edges, and entry points, without loading these."""
     listed = [entry.name for entry in entry_points(group=GROUP)]
     own = [name for name in _own if _is_typed(name)]
     return tuple(dict.fromkeys([*PRESETS, *PHRASE_PRESETS, *own, *listed]))
 
 
 def is_known(name: str) -> bool:
-    """Whether edges can be made without importing anything."""
+    """Whether edges can be made without importing a module."""
     return not is_own(name) or name in _own
 
 
@@ -414,12 +412,12 @@ def check_edges(setting: str, name: str | None) -> None:
 
 
 def is_own(name: str) -> bool:
-    """Whether edges are none of the presets."""
+    """Whether a name is not that of a preset."""
     return name not in PRESETS and name not in PHRASE_PRESETS
 
 
 def name_of(edges: str | BaseTransform) -> str:
-    """The name of edges, for a setting. A transform is known by its identity from now on."""
+    """The name of edges, for a setting. A transform is known by its identity from then on."""
     if isinstance(edges, str):
         return edges
     from torch_geometric.transforms import BaseTransform
@@ -434,21 +432,21 @@ def name_of(edges: str | BaseTransform) -> str:
 
 
 def as_given(name: str | None) -> str | BaseTransform | None:
-    """What :func:`name_of` was asked for: a transform, where the name is the identity of one."""
+    """The edges that were given to :func:`name_of`: a transform if the name is an identity."""
     return name if name is None or _is_typed(name) else resolve(name)
 
 
 def check_known(name: str) -> None:
-    """Raises :class:`UnknownEdgesError`, which says what to do, where a file's edges are not known here."""
+    """Raises :class:`UnknownEdgesError`, with advice, if the edges named by a file are unknown here."""
     if is_known(name):
         return
     offered = [entry for entry in entry_points(group=GROUP) if entry.name == name]
     if offered:
-        advice = f"name those of {_described(offered[0])} yourself: --edges {name}, or edges= in Python"
+        advice = f"name the edges of {_described(offered[0])} yourself: --edges {name}, or edges= in Python"
     elif OBJECT.fullmatch(name):
         module = name.partition(":")[0]
-        advice = f"if you trust the module {module!r}, name them yourself: --edges {name}; in Python, import "
-        advice += "it and give what it has to register_edges, or as edges="
+        advice = f"if you trust {module!r}, name the edges yourself: --edges {name}; in Python, import "
+        advice += "it and pass its edges to register_edges, or as edges="
     elif _is_typed(name):
         advice = "import the module that registers them (graphdep.transforms.register_edges), or name them "
         advice += "by --edges PACKAGE.MODULE:NAME"
@@ -461,7 +459,7 @@ def preset_options(name: str) -> tuple[str, ...]:
     """The names of the options of edges.
 
     Raises:
-        ValueError: If there are none of that name.
+        ValueError: If the name is unknown.
     """
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(_find(name)).parameters.values()
@@ -469,16 +467,16 @@ def preset_options(name: str) -> tuple[str, ...]:
 
 
 def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTransform:
-    r"""Returns edges by name, or a transform as it is.
+    r"""Returns the edges of a name, or a given transform unchanged.
 
     Args:
-        name_or_instance: A name in ``PRESETS``, one that was given to :func:`register_edges` or that an entry
-            point has, or any transform.
-        **kwargs: Options of the edges. All presets take ``implicit``, edges of your own need not.
+        name_or_instance: A name in ``PRESETS``, of :func:`register_edges` or of an entry point, or any
+            transform.
+        **kwargs: Options of the edges. All presets take ``implicit``; custom edges need not.
 
     Raises:
-        ValueError: If there is no such name or option (the message lists those there are), if options are
-            given for an instance, or an entry point cannot be loaded.
+        ValueError: If the name or an option is unknown (the message lists the known ones), if options are
+            given with an instance, or if an entry point cannot be loaded.
     """
     from torch_geometric.transforms import BaseTransform
 
@@ -521,7 +519,7 @@ def _load(entries: list[EntryPoint]) -> Factory:
         )
     try:
         return _factory(entry.load())
-    except Exception as error:  # whatever the module of another package dies of
+    except Exception as error:  # the module of another package may raise anything
         raise ValueError(f"{_described(entry)} cannot be used: {type(error).__name__}: {error}") from error
 
 
@@ -531,7 +529,7 @@ def _described(entry: EntryPoint) -> str:
 
 
 def _factory(factory: Any) -> Factory:
-    """A factory that was seen to make a transform."""
+    """The factory, after making one transform as a check."""
     from torch_geometric.transforms import BaseTransform
 
     from graphdep.transforms.fingerprint import printed
@@ -544,7 +542,7 @@ def _factory(factory: Any) -> Factory:
         raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
     try:
         inspect.signature(factory).bind()
-    except (TypeError, ValueError) as error:  # the latter of types without a signature
+    except (TypeError, ValueError) as error:  # ValueError: a type without a signature
         raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
     try:
         made = factory()
@@ -557,5 +555,5 @@ def _factory(factory: Any) -> Factory:
 
 
 def _is_typed(name: str) -> bool:
-    """Whether somebody has chosen the name, other than the identity of a transform."""
+    """Whether a person chose the name, so that it is not the identity of a transform."""
     return not name.endswith("]")

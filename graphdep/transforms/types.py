@@ -1,4 +1,4 @@
-"""Types of edges: arc labels, and codes of short paths through the tree."""
+"""Edge types: arc labels, and codes of short paths through the tree."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CODES = _code_table()  # [a, b] -> id; index -1 is "too far"
 
 
 class TreePathTypes(EdgeTransform):
-    r"""Gives every edge the relation of its target to its source: the relation matrix with infilling of
+    r"""Gives every edge the relation between its target and its source: the relation matrix with infilling of
     `"Integrating Dependency Tree into Self-attention for Sentence Representation"
     <https://arxiv.org/abs/2203.05918>`_.
 
@@ -71,25 +71,25 @@ class TreePathTypes(EdgeTransform):
     where :math:`a` and :math:`b` are the arcs from :math:`i` and from :math:`j` to their lowest common
     ancestor, and :math:`(0, 0)` is SELF. Ids are those of :class:`~graphdep.RelationVocab`. Nodes of
     different trees and nodes outside the trees have NONE (and SELF with themselves). The paper says "less
-    than a threshold, 2 in the example", which would add nothing to the arcs: at most 2 is meant.
+    than a threshold, 2 in the example", which would only give the arcs, so "at most 2" must be meant.
 
-    Edges keep their pairs, sorted by target. Of the pairs of a :obj:`clique` (implicit data), those with
-    another type than NONE are written out beside it; the others stay implicit and have no relation. Other
-    ``edge_*`` keys are dropped, since their rows no longer fit. Pieces: all pairs of pieces of two words
-    have the type of the words, pieces of one word SELF; with ``pieces="first"`` only first pieces have
-    relations, and every node SELF with itself.
+    Edges keep their pairs, sorted by target. In implicit data, pairs of a :obj:`clique` with a type other
+    than NONE become explicit; the others stay implicit and have no relation. Other ``edge_*`` keys are
+    dropped, since their rows no longer fit. All pairs of pieces of two words have the type of the words, and
+    pieces of one word SELF; with ``pieces="first"`` only first pieces have relations, and every node has SELF
+    with itself.
 
     Args:
-        max_distance: Longest path that gets a code; 1 leaves the arcs alone. (default: :obj:`2`)
-        self_type: Type self pairs SELF; else NONE. (default: :obj:`True`)
+        max_distance: Longest path that gets a code; 1 types arcs only. (default: :obj:`2`)
+        self_type: Give self pairs SELF instead of NONE. (default: :obj:`True`)
         pieces: See above. (default: ``"all"``)
 
     Shapes:
         - ``edge_type``: :math:`(|\mathcal{E}|)`, long
 
     Raises:
-        ValueError: If :obj:`max_distance` is negative or larger than the longest path that has an id, or
-            if the data has no edges.
+        ValueError: If :obj:`max_distance` is negative or larger than the longest path with an id, or if the
+            data has no edges.
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
@@ -165,8 +165,8 @@ class TreePathTypes(EdgeTransform):
 
 
 class PositionTypes(EdgeTransform):
-    r"""Gives every edge the distance of its source from its target in the text, from `"Self-Attention with
-    Relative Position Representations" <https://arxiv.org/abs/1803.02155>`_ (section 3.2): no tree is read.
+    r"""Gives every edge the distance between its nodes in the text, without a tree, from `"Self-Attention
+    with Relative Position Representations" <https://arxiv.org/abs/1803.02155>`_ (section 3.2).
 
     .. math::
         r_{ij} = \begin{cases}
@@ -176,14 +176,14 @@ class PositionTypes(EdgeTransform):
         \end{cases}
 
     where :math:`i` attends to :math:`j`, both are words of one utterance, :math:`p` are their positions, and
-    :math:`k` is :obj:`clip`. All other pairs have NONE, but for each node with itself. Types are the path
-    codes of :class:`~graphdep.RelationVocab`, those of a tree in which each word hangs on the one before. The
-    paper takes :math:`k = 16` and sees no difference between 2 and 64. Pieces are counted like words.
+    :math:`k` is :obj:`clip`. All other pairs have NONE, except a node with itself. Types are the path codes
+    of :class:`~graphdep.RelationVocab` for a tree in which each word depends on the word before it. The paper
+    uses :math:`k = 16` and finds no difference between 2 and 64. Pieces count like words.
 
-    Edges keep their pairs; of implicit data those with a type are written out beside the cliques.
+    Edges keep their pairs; in implicit data, typed pairs become explicit beside the cliques.
 
     Args:
-        clip: Largest distance that is told from larger ones, from 1 to 8. (default: :obj:`8`)
+        clip: Distances above it share its type; from 1 to 8. (default: :obj:`8`)
 
     Shapes:
         - ``edge_type``: :math:`(|\mathcal{E}|)`, long
@@ -241,15 +241,15 @@ class ArcTypes(EdgeTransform):
             \text{NONE} & \text{otherwise}
         \end{cases}
 
-    where :math:`i` attends to :math:`j`. Of several arcs between two nodes one towards :math:`i` counts
-    before one away from it, and of these the one with the smallest id. Edges must be written out, as
-    :class:`OwnEdges` writes them. Pieces have the types of their words.
+    where :math:`i` attends to :math:`j`. Of several arcs between two nodes, an arc towards :math:`i` takes
+    precedence over an arc away from it, then the smallest id. Edges must be explicit, as those of
+    :class:`OwnEdges` are. Pieces have the types of their words.
 
     Shapes:
         - ``edge_type``: :math:`(|\mathcal{E}|)`, long, ids of :class:`~graphdep.RelationVocab`
 
     Raises:
-        ValueError: If the data has no edges, or some that are not written out (:obj:`clique`).
+        ValueError: If the data has no edges, or implicit ones (:obj:`clique`).
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
@@ -260,13 +260,13 @@ class ArcTypes(EdgeTransform):
         ['nsubj', 'nsubj^-1']
     """
 
-    carries = frozenset({TYPES, DISTANCES})  # GATE takes a labelled arc for a distance of 1
+    carries = frozenset({TYPES, DISTANCES})  # GATE reads a labelled arc as distance 1
     drops = frozenset({MARKS})
 
     def write(self, nodes: Nodes) -> Data:
         data = nodes.data
         if "clique" in data:
-            raise ValueError("'clique': ArcTypes types edges that are written out (implicit=False)")
+            raise ValueError("'clique': ArcTypes needs explicit edges (implicit=False)")
         require_key(data, "edge_index", "put a transform that builds edges before ArcTypes")
         explicit = EdgeSet(nodes, data["edge_index"][0], data["edge_index"][1]).edge_index
         source, target = nodes.first[explicit]
@@ -274,7 +274,7 @@ class ArcTypes(EdgeTransform):
         keys = torch.cat([pair_keys(governor, dependent), pair_keys(dependent, governor)])
         kind = torch.cat([nodes["arc_type"], RelationVocab.inverse(nodes["arc_type"])])
         turned = torch.arange(2, device=kind.device).repeat_interleave(governor.numel())
-        # The first of equal keys counts: towards the dependent, and of these the smallest id.
+        # The first of equal keys wins: arcs towards the dependent, then the smallest id.
         order = lexsort([kind, turned, keys])
         kind, keys = kind[order], keys[order]
         asked = pair_keys(source, target)
@@ -294,21 +294,21 @@ def _sorted(keys: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class MergeTypes(BaseTransform):
-    r"""Makes one type of several, to see what the difference between them is good for.
+    r"""Merges edge types, to measure how much the difference between them helps.
 
-    It stands after :class:`TreePathTypes`. Without :obj:`labels` every arc has the label ``dep``, so that
-    only its direction and the path codes are told apart. Without :obj:`directions` an arc has the same type
-    from both of its ends, and the path codes :math:`(a, b)` and :math:`(b, a)` are one.
+    Apply it after :class:`TreePathTypes`. Without :obj:`labels` every arc has the label ``dep``, so only its
+    direction and the path codes differ. Without :obj:`directions` an arc has the same type from both ends,
+    and the path codes :math:`(a, b)` and :math:`(b, a)` are merged.
 
     Args:
-        labels: Tell labels apart. (default: :obj:`False`)
-        directions: Tell directions apart. (default: :obj:`True`)
+        labels: Keep labels apart. (default: :obj:`False`)
+        directions: Keep directions apart. (default: :obj:`True`)
 
     Shapes:
         - ``edge_type``: :math:`(|\mathcal{E}|)`, long
 
     Raises:
-        ValueError: If an argument is no bool, or the data has no ``edge_type``.
+        ValueError: If an argument is not a bool, or the data has no ``edge_type``.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -327,7 +327,7 @@ class MergeTypes(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         require_key(data, "edge_type", "put TreePathTypes() before MergeTypes")
-        out = copy.copy(data)  # also for who calls forward() itself
+        out = copy.copy(data)  # for direct callers of forward()
         out.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
         return out
 
@@ -406,24 +406,23 @@ _Part = tuple[BaseTransform, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class EdgeOrigins:
-    r"""Which parts of a transform have made each of its edges.
+    r"""The parts of a transform that made each of its edges.
 
-    Parts are the constructors that are written in it, each time that one is. An edge of ``a | b`` is made by
-    those of the two that have it, one of ``a & b`` by both, one of ``a - b`` by ``a``:
+    A part is one constructor in the expression of the transform, even if repeated. An edge of ``a | b`` is
+    made by each side that has it, an edge of ``a & b`` by both, and an edge of ``a - b`` by ``a``:
 
     .. math::
         o_p(a \cup b) = o_p(a) \cup o_p(b), \quad
         o_p(a \cap b) = (o_p(a) \cup o_p(b)) \cap (a \cap b), \quad
         o_p(a \setminus b) = o_p(a) \cap (a \setminus b)
 
-    Of :class:`RewiredEdges` the right edges are made by its parts and the wrong ones by itself; a transform
-    that is not known is one part. What is made of a batch is what is made of its examples, one after the
-    other.
+    In :class:`RewiredEdges` the parts make the right edges, and the rewiring itself the wrong ones. An
+    unknown transform is one part. The origins of a batch are those of its examples, one after the other.
 
     Args:
-        data: The data with its edges written out.
-        parts: The parts, in the order in which they are written.
-        made_by: Which part has made which edge; each edge has at least one.
+        data: The data with explicit edges.
+        parts: The parts, in the order of the expression.
+        made_by: Whether each part made each edge; every edge has at least one part.
 
     Shapes:
         - made_by: :math:`(|\mathcal{E}|, P)`, bool, rows as in ``data.edge_index``
@@ -450,10 +449,10 @@ class EdgeOrigins:
 
     @classmethod
     def of(cls, edges: BaseTransform, data: Data) -> EdgeOrigins:
-        """The edges that a transform gives data, with their parts.
+        """The edges that a transform adds to data, with their parts.
 
         Args:
-            edges: A constructor, a preset's transform, or any other that writes edges.
+            edges: A constructor, the transform of a preset, or any other that writes edges.
             data: One example or a batch, without edges.
 
         Raises:
@@ -484,28 +483,28 @@ def _parts_of(step: BaseTransform, data: Data, keys: Tensor) -> list[_Part]:
 
 
 def _parts(edges: EdgeConstructor, nodes: Nodes) -> list[_Part]:
-    """The parts of a constructor, each with the keys of those of its pairs that are in the whole."""
+    """The parts of a constructor, each with the keys of its pairs that are in the whole set."""
     if isinstance(edges, _Combined):
         found = _parts(edges.left, nodes)
         if edges.symbol != "-":
             found += _parts(edges.right, nodes)
-        return found if edges.symbol == "|" else _within(found, _built(edges, nodes))
+        return found if edges.symbol == "|" else _restrict(found, _keys_of(edges, nodes))
     if isinstance(edges, RewiredEdges):
-        keys, right = _built(edges, nodes), _built(edges.edges, nodes)
-        return [*_within(_parts(edges.edges, nodes), keys), (edges, keys[~contains(right, keys)])]
-    return [(edges, _built(edges, nodes))]
+        keys, right = _keys_of(edges, nodes), _keys_of(edges.edges, nodes)
+        return [*_restrict(_parts(edges.edges, nodes), keys), (edges, keys[~contains(right, keys)])]
+    return [(edges, _keys_of(edges, nodes))]
 
 
-def _built(edges: EdgeConstructor, nodes: Nodes) -> Tensor:
+def _keys_of(edges: EdgeConstructor, nodes: Nodes) -> Tensor:
     return edges.edge_set(nodes).materialize().keys
 
 
-def _within(parts: list[_Part], keys: Tensor) -> list[_Part]:
+def _restrict(parts: list[_Part], keys: Tensor) -> list[_Part]:
     return [(part, own[contains(keys, own)]) for part, own in parts]
 
 
 def _keys(data: Data) -> Tensor | None:
-    """The keys of all edges, those of cliques too; :obj:`None` without edges."""
+    """The keys of all edges, including those of cliques; :obj:`None` without edges."""
     clique: Any = data.get("clique")
     edge_index = data.get("edge_index" if clique is None else "edge_index_explicit")
     if edge_index is None:
@@ -516,7 +515,7 @@ def _keys(data: Data) -> Tensor | None:
 
 
 def _written_out(data: Data, keys: Tensor) -> Data:
-    """The data with every pair in ``edge_index``, and their types and marks where it has those."""
+    """The data with all pairs in ``edge_index``, and their types and marks, if it has them."""
     from graphdep.transforms.nodes import write_edges
     from graphdep.vocab.relations import RelationVocab
 

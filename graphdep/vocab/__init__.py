@@ -1,4 +1,4 @@
-"""Ids of words, pieces, relations and phrases, and what they are made from."""
+"""Ids of words, pieces, relations and phrases, and functions that build them."""
 
 from graphdep.vocab.pieces import PieceVocab, SubwordTokens, VocabTokens
 from graphdep.vocab.relations import RelationVocab

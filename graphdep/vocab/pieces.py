@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-# A word of thousands of characters would take the memory of a whole corpus.
+# A text without spaces could otherwise take the memory of a whole corpus as a single word.
 MAX_PIECES = 50
-# A byte has 256 values, each of which is a piece.
+# Number of byte values, each of which is a piece.
 _BYTES = 256
-# What else a tokenizer may have, and one of `train` has not.
-_FOREIGN = ("truncation", "padding", "added_tokens", "normalizer", "post_processor")
+# Parts of a tokenizer that `train` never writes.
+_FOREIGN_PARTS = ("truncation", "padding", "added_tokens", "normalizer", "post_processor")
 _FOREIGN_BPE = (
     *("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
     *("fuse_unk", "byte_fallback", "ignore_merges"),
@@ -29,20 +29,20 @@ _FOREIGN_BPE = (
 
 
 class PieceVocab(Vocab):
-    r"""Pieces of words by byte-pair encoding, from "Neural Machine Translation of Rare Words with Subword
-    Units", over bytes: no word is unknown.
+    r"""A byte-level BPE vocabulary, from "Neural Machine Translation of Rare Words with Subword Units": no
+    word is unknown.
 
-    The ids of the special symbols are those of :class:`~graphdep.Vocab`: ``[UNK]`` 0, ``[ROOT]`` 1,
-    ``[CLS]`` 2, ``[SEP]`` 3, ``[EOU]`` 4; pieces follow. A piece that starts a word differs from one that
-    does not, so that :meth:`decode` knows the words. Needs the package tokenizers (``graphdep[bpe]``).
+    The ids of the special symbols are those of :class:`~graphdep.Vocab`: ``[UNK]`` 0, ``[ROOT]`` 1, ``[CLS]``
+    2, ``[SEP]`` 3, ``[EOU]`` 4; pieces follow. Pieces at the start of a word differ from others, so
+    :meth:`decode` can restore the words. Needs the package tokenizers (``graphdep[bpe]``).
 
     Args:
-        bpe: The JSON text of a :class:`tokenizers.Tokenizer`, as :meth:`train` makes it. Of it only the
-            pieces and merges are read.
+        bpe: The JSON text of a :class:`tokenizers.Tokenizer` from :meth:`train`. Only its pieces and merges
+            are read.
         lower: Encode words in lower case. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the text is no tokenizer that :meth:`train` makes, or the package is missing.
+        ValueError: If the text is not a tokenizer from :meth:`train`, or the package is missing.
 
     Example:
         >>> from graphdep.vocab import PieceVocab
@@ -56,9 +56,9 @@ class PieceVocab(Vocab):
         alphabet = set(tokenizers.pre_tokenizers.ByteLevel.alphabet())
         try:
             ids, merges = _read(bpe, alphabet)
-        except (ValueError, RecursionError) as error:  # bad JSON is a ValueError, too
+        except (ValueError, RecursionError) as error:  # invalid JSON is a ValueError, too
             raise ValueError(f"'bpe' is not the JSON text of a tokenizer ({str(error)[:200]})") from None
-        self._bpe = _by_bytes(tokenizers.models.BPE(ids, merges))
+        self._bpe = _byte_tokenizer(tokenizers.models.BPE(ids, merges))
         super().__init__(sorted(ids, key=ids.__getitem__), lower=lower)
         self._encoded: dict[str, list[int]] = {}
 
@@ -69,10 +69,10 @@ class PieceVocab(Vocab):
         """Learns the pieces from the words of ``sentences`` (word lists).
 
         Args:
-            sentences: The words; merges do not cross them.
-            size: The number of ids, special symbols and 256 bytes included; there are fewer where the corpus
-                has nothing more to merge.
-            min_freq: Pairs of pieces seen less often are not merged. (default: :obj:`1`)
+            sentences: The words; merges stay within a word.
+            size: The number of ids, including special symbols and 256 bytes; fewer if the corpus has no more
+                pairs to merge.
+            min_freq: The least frequency of a pair to merge. (default: :obj:`1`)
             lower: Encode words in lower case. (default: :obj:`False`)
 
         Raises:
@@ -81,7 +81,7 @@ class PieceVocab(Vocab):
         check_least("size", size, len(SPECIALS) + _BYTES)
         check_least("min_freq", min_freq, 1)
         tokenizers = _tokenizers()
-        tokenizer = _by_bytes(tokenizers.models.BPE())
+        tokenizer = _byte_tokenizer(tokenizers.models.BPE())
         trainer = tokenizers.trainers.BpeTrainer(
             vocab_size=size - len(SPECIALS),
             min_frequency=min_freq,
@@ -94,7 +94,7 @@ class PieceVocab(Vocab):
 
     def __getitem__(self, word: str) -> int:
         if word not in SPECIALS:
-            raise ValueError(f"{word!r} is no special symbol and may have several pieces: call encode()")
+            raise ValueError(f"{word!r} is not a special symbol and may have several pieces: call encode()")
         return self._ids[word]
 
     def id_of(self, word: str) -> int:
@@ -107,8 +107,8 @@ class PieceVocab(Vocab):
         return f"{type(self).__name__}({len(self)} pieces, lower={self.lower})"
 
     def encode(self, word: str) -> list[int]:
-        """The ids of a word's pieces, at least one. Of a long word they are the first ``MAX_PIECES`` = 50: a
-        text of thousands of characters without a space is no word.
+        """The piece ids of a word, at least one and at most the first ``MAX_PIECES`` = 50: a text of
+        thousands of characters without a space is not a word.
 
         Raises:
             ValueError: If the word is empty.
@@ -121,11 +121,11 @@ class PieceVocab(Vocab):
         return self._encoded[word]
 
     def words_of(self, ids: Iterable[int]) -> list[str]:
-        """The words of pieces; special symbols are left out."""
+        """The words of a sequence of pieces, without special symbols."""
         return self.decode(ids).split()
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words of pieces, with a space between them; special symbols are left out."""
+        """The text of a sequence of pieces, with spaces between words and without special symbols."""
         pieces = [piece - len(SPECIALS) for piece in ids if piece >= len(SPECIALS)]
         return self._bpe.decode(pieces).removeprefix(" ")
 
@@ -144,19 +144,19 @@ class PieceVocab(Vocab):
 
 
 def vocab_from_state(state: dict) -> Vocab:
-    """The vocabulary of words or of pieces that gave this ``state_dict()``."""
+    """The vocabulary of words or pieces with this ``state_dict()``."""
     kind = PieceVocab if isinstance(state, dict) and "bpe" in state else Vocab
     return kind.from_state_dict(state)
 
 
 def _read(bpe: str, alphabet: set[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The pieces with their numbers, and the merges.
+    """The pieces with their ids, and the merges.
 
-    The package itself must not read a text from elsewhere: some make it end the process, or take very long.
+    The package must not parse untrusted text: some texts abort the process or take very long.
     """
     match tokenizer := json.loads(bpe):
         case {"model": {"type": "BPE", "vocab": dict(ids), "merges": list(merges)} as model}:
-            parts = ((tokenizer, _FOREIGN), (model, _FOREIGN_BPE))
+            parts = ((tokenizer, _FOREIGN_PARTS), (model, _FOREIGN_BPE))
         case _:
             raise ValueError("no model of type 'BPE' with a dict 'vocab' and a list 'merges'")
     for fault in _faults(parts, ids, merges, alphabet):
@@ -179,7 +179,7 @@ def _faults(
         yield f"{len(missing)} bytes have no piece"
     for merge in merges:
         if not _is_merge(merge, ids):
-            yield f"a merge must be of two pieces that are known, and so what they make (got {merge!r:.80})"
+            yield f"a merge must join two known pieces into a known one (got {merge!r:.80})"
 
 
 def _is_merge(merge: Any, ids: dict[str, int]) -> bool:
@@ -189,8 +189,8 @@ def _is_merge(merge: Any, ids: dict[str, int]) -> bool:
     return False
 
 
-def _by_bytes(model: Any) -> Any:
-    """A tokenizer of words by their bytes."""
+def _byte_tokenizer(model: Any) -> Any:
+    """A tokenizer of words into bytes."""
     tokenizers = _tokenizers()
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)
@@ -206,9 +206,9 @@ def _tokenizers() -> Any:
 
 
 class VocabTokens:
-    """The ids of a :class:`~graphdep.Vocab` (one a word) or of a :class:`~graphdep.vocab.pieces.PieceVocab`.
+    """The ids of a :class:`~graphdep.Vocab` (one per word) or :class:`~graphdep.vocab.pieces.PieceVocab`.
 
-    A word such as ``[SEP]`` in a text is a word as any other and never gets the special id.
+    A text word such as ``[SEP]`` is an ordinary word and never gets the special id.
 
     Args:
         vocab: The vocabulary.
@@ -228,7 +228,7 @@ class VocabTokens:
         self.fingerprint = hashlib.sha256(state.encode()).hexdigest()[:16]
 
     def encode(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of each word's pieces."""
+        """The piece ids of each word."""
         if isinstance(self.vocab, PieceVocab):
             return [self.vocab.encode(word) for word in words]
         return [[self.vocab.id_of(word)] for word in words]
@@ -237,30 +237,29 @@ class VocabTokens:
         return f"{type(self).__name__}({self.vocab!r})"
 
 
-# The words of a large corpus would fill the memory of every worker of a loader.
+# The words of a large corpus would fill the memory of each worker of a loader.
 MAX_CACHED = 1 << 18
 
 
 class SubwordTokens:
     r"""The ids of a fast Hugging Face tokenizer, word by word, as with ``is_split_into_words=True``.
 
-    - Every word has a piece: one that the tokenizer leaves nothing of (a control or zero-width character)
-      becomes the unknown token.
-    - Text cannot forge structure: a word such as ``[SEP]`` is split like any other text, and where an id of
-      a special token still comes out of a text, the unknown token takes its place.
-    - With byte-level BPE (RoBERTa) every word has its space in front, as ``add_prefix_space=True`` asks for;
-      the tokenizer need not be made with it.
+    - Every word has a piece: the unknown token if the tokenizer removes the whole word (a control or
+      zero-width character).
+    - Text cannot forge structure: a word such as ``[SEP]`` is split like other text, and if text still gives
+      the id of a special token, it is replaced by the unknown token.
+    - With byte-level BPE (RoBERTa) every word is encoded with a space before it, as with
+      ``add_prefix_space=True``, whatever the tokenizer's setting.
 
-    Works on a copy of the tokenizer's backend, with neither truncation nor padding: later changes of the
-    tokenizer have no effect. Words are encoded once and remembered, up to ``MAX_CACHED`` = 262,144 of them;
-    then all are forgotten.
+    Works on a copy of the tokenizer's backend without truncation and padding: later changes of the tokenizer
+    have no effect. The pieces of up to ``MAX_CACHED`` = 262,144 words are cached; then the cache is cleared.
 
     Args:
-        tokenizer: A fast tokenizer with [CLS], [SEP] and an unknown token (or what stands for them).
+        tokenizer: A fast tokenizer with [CLS], [SEP] and an unknown token (or their equivalents).
         eou: The token after each utterance of a context; the tokenizer must have it. (default: ``"[EOU]"``)
 
     Raises:
-        ValueError: If the tokenizer is not fast, or a token is missing.
+        ValueError: If the tokenizer is not a fast one, or a token is missing.
 
     Example:
         >>> from transformers import AutoTokenizer
@@ -273,7 +272,7 @@ class SubwordTokens:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, eou: str = "[EOU]") -> None:
         if not getattr(tokenizer, "is_fast", False):
-            raise ValueError(f"'tokenizer' must be a fast one (got {type(tokenizer).__name__})")
+            raise ValueError(f"'tokenizer' must be a fast tokenizer (got {type(tokenizer).__name__})")
         self.eou = eou
         self.cls_id = _special_id(tokenizer, "cls_token")
         self.sep_id = _special_id(tokenizer, "sep_token")
@@ -286,7 +285,7 @@ class SubwordTokens:
         self._cache: dict[str, list[int]] = {}
 
     def encode(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of each word's pieces, at least one a word. Do not change the lists."""
+        """The piece ids of each word, at least one per word. The lists are shared: do not modify them."""
         new = [word for word in dict.fromkeys(words) if word not in self._cache]
         if not new:
             return [self._cache[word] for word in words]
@@ -330,19 +329,19 @@ def _fingerprint(serialised: str, tokens: SubwordTokens) -> str:
 
 
 def _word_backend(serialised: str) -> Any:
-    """A tokenizer of single words, made of another's JSON text."""
+    """A tokenizer of single words, from the JSON text of a tokenizer."""
     from tokenizers import Tokenizer
 
     settings = json.loads(serialised)
     settings["truncation"] = settings["padding"] = None
     _add_prefix_space(settings["pre_tokenizer"])
     backend = Tokenizer.from_str(json.dumps(settings))
-    backend.encode_special_tokens = True  # as text, not as the special id
+    backend.encode_special_tokens = True  # special tokens in text are text
     return backend
 
 
 def _add_prefix_space(pre_tokenizer: dict[str, Any] | None) -> None:
-    """Has byte-level BPE put a space before each word, also where that is one step of several."""
+    """Lets byte-level BPE add a space before each word, even if it is one of several steps."""
     if pre_tokenizer is None:
         return
     if pre_tokenizer["type"] == "ByteLevel":

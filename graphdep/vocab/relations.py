@@ -15,8 +15,8 @@ from graphdep.io.limits import check_between, check_choice, check_least, plural
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.vocab import check_once, check_state, load_vocab_file, save_vocab_file
 
-# Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
-_NO_LABEL = ("Cc", "Cs", "Zl", "Zp")
+# Unicode categories of control characters, surrogates, line and paragraph separators.
+_FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 # Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
 # Ids follow this order, so entries are only ever appended to the learned labels, never inserted here.
 _UNIVERSAL = """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
@@ -60,13 +60,13 @@ parataxis:restart parataxis:rt parataxis:sentence parataxis:trans parataxis:url 
 vocative:mention xcomp:adj xcomp:cleft xcomp:ds xcomp:obj xcomp:pred xcomp:subj xcomp:vcomp""".split()
 
 RELATIONS = ("auto", "ud", "learned")
-"""How the relations of a corpus are chosen: see :meth:`RelationVocab.of_arcs`."""
+"""Ways to choose the relations of a corpus, see :meth:`RelationVocab.of_arcs`."""
 UD_SHARE = 0.95
-"""Trees are of Universal Dependencies where so many of their arcs have a label that is in its table."""
-_NAMED = 5  # labels in a message
-_TREES = 2  # arcs that a label of trees is learned from at least
+"""Share of arcs with a label in the UD table from which ``"auto"`` uses the table."""
+_MAX_NAMED = 5  # largest number of labels in a message
+_MIN_TREE_COUNT = 2  # least count of a learned tree label
 GRAPH_MIN_FREQ = 5
-"""The same of enhanced graphs by default, whose labels have words of the text; as in DAM's paper."""
+"""Least count of a learned label in enhanced graphs, whose labels contain words; as in DAM's paper."""
 
 
 class RelationVocab:
@@ -83,19 +83,18 @@ class RelationVocab:
     ...                     learned labels, each followed by its inverse
     ======================  ==========================================================================
 
-    A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
-    ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. ``ROOT`` is ``root``.
-    The labels of enhanced graphs and of other schemes are learned from a training split (:meth:`of_arcs`).
+    An unknown label falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
+    ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts them by label. ``ROOT`` is ``root``. Labels of
+    enhanced graphs and of other schemes are learned from a training split (:meth:`of_arcs`).
 
     Args:
         learned: Further labels, appended after the fixed block. (default: none)
-        used: The labels of the fixed block that are known, for trees of another scheme: the embedding of a
-            label that training does not have is random, so that it falls back as well. Ids stay the same.
-            (default: all of them)
+        used: The known labels of the fixed block, for trees of another scheme; others fall back, since labels
+            that are absent from training would keep random embeddings. Ids stay the same. (default: all)
 
     Raises:
-        ValueError: If a label occurs twice, is in the fixed block, has no name (``""``, ``":"``) or has a
-            control character, a line break or half a character; or one of :obj:`used` is not in the block.
+        ValueError: If a label occurs twice, is in the fixed block, has no name (``""``, ``":"``) or a
+            control character, line break or unpaired surrogate; or one of :obj:`used` is not in the block.
 
     Example:
         >>> from graphdep import RelationVocab
@@ -128,12 +127,12 @@ class RelationVocab:
                 raise ValueError(f"'used' has a label that is not in the fixed block (got {label[:80]!r})")
         for label in self.learned:
             if not _is_relation(label):
-                wrong = "'learned' has a label without a name or with a character that none may have"
+                wrong = "'learned' has a label without a name or with a forbidden character"
                 raise ValueError(f"{wrong} (got {label[:80]!r})")
         self._ids = {label: self._IDS[label] for label in (self._FIXED if self.used is None else self.used)}
-        self._ids["dep"] = self._IDS["dep"]  # which any label may be read as
+        self._ids["dep"] = self._IDS["dep"]  # any label may fall back to it
         self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
-        if "root" in self._ids:  # as spaCy, CoreNLP and older schemes write it
+        if "root" in self._ids:  # the form in spaCy, CoreNLP and older schemes
             self._ids.setdefault("ROOT", self._ids["root"])
         self.fallbacks: Counter[str] = Counter()
 
@@ -147,7 +146,7 @@ class RelationVocab:
         return self._ids.get(self._base(label), self._ids["dep"])
 
     def _base(self, label: str) -> str:
-        """The nearest part of a label before a colon that is known, or else its first part."""
+        """The longest known prefix of a label before a colon, or else its first part."""
         while label not in self._ids and ":" in label:
             label = label.rpartition(":")[0]
         return label
@@ -165,25 +164,25 @@ class RelationVocab:
         return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned{used})"
 
     def copy(self) -> Self:
-        """The same relations, with a count of fallbacks of their own."""
+        """The same relations, with their own count of fallbacks."""
         return type(self)(self.learned, self.used)
 
     def unknown(self, labels: Mapping[str, int]) -> Counter[str]:
-        """The labels, with their counts, that are read as ``dep`` since no part before a colon is known."""
+        """The labels, with their counts, that are read as ``dep``, since no prefix is known."""
         return Counter({label: n for label, n in labels.items() if self._base(label) not in self._ids})
 
     def note(self, labels: Mapping[str, int]) -> str:
-        """How many arcs have a label without an id of its own, for people; empty where none has."""
+        """A sentence on the number of arcs whose label has no id of its own; empty if there are none."""
         rare = Counter({label: n for label, n in labels.items() if label not in self._ids})
         if not rare:
             return ""
         count, total, plain = rare.total(), sum(labels.values()), self.unknown(rare).total()
         read = {"'dep'": plain, "the part before ':'": count - plain}
-        named = [f"{label} ({n})" for label, n in rare.most_common(_NAMED)]
+        named = [f"{label} ({n})" for label, n in rare.most_common(_MAX_NAMED)]
         return (
             f"{count} of {plural(total, 'arc')} ({count / total:.0%}) have unknown labels, read as "
             f"{' or '.join(part for part, n in read.items() if n)}: "
-            f"{', '.join([*named, *(['...'] if len(rare) > _NAMED else [])])}"
+            f"{', '.join([*named, *(['...'] if len(rare) > _MAX_NAMED else [])])}"
         )
 
     @classmethod
@@ -191,13 +190,12 @@ class RelationVocab:
         """The relations for trees or graphs whose arcs have these labels.
 
         Args:
-            labels: One label an arc of the training split, or a count of them.
-            how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: labels that at least two arcs
-                have, and no others. ``"auto"``: the table if at least 95% of the arcs have a label in it, or
-                one whose part before a colon is; else ``"learned"``. (default: ``"auto"``)
-            graph_min_freq: Of arcs of enhanced graphs, whose labels have words of the text: labels that at
-                least so many arcs have are learned, beside the table, too. (default: :obj:`None`, the arcs
-                are of no such graphs)
+            labels: One label per arc of the training split, or their counts.
+            how: ``"ud"``: the table of Universal Dependencies. ``"learned"``: only labels of at least two
+                arcs. ``"auto"``: the table if the labels of at least 95% of the arcs, or their parts before a
+                colon, are in it; else ``"learned"``. (default: ``"auto"``)
+            graph_min_freq: For enhanced graphs, whose labels contain words of the text: the least count of a
+                label to be learned besides the table. (default: :obj:`None`, for other arcs)
 
         Raises:
             ValueError: If :obj:`how` is unknown, or :obj:`graph_min_freq` is less than 1.
@@ -205,7 +203,7 @@ class RelationVocab:
         check_choice("relations", how, RELATIONS)
         counts = _counted(labels)
         enhanced = graph_min_freq is not None
-        least = _TREES if graph_min_freq is None else graph_min_freq
+        least = _MIN_TREE_COUNT if graph_min_freq is None else graph_min_freq
         if how == "ud":
             return cls()
         if how == "auto" and cls._ud_share(counts) >= UD_SHARE:
@@ -218,13 +216,13 @@ class RelationVocab:
         return 1 - cls().unknown(counts).total() / max(1, counts.total())
 
     def types(self, labels: Iterable[str]) -> int:
-        """How many relations arcs with these labels are read as."""
+        """Number of relations as which arcs with these labels are read."""
         known = {self._base(label) for label in _counted(labels)}
         return len({label if label in self._ids else "dep" for label in known})
 
     def about(self, labels: Iterable[str]) -> str:
-        """Which relations these are, for people, and what share of the training's arcs, which have these
-        labels, is in the table of Universal Dependencies.
+        """A description of these relations, and of the share of training arcs (given by their labels) in the
+        table of Universal Dependencies.
         """
         counts = _counted(labels)
         share = f"{self._ud_share(counts):.0%} of the arcs"
@@ -239,15 +237,15 @@ class RelationVocab:
 
     @classmethod
     def learn(cls, labels: Iterable[str], min_count: int = 5) -> Self:
-        """Counts labels, e.g. those of all arcs of a training split, and learns what the fixed block lacks.
+        """Counts labels, e.g. those of all arcs of a training split, and learns new ones.
 
         Order: by count, then alphabetically, so that the same corpus always gives the same ids. Enhanced
-        labels contain words of the text, so they may contain any character: a label that no vocabulary may
-        have is not learned; it falls back, and is counted there.
+        labels contain words of the text, so they may contain any character: a label with a forbidden
+        character is not learned, but falls back and is counted there.
 
         Args:
-            labels: One label an arc, or a count of them.
-            min_count: Labels seen less often are not learned, and so fall back. (default: :obj:`5`)
+            labels: One label per arc, or their counts.
+            min_count: Rarer labels are not learned, so they fall back. (default: :obj:`5`)
 
         Raises:
             ValueError: If :obj:`min_count` is less than 1.
@@ -284,12 +282,12 @@ class RelationVocab:
 
     @classmethod
     def merge(cls, relation: Tensor, *, labels: bool = True, directions: bool = True) -> Tensor:
-        """Ids that tell less apart, element by element.
+        """Ids with merged relations, element by element.
 
         Args:
             relation: Ids.
-            labels: Tell labels apart; otherwise all are ``dep``, or its inverse. (default: :obj:`True`)
-            directions: Tell a relation from its inverse; otherwise both have the id of the relation, and
+            labels: Keep labels apart; otherwise all are ``dep``, or its inverse. (default: :obj:`True`)
+            directions: Keep a relation and its inverse apart; otherwise both have the id of the relation, and
                 path codes (a, b) and (b, a) the id of the one with the smaller a. (default: :obj:`True`)
         """
         if not labels:
@@ -300,7 +298,7 @@ class RelationVocab:
         return relation if directions else torch.minimum(relation, cls.inverse(relation))
 
     def label(self, relation: int) -> str:
-        """The name of an id, for pictures and messages; an inverse relation ends in ``^-1``."""
+        """The name of an id, for figures and messages; an inverse relation ends in ``^-1``."""
         check_between("relation", relation, 0, len(self) - 1)
         if relation < self._FIRST:
             return ("[NONE]", "[SELF]", "[UNK]")[relation]
@@ -313,7 +311,7 @@ class RelationVocab:
         return labels[number] + ("^-1" if inverted else "")
 
     def state_dict(self) -> dict:
-        """Plain values, for JSON and for checkpoints. ``fixed`` guards against another fixed block."""
+        """Plain values, for JSON and checkpoints. ``fixed`` detects another version of the fixed block."""
         used = {} if self.used is None else {"used": self.used}
         return {"fixed": self._FIRST_LEARNED, "learned": self.learned, **used}
 
@@ -336,8 +334,8 @@ class RelationVocab:
 
 
 def label_counts(trees: Iterable[Sentence], arcs: str = "basic") -> Counter[str]:
-    """How many arcs have each label: those of the trees; of enhanced graphs in their place, where there are
-    some; of graphs of the user's own beside them.
+    """The number of arcs with each label: of the trees, or of their enhanced graphs, if any, and of the
+    user's own graphs in addition.
     """
     found: Counter[str] = Counter()
     for tree in trees:
@@ -350,7 +348,7 @@ def label_counts(trees: Iterable[Sentence], arcs: str = "basic") -> Counter[str]
 
 
 def _counted(labels: Iterable[str]) -> Counter[str]:
-    """How often each label is there; ``ROOT`` is ``root``."""
+    """The count of each label; ``ROOT`` is ``root``."""
     counts = Counter(labels)
     if "ROOT" in counts:
         counts["root"] += counts.pop("ROOT")
@@ -358,8 +356,8 @@ def _counted(labels: Iterable[str]) -> Counter[str]:
 
 
 def _is_relation(label: str) -> bool:
-    """Whether a label has a name, and no control character, line break or half a character."""
-    return bool(label.strip(": ")) and not any(category(character) in _NO_LABEL for character in label)
+    """Whether a label has a name, and no control character, line break or unpaired surrogate."""
+    return bool(label.strip(": ")) and not any(category(character) in _FORBIDDEN for character in label)
 
 
 def _swap_pairs(start: int, end: int) -> Tensor:

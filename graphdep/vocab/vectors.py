@@ -17,7 +17,7 @@ from graphdep.vocab.vocab import Vocab
 
 logger = logging.getLogger("graphdep.vocab.vectors")
 
-# Tree-LSTM's range for words without a vector.
+# Range of random vectors in Tree-LSTM for words without a vector.
 _RANGE = 0.05
 MISSING, SCALES = ("uniform", "zeros"), ("file", "unit")
 _HEADER = re.compile(rb"[0-9]+ [0-9]+")
@@ -33,34 +33,33 @@ def load_vectors(
     truncated: bool = False,
     scale: str = "file",
 ) -> tuple[Tensor, float]:
-    r"""Vectors of a vocabulary's words from a text file such as those of
-    `"GloVe: Global Vectors for Word Representation" <https://aclanthology.org/D14-1162/>`_.
+    r"""Loads the vectors of a vocabulary's words from a text file, such as `"GloVe: Global Vectors for Word
+    Representation" <https://aclanthology.org/D14-1162/>`_.
 
     A line is a word and its values, separated by single spaces; a first line with two whole numbers
-    (word2vec, fastText) is passed over. The file is read line by line and only the words of the vocabulary
-    are kept. A word that is not in the file takes the vector of its lower-case form, if that is there. The
-    first of several lines for a word counts. The number of columns is checked on every line, the values on
-    the lines that are used.
+    (word2vec, fastText) is skipped. The file is read line by line, and only words of the vocabulary are kept.
+    A word that is not in the file takes the vector of its lower-case form, if there is one. The first of
+    several lines for a word counts. Every line must have the right number of columns; values are only checked
+    on lines that are used.
 
     Args:
         path: The file, UTF-8.
         vocab: The vocabulary.
-        missing: Rows of words without a vector, the special ones among them: ``"uniform"`` draws from
-            :math:`[-0.05, 0.05]` (as Tree-LSTM does), ``"zeros"`` leaves them 0. (default: ``"uniform"``)
-        seed: Seed of that draw. (default: :obj:`0`)
-        truncated: Leave out a last line that is cut short, with a warning, instead of raising.
-            (default: :obj:`False`)
-        scale: ``"unit"`` divides those that are found by their mean length, which is then 1, as that of other
-            embeddings at their start; ``"file"`` leaves them as they are. (default: ``"file"``)
+        missing: Rows of words without a vector, including special ones: ``"uniform"`` draws from
+            :math:`[-0.05, 0.05]` (like Tree-LSTM), ``"zeros"`` sets them to 0. (default: ``"uniform"``)
+        seed: Random seed of ``missing="uniform"``. (default: :obj:`0`)
+        truncated: Skip an incomplete last line with a warning instead of an error. (default: :obj:`False`)
+        scale: ``"unit"`` divides the vectors from the file by their mean length, which is then 1, like that
+            of random embeddings; ``"file"`` leaves them unchanged. (default: ``"file"``)
 
     Returns:
-        The vectors, and the share of the vocabulary's words (without the special ones) that have one.
+        The vectors, and the share of the vocabulary's words (without special ones) with a vector.
 
     Shapes:
-        - vectors: :math:`(|\text{vocab}|, d)` float, with the file's own :math:`d`
+        - vectors: :math:`(|\text{vocab}|, d)` float, with the file's :math:`d`
 
     Raises:
-        ValueError: If an option is wrong or the file is damaged: the message has file, line and value.
+        ValueError: If an option is invalid or the file is damaged; the message has file, line and value.
         OSError: If the file cannot be read.
     """
     check_choice("missing", missing, MISSING)
@@ -83,8 +82,8 @@ def load_vectors(
 
 
 def words_with_vector(path: str | os.PathLike[str], words: Iterable[str]) -> set[str]:
-    r"""Those of some words that have a vector in a file, or whose lower-case form has one, as
-    :func:`load_vectors` finds them.
+    r"""The given words that have a vector in a file, or whose lower-case form has one, as in
+    :func:`load_vectors`.
 
     Example:
         >>> from pathlib import Path
@@ -126,9 +125,9 @@ def _check_cut(path: Path, number: int, line: bytes, message: str, truncated: bo
     word = line.partition(b" ")[0].strip().decode("utf-8", errors="replace")
     if line.endswith(b"\n") or not truncated:
         if not line.endswith(b"\n"):
-            message = f"the last line is cut short (truncated=True leaves it out): {message}"
+            message = f"the last line is incomplete (truncated=True skips it): {message}"
         raise LineError(message, path, number, word)
-    logger.warning("%s:%d: the last line is cut short and left out (word %r)", path, number, word)
+    logger.warning("%s:%d: skipped the incomplete last line (word %r)", path, number, word)
 
 
 def _word(path: Path, number: int, fields: bytes, more: int) -> str:
@@ -145,5 +144,5 @@ def _values(path: Path, number: int, word: str, fields: list[bytes]) -> Tensor:
     bad += [field for field, finite in zip(fields, vector.isfinite().tolist()) if not finite]
     if bad:
         value = bad[0].decode(errors="replace")
-        raise LineError(f"a value of {word!r} is no number, or out of range", path, number, value)
+        raise LineError(f"a value of {word!r} is not a number, or out of range", path, number, value)
     return vector

@@ -1,4 +1,4 @@
-"""Vocabularies of words, tags and phrases, and their files."""
+"""Vocabularies of words, tags and phrase labels, and their files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graphdep.io.limits import check_between, check_least
 
 
 class Tokens(Protocol):
-    """Ids of words and of the nodes between them; see :class:`~graphdep.vocab.VocabTokens` and
+    """Ids of words and of special nodes between them; see :class:`~graphdep.vocab.VocabTokens` and
     :class:`~graphdep.vocab.SubwordTokens`.
 
     Attributes:
         cls_id: Id of [CLS], before an example.
         sep_id: Id of [SEP], after the context and after the response.
         eou_id: Id of [EOU], after each utterance of the context.
-        fingerprint: Digest of all that the ids depend on.
+        fingerprint: Digest of everything that determines the ids.
     """
 
     cls_id: int
@@ -33,7 +33,7 @@ class Tokens(Protocol):
     fingerprint: str
 
     def encode(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of each word's pieces, at least one a word; none of them is an id of the above."""
+        """The piece ids of each word, at least one per word, and never an id of the above."""
         ...
 
 
@@ -41,21 +41,21 @@ T = TypeVar("T")
 
 
 def check_once(name: str, entries: Sequence[str]) -> None:
-    """Raises :class:`ValueError`, with an entry that is there several times, if there is one."""
+    """Raises :class:`ValueError`, with the entry, if an entry occurs more than once."""
     if len(set(entries)) != len(entries):
         entry, count = Counter(entries).most_common(1)[0]
-        raise ValueError(f"{name!r} repeats {entry!r}, or it is there anyway ({count} times in all)")
+        raise ValueError(f"{name!r} repeats {entry!r}, or it is a fixed entry ({count} times in all)")
 
 
 def save_vocab_file(state: dict, path: str | os.PathLike[str]) -> None:
-    """Writes a vocabulary, whole or not at all."""
+    """Writes a vocabulary file atomically."""
     with atomic_path(path, typed=True) as temporary:
         temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def check_state(state: Any, **kinds: type) -> dict:
     """The state of a vocabulary; raises :class:`ValueError` unless it has these keys, each with a value of
-    its type. A list must be of strings that a file can hold.
+    its type. Lists must contain strings that UTF-8 can encode.
     """
     for key, kind in kinds.items():
         value: Any = state.get(key) if isinstance(state, dict) else None
@@ -71,12 +71,12 @@ def check_state(state: Any, **kinds: type) -> dict:
 
 
 def load_vocab_file(path: str | os.PathLike[str], make: Callable[[dict], T]) -> T:
-    """What ``make`` gives for the JSON object in a file; it raises :class:`ValueError` where that is no
-    vocabulary, and the error that is raised then names the file.
+    """The result of ``make`` for the JSON object in a file; if ``make`` raises :class:`ValueError`, the
+    message gets the name of the file.
     """
     try:
         return make(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are ValueErrors, too
+    except (ValueError, RecursionError) as error:  # invalid UTF-8 and JSON are ValueErrors, too
         raise ValueError(f"{path}: not a vocabulary file ({error})") from None
 
 
@@ -93,7 +93,7 @@ class Vocab:
         lower: Look words up in lower case. (default: :obj:`False`)
 
     Raises:
-        ValueError: If a word occurs twice or is a special one.
+        ValueError: If a word occurs twice or is a special symbol.
 
     Example:
         >>> from graphdep import Vocab
@@ -126,12 +126,12 @@ class Vocab:
         return self._ids.get(word, self._ids.get(word.lower(), UNK_ID) if self.lower else UNK_ID)
 
     def id_of(self, word: str) -> int:
-        """The id of a word of a text, where ``[EOU]`` and the like are words as any other and end nothing."""
+        """The id of a word in a text, where ``[EOU]`` and other special symbols are ordinary words."""
         known = word.lower() if self.lower and word in SPECIALS else word
         return UNK_ID if known in SPECIALS else self[known]
 
     def words_of(self, ids: Iterable[int]) -> list[str]:
-        """The words of ids."""
+        """The words of given ids."""
         return [self.words[i] for i in ids]
 
     def __contains__(self, word: str) -> bool:
@@ -163,34 +163,34 @@ class Vocab:
 
 
 UPOS = """ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X""".split()
-"""The tags of Universal Dependencies; ids follow this order, from 1 on."""
+"""The tags of Universal Dependencies; ids follow this order, from 1."""
 _IDS = {tag: number for number, tag in enumerate(UPOS, start=1)}
 
 
 def tag_id(tag: str) -> int:
-    """The id of a tag; that of ``X`` for one that is not known."""
+    """The id of a tag; an unknown tag has the id of ``X``."""
     return _IDS.get(tag, _IDS["X"])
 
 
-# The Penn Treebank's, with those of its releases for the web and for speech. Ids follow this order, so
-# entries are only ever appended.
+# The labels of the Penn Treebank and of its web and speech releases. Ids follow this order, so only append
+# entries.
 _PTB = """X ADJP ADVP CONJP EDITED EMBED FRAG INTJ LST META NAC NML NP NX PP PRN PRT QP RRC S SBAR SBARQ SINV
 SQ TYPO UCP VP WHADJP WHADVP WHNP WHPP ROOT CAPTION CIT HEADING HTML UNK WHX""".split()
 _CUT = re.compile("[-=|+]")
 
 
 class PhraseVocab:
-    """Ids of the labels of constituents, the same for every graph, corpus and run: 0 is none, 1 is ``X``,
-    which stands for all that is not known, and then the labels of the Penn Treebank.
+    """Ids of constituent labels, the same for every graph, corpus and run: 0 is none, 1 is ``X`` for unknown
+    labels, then follow the labels of the Penn Treebank.
 
-    A label falls back to what stands before ``-``, ``=``, ``|`` and ``+``, without ``@``; ``NP-SBJ`` and
-    ``@NP`` are ``NP``. :obj:`fallbacks` counts how often a label is not known.
+    A label falls back to its part before ``-``, ``=``, ``|`` and ``+``, without ``@``; ``NP-SBJ`` and ``@NP``
+    are ``NP``. :obj:`fallbacks` counts unknown labels.
 
     Args:
-        further: Further labels, appended. (default: none)
+        further: Additional labels, appended. (default: none)
 
     Raises:
-        ValueError: If a label is known already, or twice there.
+        ValueError: If a label is known already, or is given twice.
 
     Example:
         >>> from graphdep.vocab import PhraseVocab
@@ -213,7 +213,7 @@ class PhraseVocab:
 
     def __getitem__(self, label: str) -> int:
         if not isinstance(label, str):
-            raise TypeError(f"'label' must be a text; the name of an id is label({label!r}) (got {label!r})")
+            raise TypeError(f"'label' must be a string; label({label!r}) is an id's name (got {label!r})")
         found = self._ids.get(label)
         if found is None:
             found = self._ids.get(_CUT.split(label.lstrip("@"), maxsplit=1)[0])
@@ -234,7 +234,7 @@ class PhraseVocab:
         return self._labels[phrase]
 
 
-# Parts that belong to the word before, however the apostrophe was cut off.
+# Suffixes that attach to the previous word, wherever the apostrophe was split off.
 _CONTRACTION = re.compile(r"(?<=\w) ?(['’]) ?(s|m|d|ll|re|ve|t)\b(?! ['’])", re.IGNORECASE)
 _NEGATION = re.compile(r"(?<=\w) (n['’]t)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\s+([.,!?;:…%)\]}])")
@@ -242,7 +242,7 @@ _AFTER = re.compile(r"([(\[{$£€])\s+")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _END = re.compile(r"[.!?…]+")
 _I = re.compile(r"i(?=$|['’])")
-# Control characters can do things to a terminal; those that are white space become a space.
+# Control characters can affect a terminal; white space among them becomes a space.
 _CONTROL = {
     code: " " if chr(code).isspace() else None
     for code in range(256)
@@ -251,15 +251,15 @@ _CONTROL = {
 
 
 def detokenize(words: Iterable[str], *, truecase: bool = True) -> str:
-    r"""Joins words to text as people write it: ``do n't`` and ``, `` and brackets close up.
+    r"""Joins words to readable text: ``do n't``, ``, `` and brackets are attached to their neighbours.
 
-    Quotes that look alike are taken as opening and closing in turn. What the words were cut from need not
-    come back exactly; for scores, compare words. Control characters are left out, and runs of white space
-    within a word become one space.
+    Identical quotes alternate between opening and closing. The original text may not be restored exactly; for
+    scores, compare words. Control characters are dropped, and runs of white space within a word become one
+    space.
 
     Args:
-        words: The words, cut as in the Penn or Universal Dependencies treebanks.
-        truecase: If no word has a capital letter, write *I* and the first letter of each sentence as one.
+        words: The words, tokenized as in the Penn or Universal Dependencies treebanks.
+        truecase: If no word has a capital letter, capitalize *I* and the first letter of each sentence.
             (default: :obj:`True`)
     """
     check_extra("detokenize", "dialogue", "nltk")
@@ -291,7 +291,7 @@ def _truecased(words: list[str]) -> list[str]:
 
 
 def _turned_quotes(words: list[str]) -> list[str]:
-    """Straight double quotes as the opening and closing ones that the treebank has."""
+    """Straight double quotes as opening and closing quotes of the treebank."""
     turned, opened = [], False
     for word in words:
         if word == '"':

@@ -128,7 +128,7 @@ def test_an_encoder_that_cannot_be_is_refused_at_once(run, monkeypatch, command,
     model = "--models" if command == "ablate" else "--model"
     done = run(command, "--task", "cola", model, "bert", "--encoder", name)
     assert done.exit_code == 2
-    placeholder = f"'encoder' {name!r} is no folder, and looks like a placeholder"
+    placeholder = f"'encoder' {name!r} is not a folder, but looks like a placeholder"
     assert (placeholder if name.isupper() else f"no folder {name!r}") in done.stderr
     assert done.stderr.count("\n") == 1
 

@@ -72,7 +72,7 @@ def test_evaluate_asks_for_them_and_gives_the_scores_of_the_training(checkpoint,
     done = run("evaluate", *file)
     assert done.exit_code == 2
     assert done.stderr.startswith("graphdep: error: trained/best.ckpt: edges 'my_edges:ROOTED' are not known")
-    assert "if you trust the module 'my_edges', name them yourself: --edges my_edges:ROOTED" in done.stderr
+    assert "if you trust 'my_edges', name the edges yourself: --edges my_edges:ROOTED" in done.stderr
     assert "my_edges" not in sys.modules
     scores = {name: value for name, value in checkpoint["metrics"].items() if name.startswith("test_")}
     for edges in (

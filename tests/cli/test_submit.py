@@ -107,7 +107,7 @@ def test_fill_makes_it_whole_with_the_official_sizes(submit, checkpoints, tmp_pa
     before = (tmp_path / "out" / "submission.zip").read_bytes()
     again = submit({"cola": checkpoints["cola"]}, "--fill")
     assert again.exit_code == 2
-    assert "out/CoLA.tsv is there and would be replaced" in again.stderr
+    assert "out/CoLA.tsv exists and would be replaced" in again.stderr
     assert (tmp_path / "out" / "submission.zip").read_bytes() == before
     (tmp_path / "out" / "notes.txt").write_text("mine")
     assert submit({"stsb": checkpoints["stsb"]}, "--overwrite").exit_code == 0

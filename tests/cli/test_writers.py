@@ -137,7 +137,7 @@ def test_a_file_that_is_there_stays(here, command):
     path, text = path, path.read_text()
     path.unlink()
     assert done.exit_code == 2, done.output
-    assert f"{path} is there and would be replaced: choose another place, or --overwrite" in done.stderr
+    assert f"{path} exists and would be replaced: choose another place, or --overwrite" in done.stderr
     assert text == MINE
 
 
@@ -211,7 +211,7 @@ def test_what_python_saves_replaces_its_own_alone(place, tmp_path, saver):
     save, path = make(place), tmp_path / name / part if part else tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(MINE)
-    with pytest.raises(ValueError, match=f"{path.name} is there and would be replaced: .*overwrite=True"):
+    with pytest.raises(ValueError, match=f"{path.name} exists and would be replaced: .*overwrite=True"):
         save(tmp_path / name)
     assert path.read_text() == MINE
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
@@ -310,7 +310,5 @@ def test_what_is_empty_or_own_may_be_replaced(tmp_path):
     (tmp_path / "own").write_text(MINE)
     check_replaced(tmp_path, ["empty", "none", "own"], {"own"})
     check_replaced(tmp_path, ["own"], overwrite=True)
-    with pytest.raises(
-        ValueError, match=r"own is there, a poem, and would be replaced: choose another place"
-    ):
+    with pytest.raises(ValueError, match=r"own exists, a poem, and would be replaced: choose another place"):
         check_replaced(tmp_path, ["own"], about=", a poem,")

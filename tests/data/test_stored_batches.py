@@ -83,7 +83,7 @@ def test_in_a_loader(workers):
 @pytest.mark.parametrize("part", [False, True])
 def test_added_nodes_and_edges_are_made_once(part, tells_nodes, monkeypatch):
     """That every transform may be made so is a law: tests/transforms/test_laws.py."""
-    monkeypatch.setattr(stored_batches, "_FIRST", 3)
+    monkeypatch.setattr(stored_batches, "_TRIAL_CHUNK", 3)
     monkeypatch.setattr(stored_batches, "_CHUNK", 3)
     dataset = Stored(examples(8, tells_nodes=tells_nodes))
     dataset = dataset[[5, 0, 7, 2]] if part else dataset
@@ -102,7 +102,7 @@ def test_added_nodes_and_edges_are_made_once(part, tells_nodes, monkeypatch):
 
 
 def test_what_takes_too_much_memory_is_not_stored(monkeypatch):
-    monkeypatch.setattr(stored_batches, "_FIRST", 3)
+    monkeypatch.setattr(stored_batches, "_TRIAL_CHUNK", 3)
     monkeypatch.setattr(stored_batches, "_CHUNK", 3)
     plain, calls = StoredBatches(Stored(examples(9))), []
 

@@ -274,7 +274,7 @@ DAMAGED = {
     named("sample10k-train.json", lambda path: read_part([path], "rte", "train")): {
         "[]": " no object (got '[]')",
         "{": " no JSON: ",
-        '{"0": {}, "0": {}}': " no JSON: the key '0' is there 2 times",
+        '{"0": {}, "0": {}}': " no JSON: the key '0' occurs 2 times",
         '{"3": {"text_a": "a", "text_b": "b"}}': " entry '3': 'label' must be one of",
         '{"3": {"text_a": "a", "text_b": 1, "label": "entailment"}}': " entry '3': 'text_b' must be",
         '{"3": {"text_a": "a", "text_b": " ", "label": "entailment"}}': " entry '3': 'text_b' must be",
@@ -294,7 +294,7 @@ DAMAGED = {
         '{"text": "a", "label": 1}\n\n': "2: a blank line",
         '{"text": "a", "label": 1}\n{"text": "a"}\n': "2: no column 'label'; the columns are text",
         "[1]\n": "1: no object (got '1')",
-        '{"text": "a", "text": "b", "label": 1}\n': "1: no JSON: the key 'text' is there 2 times",
+        '{"text": "a", "text": "b", "label": 1}\n': "1: no JSON: the key 'text' occurs 2 times",
         '{"text": "\\ud800", "label": 1}\n': "1: half a character",
     },
     own_words: {

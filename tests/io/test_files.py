@@ -109,7 +109,7 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     for path in (tmp_path / "pipe", tmp_path / "link", tmp_path, "/dev/null"):
-        with pytest.raises(ValueError, match=f"'{path}' is no plain file"), atomic_path(path):
+        with pytest.raises(ValueError, match=f"'{path}' is not a regular file"), atomic_path(path):
             raise AssertionError
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
@@ -303,7 +303,9 @@ def test_a_changed_byte(tmp_path):
     content[content.index(torch.arange(100.0).numpy().tobytes()) + 50] ^= 1
     path.write_bytes(content)
     torch.load(path, weights_only=True)  # which sees nothing
-    with pytest.raises(ValueError, match=r"a\.pt: damaged checkpoint: .*data/0 is not what was written"):
+    with pytest.raises(
+        ValueError, match=r"a\.pt: damaged checkpoint: .*data/0 has changed since it was written"
+    ):
         check_archive(path)
 
 
@@ -404,7 +406,7 @@ def test_what_has_half_a_character_cannot_be_written(text):
 
 def test_a_key_that_is_there_twice_is_no_object():
     assert json.loads('{"a": {"b": 1}}', object_pairs_hook=unique_keys) == {"a": {"b": 1}}
-    with pytest.raises(ValueError, match="the key 'b' is there 2 times"):
+    with pytest.raises(ValueError, match="the key 'b' occurs 2 times"):
         json.loads('{"a": {"b": 1, "c": 2, "b": 1}}', object_pairs_hook=unique_keys)
 
 

@@ -110,14 +110,14 @@ def xml(body):
 
 
 BAD = {
-    "text": ("She sings.\n", ":1: no tree in any format .*docs/how-to/own-parse.md"),
-    "no line": ("", ":1: no tree in any format"),
+    "text": ("She sings.\n", ":1: no tree in any known format.*docs/how-to/own-parse.md"),
+    "no line": ("", ":1: no tree in any known format"),
     "other columns": (
         "\n1\ta\t_\t_\t_\t_\t_\n",
-        ":2: a treebank of 7 columns, and CoNLL-U has 10 .*global.columns.*own-parse",
+        ":2: a treebank of 7 columns, but CoNLL-U has 10, .*global.columns.*own-parse",
     ),
-    "words and tags": ("-DOCSTART- O\n\nShe O\n", ":1: words in columns without trees: --task labels"),
-    "spaces": ("1 She _ _ _ _ 2 nsubj _ _\n", ":1: a treebank of columns that no tabs separate"),
+    "words and tags": ("-DOCSTART- O\n\nShe O\n", ":1: words in columns without trees: use --task labels"),
+    "spaces": ("1 She _ _ _ _ 2 nsubj _ _\n", ":1: a treebank of columns without tabs"),
     "no heads": (WORDS, r":2: HEAD must be a word id or 0; graphdep parse --words"),
     "withheld": ("1\t_\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 20, r"20 of 20 words are _ or .WORD.: .* withheld"),
     "brackets": ("(ROOT (S (NP (PRP I)) (VP (VBP see))))", "brackets have no governors: a parser gives them"),
@@ -170,23 +170,23 @@ BAD = {
     "spaCy: not parsed": (json.dumps({"text": "a", "tokens": [{"start": 0, "end": 1}]}), "has no parse"),
     "spaCy: beyond the text": (
         json.dumps({**SPACY, "tokens": [{**SPACY["tokens"][0], "end": 4}]}),
-        r"'tokens\[0\]' is no part of the text of 3 characters",
+        r"'tokens\[0\]' is not in the text of 3 characters",
     ),
     "spaCy: no such governor": (
         json.dumps({**SPACY, "tokens": [{**SPACY["tokens"][0], "head": 1}]}),
-        r"'tokens\[0\]': 'head' is no number of a token",
+        r"'tokens\[0\]': 'head' is not a token number",
     ),
     "CoreNLP: two governors": (
         json.dumps({**CORENLP, "basicDependencies": CORENLP["basicDependencies"] * 2}),
-        "'basicDependencies' has several governors of word 1",
+        "'basicDependencies' has several governors for word 1",
     ),
     "spaCy: no such sentence": (
         json.dumps({**SPACY, "sents": [0]}),
-        r"'sents\[0\]' is no part of the text",
+        r"'sents\[0\]' is not in the text",
     ),
     "spaCy: sentences that overlap": (
         json.dumps({**SPACY, "sents": [{"start": 0, "end": 1}] * 2}),
-        r"'sents\[1\]' has tokens of another one",
+        r"'sents\[1\]' has tokens of another sentence",
     ),
     "spaCy: a token in no sentence": (
         json.dumps({**SPACY, "tokens": [*SPACY["tokens"], TWO], "sents": [{"start": 0, "end": 1}]}),

@@ -381,8 +381,8 @@ def test_a_label_ends_where_something_is_added_to_it(label, added):
 
 def test_what_is_no_tree_is_named(tmp_path):
     for text, line, message in [
-        ("(S (NN a))\n(S (NN a)", 2, "a tree begins here that is not closed"),
-        ("(S (NN a)))", 1, "a bracket is closed that was not opened (got ')')"),
+        ("(S (NN a))\n(S (NN a)", 2, "the tree that begins here is not closed"),
+        ("(S (NN a)))", 1, "a closing bracket without an opening one (got ')')"),
         ("(S\n(NN a))\nb", 3, "a word outside of brackets (got 'b')"),
         ("(S ((NN a)))", 1, "a bracket without a label"),
         ("(S (((NN a))))", 1, "a bracket without a label"),
@@ -419,7 +419,7 @@ def test_a_stream_is_read_tree_by_tree():
     trees = iter_ptb(lines, name="pipe")
     assert next(trees).form == ["a"]
     assert next(lines) == "(S (NN b)"  # nothing was read ahead
-    with pytest.raises(PtbError, match=r"pipe:2: a bracket is closed"):
+    with pytest.raises(PtbError, match=r"pipe:2: a closing bracket"):
         next(trees)
     assert [*iter_ptb(io.StringIO(""))] == []
 
@@ -492,7 +492,7 @@ def test_the_comment_of_conllu():
 
 def test_a_comment_that_is_no_tree_is_named():
     for old, new, message in [
-        ("))))", ")))", "x.conllu:2: constituency: a tree begins here that is not closed"),
+        ("))))", ")))", "x.conllu:2: constituency: the tree that begins here is not closed"),
         ("(VB Go)", "(VB Go) (RB on)", "x.conllu:2: constituency: not one tree of 1 words but of 2"),
         ("(ROOT", "(NN a) (ROOT", "x.conllu:2: constituency: not one tree of 1 words but of 1 and 1"),
         ("# text = Go", "# constituency = (X (NN Go))", "x.conllu:2: a second tree of constituents"),

@@ -208,7 +208,7 @@ def test_a_metric_of_ones_own():
         ({"a": np.ones((2, 4)), "paired": True}, r"'b' must be of shape \[2, 4\] \(got \[1, 4\]\)"),
         ({"groups": [1, 1, 2]}, r"'groups' must be of shape \[4\] \(got \[3\]\)"),
         ({"groups": [0.5, 1.0, 2.0, 3.0]}, r"'groups' must be whole numbers or strings \(got float64\)"),
-        ({"groups": [7] * 4}, r"'groups' must have at least two different ones"),
+        ({"groups": [7] * 4}, r"'groups' must have at least two different groups"),
         ({"samples": True}, r"'samples' must be a whole number of at least 2 \(got True\)"),
     ],
 )

@@ -163,7 +163,7 @@ def test_what_stanza_makes_of_a_document():
         ),
         ({"form": ["a"], "head": [0], "deprel": ["root"], "pos": "X"}, ValueError, "'pos' must be a list"),
         ({"form": ["a"], "head": [0], "deprel": ["root"], "edge": []}, ValueError, "did you mean 'edges'"),
-        ({"words": ["a", "b"], "edges": [[1, 2, "x"]]}, ValueError, "'edges' alone are no tree"),
+        ({"words": ["a", "b"], "edges": [[1, 2, "x"]]}, ValueError, "'edges' alone are not a tree"),
         ({"words": ["a"], "head": [True], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
         ({"words": ["a"], "head": ["x"], "deprel": ["root"]}, ValueError, "word 1: 'head' must be a whole"),
         ({"words": [1], "head": [0], "deprel": ["root"]}, ValueError, "word 1: 'form' must be text"),

@@ -147,7 +147,7 @@ def test_what_becomes_of_governors_that_are_no_tree(kind, head, mended):
     good = [2, 0, 2, 3]
     raws = [raw(good, "f:1"), raw(head, "f:2"), raw(head, "f:3")]
     with pytest.raises(
-        ValueError, match=rf"^f:2: .*; 2 of 3 sentences are no tree: {kind} \(2\); bad_trees="
+        ValueError, match=rf"^f:2: .*; 2 of 3 sentences are not trees: {kind} \(2\); bad_trees="
     ):
         Intake().sentences(raws)
     expected = {"attach": mended, "parse": [0, 1, 2, 3]}
@@ -185,7 +185,9 @@ def test_a_file_is_read_in_one_pass(tmp_path):
     bad = (["a", "b"], [0, 0], ["root", "root"])
     path = tmp_path / "a.conllu"
     path.write_text(as_conllu(*UD2) + as_conllu(*bad) + as_conllu(*bad))
-    with pytest.raises(ConlluError, match=r"a.conllu:5: .*2 of 3 sentences are no tree: several roots \(2\)"):
+    with pytest.raises(
+        ConlluError, match=r"a.conllu:5: .*2 of 3 sentences are not trees: several roots \(2\)"
+    ):
         read_conllu(path)
     assert [s.head for s in read_conllu(path, bad_trees="skip")] == [[2, 0, 2]]
     assert [s.head for s in read_conllu(path, multiroot=True)] == [[2, 0, 2], [0, 0], [0, 0]]

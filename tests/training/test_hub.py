@@ -268,7 +268,7 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     (folder / name).write_text("mine")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     first = name if name == "config.json" and before == "nothing" else ".*"  # without it none is an export's
-    with pytest.raises(ValueError, match=rf"project/{first} is there and would be replaced.*overwrite=True"):
+    with pytest.raises(ValueError, match=rf"project/{first} exists and would be replaced.*overwrite=True"):
         model.save_pretrained(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
     model.save_pretrained(folder, overwrite=True)

@@ -152,7 +152,7 @@ def test_a_renamed_class_of_the_same_code_is_taken(checkpoint):
 
 
 def test_a_name_in_a_file_imports_nothing(malicious):
-    message = "edges 'evil:Edges' are not known here: if you trust the module 'evil', name them yourself"
+    message = "edges 'evil:Edges' are not known here: if you trust 'evil', name the edges yourself"
     for use in (load_task, evaluate):
         with pytest.raises(UnknownEdgesError, match=message):
             use(malicious / "evil.ckpt")
@@ -186,7 +186,7 @@ def test_an_entry_point_is_loaded_for_you_and_not_for_a_file(install_edges, tiny
     train(TrainConfig.of("dt", edges="governors", **{**tiny, "max_epochs": 1}), tmp_path / "run")
     forget()
     del sys.modules["pkg_dra"]
-    message = "'governors' are not known here: name those of entry point .* --edges governors"
+    message = "'governors' are not known here: name the edges of entry point .* --edges governors"
     with pytest.raises(UnknownEdgesError, match=message):
         load_task(tmp_path / "run" / "best.ckpt")
     assert "pkg_dra" not in sys.modules

@@ -125,7 +125,7 @@ def test_structure_decides(tmp_path, ask):
     assert ask(HELPED) == found
     assert ask.trials == ["transformer", "dt@parser"]
     for other in ({"seeds": 4}, {"bound": 0.9}):
-        with pytest.raises(ValueError, match="plan.json is there and would be replaced"):
+        with pytest.raises(ValueError, match="plan.json exists and would be replaced"):
             ask(HELPED, **other)
     with pytest.raises(ValueError, match="plan.json is there"):
         ask(HELPED, words="xyz")

@@ -399,7 +399,7 @@ def test_wrong_arguments(make, message):
         (RerootedTree(), "the data has no 'mark'"),
         (
             MarkedEdges(SelfLoops(), CompleteEdges(node_types="WORD", implicit=True) | RootEdges()),
-            r"'among' must give cliques and",
+            r"'among' must have cliques only",
         ),
         *(
             (transform, "the data has no 'phrase_index': make it with phrases=True")
@@ -445,7 +445,7 @@ class Wrong(EdgeConstructor):
 )
 def test_what_build_gives_is_checked(around, example):
     batch = Batch.from_data_list([to_data([example], root=False)] * 2)
-    with pytest.raises(TypeError, match=r"Wrong.build\(\) must give an EdgeSet.* \(got tuple\)"):
+    with pytest.raises(TypeError, match=r"Wrong.build\(\) must return an EdgeSet.* \(got tuple\)"):
         around(Wrong("tuple"))(batch)
     over = around(Wrong("pairs"))
     message = rf"{re.escape(repr(over))} joins nodes of different examples \(edge \d+: \[8, 9\]\)"

@@ -67,7 +67,7 @@ def test_a_known_name():
     register_edges("ahead", Ahead)
     with pytest.raises(ValueError, match="'name' 'dra' is taken by the papers' presets"):
         register_edges("dra", Ahead, replace=True)
-    with pytest.raises(ValueError, match="'name' 'ahead' is taken by edges that are registered"):
+    with pytest.raises(ValueError, match="'name' 'ahead' is taken by registered edges"):
         register_edges("ahead", lambda: Ahead(2))
     assert resolve("ahead").step == 1
     register_edges("ahead", lambda: Ahead(2), replace=True)  # a cell of a notebook that is run again
@@ -162,7 +162,7 @@ def test_a_file_s_names_are_known_or_not_and_never_loaded(install_edges):
         ("mine", "import the module that registers them"),
         (
             "pkg_loops:loops",
-            "if you trust the module 'pkg_loops', .* yourself: --edges pkg_loops:loops",
+            "if you trust 'pkg_loops', .* yourself: --edges pkg_loops:loops",
         ),
         (identity(Ahead(3)), "give the same transform again"),
     ):

@@ -150,10 +150,10 @@ def test_a_text_of_another_tokenizer():
         (lambda t, m: m["vocab"].update({"a b": len(m["vocab"])}), r"stand for bytes \(got 'a b'\)"),
         (lambda t, m: m["vocab"].update({"": len(m["vocab"])}), r"stand for bytes \(got ''\)"),
         (lambda t, m: m.update(vocab={"a": 0}, merges=[]), "255 bytes have no piece"),
-        (lambda t, m: m["merges"].append(["z", "q"]), "a merge must be of two pieces that are known"),
-        (lambda t, m: m["merges"].append(["no", "q"]), "a merge must be of two pieces that are known"),
-        (lambda t, m: m["merges"].append("l o"), "a merge must be of two pieces"),
-        (lambda t, m: m["merges"].append(["l", 3]), "a merge must be of two pieces"),
+        (lambda t, m: m["merges"].append(["z", "q"]), "a merge must join two known pieces"),
+        (lambda t, m: m["merges"].append(["no", "q"]), "a merge must join two known pieces"),
+        (lambda t, m: m["merges"].append("l o"), "a merge must join two known pieces"),
+        (lambda t, m: m["merges"].append(["l", 3]), "a merge must join two known pieces"),
     ]:
         with pytest.raises(ValueError, match=f"'bpe' is not the JSON text of a tokenizer .*{message}"):
             vocab_from_state({"bpe": changed(change), "lower": False})
@@ -334,7 +334,7 @@ def test_goes_into_the_workers_of_a_loader():
 
 
 def test_wrong_tokenizers():
-    with pytest.raises(ValueError, match=r"'tokenizer' must be a fast one \(got str\)"):
+    with pytest.raises(ValueError, match=r"'tokenizer' must be a fast tokenizer \(got str\)"):
         SubwordTokens("bert-base-uncased")
     with pytest.raises(ValueError, match=r"'tokenizer' has no token '\[eos\]' \('eou'\): name one"):
         SubwordTokens(BERT, eou="[eos]")

@@ -75,12 +75,12 @@ def test_load_vectors_refuses_damaged_files(write):
         ("\n", r":1: 0 values instead of some$"),
         ("dog 1 2\ncat 1\nthe 1 2\n", r":2: 1 values instead of 2 \(got 'cat'\)"),
         ("dog 1 2\ncat 1 2 3\n", r":2: 1 values too many \(got '1'\)"),
-        ("dog 1 nan\n", r":1: a value of 'dog' is no number, or out of range \(got 'nan'\)"),
-        ("cat 1 2\ndog 1 1_0\n", r":2: a value of 'dog' is no number, .* \(got '1_0'\)"),
-        ("dog 1  2\n", r":1: a value of 'dog' is no number, or out of range"),
-        ("dog 1 1e99\n", r":1: a value of 'dog' is no number, .* \(got '1e99'\)"),
+        ("dog 1 nan\n", r":1: a value of 'dog' is not a number, or out of range \(got 'nan'\)"),
+        ("cat 1 2\ndog 1 1_0\n", r":2: a value of 'dog' is not a number, .* \(got '1_0'\)"),
+        ("dog 1  2\n", r":1: a value of 'dog' is not a number, or out of range"),
+        ("dog 1 1e99\n", r":1: a value of 'dog' is not a number, .* \(got '1e99'\)"),
         (b"d\xf6g 1 2\n", r":1: not UTF-8 at byte 1 \(got 'f6 67'\)"),
-        ("cat 1 2\ndog 1", r":2: the last line is cut short \(truncated=True .* instead of 2 \(got 'dog'\)"),
+        ("cat 1 2\ndog 1", r":2: the last line is incomplete \(truncated=True .* instead of 2 \(got 'dog'\)"),
     ]:
         with pytest.raises(ValueError, match=r"vectors\.txt" + message):
             load_vectors(write(text), Vocab(["dog"]))
@@ -91,7 +91,7 @@ def test_load_vectors_leaves_out_a_truncated_line(write, caplog):
     vectors, share = load_vectors(path, Vocab(["cat", "dog"]), truncated=True)
     assert share == 0.5
     assert vectors[5].tolist() == [1, 2]
-    assert "vectors.txt:2: the last line is cut short and left out (word 'dog')" in caplog.text
+    assert "vectors.txt:2: skipped the incomplete last line (word 'dog')" in caplog.text
     with pytest.raises(ValueError, match=":2: 1 values"):
         load_vectors(write("cat 1 2\ndog 1\n").rename(path.with_name("other")), Vocab(), truncated=True)
 

@@ -244,7 +244,7 @@ def test_labels_that_no_vocabulary_may_have_are_not_learned(tmp_path):
         assert relations[label] == relations["obl" if label.startswith("obl") else "dep"]
         assert relations.fallbacks == {label: 1}
         with pytest.raises(
-            ValueError, match=r"'learned' has a label without a name or with a character that"
+            ValueError, match=r"'learned' has a label without a name or with a forbidden character"
         ):
             RelationVocab(["obl:by", label])
 

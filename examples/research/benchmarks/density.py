@@ -18,7 +18,7 @@ from attention import device_name, table
 
 from graphdep.io import atomic_path
 from graphdep.nn.attention import AttentionLayout, edge_attention
-from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU
+from graphdep.nn.attention.dispatch import PAIRS_PER_EDGE_CPU
 
 NODES = 2048
 SIZES = {"64 a head, 4 heads": (4, 64), "50 a head, 6 heads": (6, 50), "48 a head, 16 heads": (16, 48)}
@@ -76,7 +76,7 @@ def main() -> None:
                 ratios.append(f"{seconds['reference'] / seconds['dense']:.2f}")
             rows.append([size, str(block), *ratios])
             print(*rows[-1], flush=True)
-    print(f"reference over dense, {device_name('cpu')}, one thread; auto: {PAIRS_AN_EDGE_CPU}\n")
+    print(f"reference over dense, {device_name('cpu')}, one thread; auto: {PAIRS_PER_EDGE_CPU}\n")
     print(table(list(header), rows))
     if args.output:
         with (

@@ -1,4 +1,4 @@
-"""Attention over edges, its backends, and what a relation adds to a score."""
+"""Attention over edges, its backends, and the score terms of relations."""
 
 from graphdep.nn.attention.dense import packed_attention
 from graphdep.nn.attention.edge_attention import edge_attention

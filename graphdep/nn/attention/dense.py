@@ -14,17 +14,17 @@ from graphdep.nn.attention.layout import AttentionLayout, Moves, PaddedBlocks
 from graphdep.nn.dropout import scaled_mask
 
 
-def whole_attention(query: Tensor, key: Tensor, value: Tensor, nodes: int, dropout_p: float) -> Tensor:
-    """Attention among each run of so many nodes; ``[num_nodes, heads, d]`` all."""
+def full_attention(query: Tensor, key: Tensor, value: Tensor, nodes: int, dropout_p: float) -> Tensor:
+    """Full attention within consecutive blocks of ``nodes`` nodes; all ``[num_nodes, heads, d]``."""
     q, k, v = (x.to(query.dtype).unflatten(0, (-1, nodes)).transpose(1, 2) for x in (query, key, value))
-    with torch.autocast(query.device.type, enabled=False):  # as the other backends: states keep their dtype
+    with torch.autocast(query.device.type, enabled=False):  # like the other backends: states keep their dtype
         out = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
     return out.transpose(1, 2).flatten(0, 1)
 
 
-def serves_whole(query: Tensor, dropout_p: float) -> bool:
-    """Whether that is fused and not slower than padded blocks."""
-    # On a CPU with dropout PyTorch writes all steps out.
+def serves_full(query: Tensor, dropout_p: float) -> bool:
+    """Whether full attention uses a fused kernel and is not slower than padded blocks."""
+    # On a CPU with dropout, PyTorch uses the unfused implementation.
     return dropout_p == 0 or query.is_cuda
 
 
@@ -38,8 +38,8 @@ def dense_attention(
     dropout_p: float,
     need_alpha: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention block by block; also the weights of the explicit edges ``[num_edges, heads]`` (after
-    dropout).
+    """Attention block by block; also returns the weights of the explicit edges ``[num_edges, heads]``, after
+    dropout.
     """
     out, alpha = _DenseAttention.apply(
         query, key, value, attn_bias, score_scale, layout, dropout_p, need_alpha
@@ -48,8 +48,8 @@ def dense_attention(
 
 
 class _DenseAttention(torch.autograd.Function):
-    # Written by hand because autograd would keep and sweep a score-sized tensor for each of scale, bias and
-    # mask; here only the edges that have score terms are touched, and q, k, v move by row copies both ways.
+    # Written by hand: autograd would keep a score-sized tensor for each of scale, bias and mask. Here only
+    # the edges with score terms are updated, and q, k, v are moved by row copies in both directions.
 
     @staticmethod
     def forward(
@@ -74,7 +74,7 @@ class _DenseAttention(torch.autograd.Function):
                 torch.baddbmm(pairs, qb, kb.mT, beta=0, alpha=channels**-0.5, out=pairs)
             raw = None
             if has_terms:
-                # What an edge adds can be smaller than the last digit of a score in half precision.
+                # Score terms can be smaller than the precision of a score in half precision.
                 score = score.to(torch.promote_types(score.dtype, torch.float32))
                 raw = _apply_edge_terms(score, blocks.flat(heads), attn_bias, score_scale)
             weight = _masked_softmax_(score, blocks, heads).to(q.dtype)
@@ -95,7 +95,7 @@ class _DenseAttention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor, grad_alpha: Tensor | None) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():  # so under create_graph=True alone; the graph would be a wrong one
+        if torch.is_grad_enabled():  # create_graph=True: the graph would be wrong
             raise RuntimeError("backend='dense' has no second derivative: use backend='reference'")
         q, k, v, weight, keep, raw, score_scale = ctx.saved_tensors
         heads, channels = grad_out.shape[1:]
@@ -140,7 +140,7 @@ class _DenseAttention(torch.autograd.Function):
 
 
 def _softmax_backward_(grad: Tensor, weight: Tensor) -> None:
-    """In place. Weights of 16 bits do not add up to 1, and what is missing would be a gradient of its own."""
+    """In place. 16-bit weights do not sum to 1 exactly; the difference would distort the gradient."""
     if weight.dtype in (torch.float16, torch.bfloat16):
         whole = weight.float()
         whole /= whole.sum(dim=-1, keepdim=True)
@@ -156,8 +156,8 @@ def _take_rows(x: Tensor, rows: Tensor) -> Tensor:
 def _apply_edge_terms(
     score: Tensor, flat: Tensor, attn_bias: Tensor | None, score_scale: Tensor | None
 ) -> Tensor:
-    """Changes the edges' scores in place; returns what they were ``[num_edges, heads]``, which the gradient
-    of the scale needs.
+    """Adds the terms of the edges to their scores in place; returns the scores before, ``[num_edges,
+    heads]``, for the gradient of the scale.
     """
     term = attn_bias if attn_bias is not None else score_scale
     assert term is not None
@@ -170,24 +170,24 @@ def _apply_edge_terms(
 
 
 def _masked_softmax_(score: Tensor, blocks: PaddedBlocks, heads: int) -> Tensor:
-    """In place, as scores are what takes most memory here."""
+    """In place, since scores take most of the memory."""
     for bucket in blocks.buckets:
         pairs = bucket.pairs_of(score, heads)
         if bucket.mask is not None:
             view = pairs.view(bucket.shape[0], heads, *pairs.shape[1:])
-            # A product of nodes that may not attend can be too large for float16, and inf - inf is none.
+            # The score of a masked pair can overflow float16, and inf - inf is NaN.
             half = view.dtype == torch.float16
             view.masked_fill_(bucket.mask < 0, -torch.inf) if half else view.add_(bucket.mask)
         torch.softmax(pairs, -1, out=pairs)
     return score
 
 
-#: The block on a GPU has a power of two of queries and keys an example, from this on: of few sizes, as CUDA
-#: graphs need it, and what is computed in vain is little beside the projections.
+#: On a GPU, blocks have a power of two of queries and of keys per example, at least this many: CUDA graphs
+#: need few different sizes, and the wasted work is small compared to the projections.
 WIDTH = 16
 
 
-@torch.compiler.disable  # sizes of blocks are data: tracing them would compile anew for every batch
+@torch.compiler.disable  # block sizes are data: each batch would recompile
 def packed_attention(
     query: Tensor,
     key: Tensor,
@@ -197,23 +197,23 @@ def packed_attention(
     causal: bool = False,
     dropout_p: float = 0.0,
 ) -> Tensor:
-    r"""Scaled dot-product attention in which the queries of an example see the keys of that example only.
+    r"""Scaled dot-product attention in which queries attend only to the keys of their own example.
 
     .. math::
         \mathbf{o}_i = \sum_{j} \mathrm{softmax}_j \left(
         \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} \right) \mathbf{v}_j
 
-    for each head on its own, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ (Eq. 1);
-    :math:`j` runs over the keys of :math:`i`'s example, and no further than :math:`i` if :obj:`causal`. Rows
-    of all examples stand one after the other, without padding. Inside, examples of similar length are padded
-    to blocks, for the attention alone. Queries of an example without keys get zeros.
+    for each head, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ (Eq. 1); :math:`j`
+    runs over the keys of :math:`i`'s example, only up to :math:`i` if :obj:`causal`. The rows of all examples
+    are concatenated without padding. Internally, examples of similar length are padded to blocks, only for
+    the attention. Queries of an example without keys get zeros.
 
     Args:
         query, key, value: States per head.
-        layout: ``(query_ptr, key_ptr)``, where the rows of each example start and end; or a
-            :class:`PackedLayout` made of these, to be shared by several calls.
-        causal: A query sees the keys up to its own place; queries and keys are then as many.
-            (default: :obj:`False`)
+        layout: ``(query_ptr, key_ptr)``, the boundaries of the examples; or a :class:`PackedLayout` of them,
+            to be shared by several calls.
+        causal: A query attends only to keys up to its own position; needs as many queries as keys. (default:
+            :obj:`False`)
         dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
 
     Shapes:
@@ -221,8 +221,8 @@ def packed_attention(
         - output: :math:`(N_q, H, d)`
 
     Raises:
-        ValueError: If shapes, :obj:`layout` or :obj:`dropout_p` are wrong, or :obj:`causal` and some example
-            has not as many queries as keys.
+        ValueError: If shapes, :obj:`layout` or :obj:`dropout_p` are invalid, or :obj:`causal` is set and the
+            numbers of queries and keys of an example differ.
     """
     _check(query, key, value, dropout_p)
     if not isinstance(layout, PackedLayout):
@@ -238,13 +238,13 @@ def packed_attention(
 
 @dataclass(frozen=True)
 class Block:
-    """Examples of similar length, padded to the longest of them.
+    """Examples of similar length, padded to the longest.
 
     Args:
-        shape: (examples, queries an example, keys an example).
-        query, key: Row of every place, ``[examples * queries]`` and ``[examples * keys]``; padding repeats
-            the example's first row.
-        mask: ``[examples, 1, 1, keys]``, True: a key, not padding; :obj:`None` where nothing is padded.
+        shape: (examples, queries per example, keys per example).
+        query, key: Row of each padded position, ``[examples * queries]`` and ``[examples * keys]``; padding
+            repeats the first row of the example.
+        mask: ``[examples, 1, 1, keys]``, False for padding; :obj:`None` without padding.
     """
 
     shape: tuple[int, int, int]
@@ -270,7 +270,7 @@ class PackedLayout(Moves):
     def __init__(self, query_ptr: Tensor, key_ptr: Tensor, device: torch.device | str | None = None) -> None:
         check_shape("key_ptr", key_ptr, *query_ptr.shape)
         on_gpu = torch.device(query_ptr.device if device is None else device).type == "cuda"
-        # Where which row goes is worked out on the CPU: on a GPU every one of these small steps would wait.
+        # Row indices are computed on the CPU: on a GPU each of these small steps would synchronize.
         query_ptr, key_ptr, device = query_ptr.cpu(), key_ptr.cpu(), query_ptr.device
         sizes = torch.stack([query_ptr.diff(), key_ptr.diff()])
         self.num_queries, self.num_keys = int(query_ptr[-1]), int(key_ptr[-1])
@@ -290,17 +290,17 @@ class PackedLayout(Moves):
             mask = None if not on_gpu and bool(key_mask.all()) else key_mask[:, None, None].to(device)
             self.blocks.append(Block(shape, query.to(device), key.to(device), mask))
         self.has_blind = used == 0 or bool((back < 0).any())
-        self.back = back.where(back >= 0, torch.tensor(used)).to(device)  # the row of zeros is the last
+        self.back = back.where(back >= 0, torch.tensor(used)).to(device)  # the last row is zeros
 
     def __repr__(self) -> str:
         sizes = f"{self.num_queries} queries, {self.num_keys} keys, blocks={len(self.blocks)}"
         return f"{type(self).__name__}({sizes})"
 
     def check(self, num_queries: int, num_keys: int, causal: bool) -> None:
-        """Raises :class:`ValueError` unless the layout is of so many rows."""
+        """Raises :class:`ValueError` unless the layout has these numbers of rows."""
         if (num_queries, num_keys) != (self.num_queries, self.num_keys):
             raise ValueError(
-                f"the bounds are of {self.num_queries} queries and {self.num_keys} keys "
+                f"'layout' has {self.num_queries} queries and {self.num_keys} keys "
                 f"(got {num_queries} and {num_keys})"
             )
         if causal and not self.square:
@@ -308,8 +308,8 @@ class PackedLayout(Moves):
 
 
 def _similar(sizes: Tensor, one_block: bool) -> list[Tensor]:
-    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most, or one
-    of all.
+    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most; or a
+    single group.
 
     Examples without queries or keys are in none.
     """
@@ -324,7 +324,7 @@ def _similar(sizes: Tensor, one_block: bool) -> list[Tensor]:
 
 
 def _places(start: Tensor, size: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Row of every place ``[examples * width]``, and which places are real ``[examples, width]``."""
+    """Row of each padded position ``[examples * width]``, and whether it is real ``[examples, width]``."""
     place = torch.arange(width)
     real = place < size[:, None]
     return (start[:, None] + place.where(real, torch.tensor(0))).view(-1), real
@@ -338,7 +338,7 @@ def _attend(
     k, v = (
         x.index_select(0, block.key).view(examples, keys, *x.shape[1:]).transpose(1, 2) for x in (key, value)
     )
-    # Padding stands behind what is real, so that a causal query does not see it anyway.
+    # Padding comes last, so a causal query does not see it anyway.
     mask = None if causal else block.mask
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout_p, is_causal=causal)
     return out.transpose(1, 2).flatten(0, 1)

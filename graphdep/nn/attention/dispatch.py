@@ -1,4 +1,4 @@
-"""Which backend serves which input."""
+"""Choice of the attention backend for an input."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 def on_cpu(function: Callable[P, T]) -> Callable[P, T]:
-    """Makes the tensors of a function on the CPU, also where the user has set another default device."""
+    """Makes the tensors of a function on the CPU, even if the default device is another one."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        if torch.get_default_device().type == "cpu":  # the other way costs something at every call of torch
+        if torch.get_default_device().type == "cpu":  # a device context slows every call of torch
             return function(*args, **kwargs)
         with torch.device("cpu"):
             return function(*args, **kwargs)
@@ -29,27 +29,27 @@ def on_cpu(function: Callable[P, T]) -> Callable[P, T]:
 
 BACKENDS = ("auto", "reference", "scatter", "dense", "triton")
 
-#: So many pairs of a padded block cost what one gathered edge costs on the CPU.
-PAIRS_AN_EDGE_CPU = 48
-#: So many pairs of a long block cost the fused kernels no more than one gathered edge costs plain PyTorch on
-#: the GPU: a pair takes a 123rd of its time, and of sparse long blocks half is skipped.
-PAIRS_AN_EDGE_FUSED = 256
-#: Pairs of long blocks that the fused kernels serve however few of them may attend.
+#: On the CPU, this many pairs of a padded block cost as much as one gathered edge.
+PAIRS_PER_EDGE_CPU = 48
+#: On the GPU, this many pairs of a long block cost the fused kernels at most as much as one gathered edge
+#: costs plain PyTorch: a pair takes 1/123 of the time of an edge, and half of sparse long blocks is skipped.
+PAIRS_PER_EDGE_FUSED = 256
+#: The fused kernels accept long blocks with at most this many pairs, however sparse they are.
 FEW_PAIRS = 2**20
-#: Rows of the largest tile, and of the tiles that longer blocks are cut into.
+#: Rows of the largest tile, and of the tiles of longer blocks.
 TILE_ROWS = 64
-#: Edges of a row that a byte can number; 0 and 255 say that a pair may not attend, and that it has no terms.
+#: Edges per row that a byte can number; 0 is a pair that may not attend, 255 a pair without terms.
 NUMBERED_EDGES = 254
 
 
 def check_backend(backend: str) -> str:
-    """Raises :class:`ValueError`, naming them, unless there is such a backend."""
+    """Raises :class:`ValueError`, with the names of all backends, if the backend is unknown."""
     check_choice("backend", backend, BACKENDS)
     return backend
 
 
 def auto_backend(*, area: int, pairs: int, repeated: bool, on_cuda: bool, scatter: bool) -> str:
-    """The backend of ``backend="auto"`` where the fused kernels do not serve."""
-    if area <= PAIRS_AN_EDGE_CPU * pairs and not repeated:
+    """The backend of ``backend="auto"`` if the fused kernels are not applicable."""
+    if area <= PAIRS_PER_EDGE_CPU * pairs and not repeated:
         return "dense"
     return "scatter" if on_cuda and scatter else "reference"

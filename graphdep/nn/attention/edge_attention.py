@@ -1,4 +1,4 @@
-"""Multi-head attention over the edges of a graph: one operator, several backends, equal results."""
+"""Multi-head attention over the edges of a graph: one operator with interchangeable backends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphdep.io.extras import needs
 from graphdep.io.limits import check_shape, check_share
-from graphdep.nn.attention.dense import dense_attention, serves_whole, whole_attention
+from graphdep.nn.attention.dense import dense_attention, full_attention, serves_full
 from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
 from graphdep.nn.attention.layout import Adj, AttentionLayout
@@ -45,42 +45,41 @@ def edge_attention(
         \quad \alpha_{ij} = \frac{\exp s_{ij}}{\sum_{l \in \mathcal{N}(i)} \exp s_{il}}, \quad
         \mathbf{o}_i = \sum_{j \in \mathcal{N}(i)} \alpha_{ij} (\mathbf{v}_j + \mathbf{e}^v_{ij})
 
-    for a target :math:`i`, a source :math:`j`, each head on its own. :math:`\mathcal{N}(i)` are the sources
-    of the edges that end in :math:`i`, and the nodes of :math:`i`'s clique, :math:`i` included; a pair that
-    is an edge and in a clique is one pair, with the edge's score terms. A target without any source gets
-    zeros.
+    for a target :math:`i` and a source :math:`j`, in each head. :math:`\mathcal{N}(i)` are the sources of the
+    edges that end in :math:`i`, and the nodes of :math:`i`'s clique, including :math:`i`; a pair that is an
+    edge and in a clique counts once, with the score terms of the edge. A target without sources gets zeros.
 
-    Weights under dropout, and those of a clique's pairs, are computed over all pairs written out, by
-    ``"scatter"`` or ``"reference"``, whichever :obj:`backend` is asked for: with cliques that takes memory
-    and time by the square of their nodes. Those of explicit edges without dropout all backends give.
+    Weights under dropout, and weights of the pairs of a clique, are computed over all explicit pairs, by
+    ``"scatter"`` or ``"reference"``, whatever the :obj:`backend`; for a clique this takes memory and time
+    quadratic in its nodes. All backends return weights of explicit edges without dropout.
 
-    ``torch.compile`` traces pairs that are written out, with ``backend="reference"`` or ``"auto"``, and the
-    fused kernels on a layout that has its tiles (:attr:`AttentionLayout.tiles`). Cliques and the other
-    backends break the graph, since the sizes of their blocks are data. Second derivatives and transforms of
-    ``torch.func`` are for ``"reference"`` alone.
+    ``torch.compile`` traces explicit pairs with ``backend="reference"`` or ``"auto"``, and the fused kernels
+    on a layout that has its tiles (:attr:`AttentionLayout.tiles`). Cliques and the other backends break the
+    graph, since their block sizes are data. Only ``"reference"`` supports second derivatives and the
+    transforms of ``torch.func``.
 
-    What is not finite in one example may make others so that share a padded block with it; and for a query
-    that is not finite PyTorch's kernel for complete blocks of one size gives zeros.
+    A non-finite state in one example may spread to examples in the same padded block; for a non-finite query,
+    PyTorch's kernel for full blocks of equal size returns zeros.
 
     Args:
         query, key, value: Node states per head.
-        edge_index: Edges, source -> target; or a prepared :class:`AttentionLayout`, as convs take it.
+        edge_index: Edges, source -> target; or a prepared :class:`AttentionLayout`.
         attn_bias: :math:`b`, added to the scores of the edges. (default: 0)
         score_scale: :math:`c`, multiplies the scores of the edges. (default: 1)
-        edge_key: :math:`\mathbf{e}^k`, added to the keys along the edges: tensors, or
+        edge_key: :math:`\mathbf{e}^k`, added to the keys along the edges: a tensor, or
             :class:`RelationVectors`, which cost less. (default: 0)
-        edge_value: :math:`\mathbf{e}^v`, added to the values along the edges, likewise. (default: 0)
+        edge_value: :math:`\mathbf{e}^v`, added to the values along the edges, in the same forms. (default: 0)
         clique: Nodes of one example with the same number >= 0 see one another. (default: :obj:`None`)
-        ptr: Example boundaries, which tell cliques of different examples apart. (default: one example)
-        layout: A prepared :class:`AttentionLayout` of the same edges, shared by several calls; then
-            :obj:`clique` and :obj:`ptr` are taken from it. (default: :obj:`None`)
+        ptr: Example boundaries, which separate cliques of different examples. (default: one example)
+        layout: A prepared :class:`AttentionLayout` of the same edges, shared by several calls; it replaces
+            :obj:`clique` and :obj:`ptr`. (default: :obj:`None`)
         dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
-        return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in
-            their order, with their weights before dropout. (default: :obj:`False`)
-        backend: ``"reference"`` (plain PyTorch, never refuses), ``"scatter"`` (pairs sorted by target, by
-            torch-scatter: extra ``[scatter]``), ``"dense"`` (padded blocks, no repeated edges), ``"triton"``
-            (fused kernels on a GPU; needs triton, refuses repeated edges, sparse long blocks and terms of
-            more than 254 edges in a row), ``"auto"`` (by device and density). (default: ``"auto"``)
+        return_attention_weights: Also return ``(pairs, alpha)``: all pairs, explicit edges first and in their
+            order, and their weights before dropout. (default: :obj:`False`)
+        backend: ``"reference"`` (plain PyTorch, accepts all inputs), ``"scatter"`` (pairs sorted by target,
+            with torch-scatter: extra ``[scatter]``), ``"dense"`` (padded blocks, no repeated edges),
+            ``"triton"`` (fused kernels on a GPU; needs triton; no repeated edges, sparse long blocks or terms
+            of more than 254 edges in a row), ``"auto"`` (by device and density). (default: ``"auto"``)
 
     Shapes:
         - query, key, value: :math:`(|\mathcal{V}|, H, d)`
@@ -90,13 +89,13 @@ def edge_attention(
         - output: :math:`(|\mathcal{V}|, H, d)`; alpha: :math:`(|\mathcal{P}|, H)`
 
     Raises:
-        ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend
-            asked for cannot serve (no torch-scatter; repeated edges; without triton or CUDA, float64, more
-            than 128 channels a head); if :obj:`layout` is of other edges, or its tensors were written into.
+        ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is invalid, the requested
+            backend is not applicable (no torch-scatter; repeated edges; no triton or CUDA, float64, more than
+            128 channels per head), or :obj:`layout` has other edges or modified tensors.
     """
     if isinstance(edge_index, AttentionLayout):
         if layout is not None:
-            raise ValueError("'edge_index' is a layout: give no other as 'layout'")
+            raise ValueError("'edge_index' is a layout: leave out 'layout'")
         layout = edge_index
     elif layout is None:
         layout = AttentionLayout(edge_index, query.size(0), clique=clique, ptr=ptr)
@@ -115,33 +114,33 @@ def edge_attention(
 
 
 def _traceable(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> str | None:
-    """The backend that serves if ``torch.compile`` can trace it: the fused one is an operator, of tiles that
-    are there already.
+    """The backend, if ``torch.compile`` can trace it; the fused kernels are an operator over tiles, which
+    must already exist.
     """
     layout = args[0]
     if backend == "triton" or (backend == "auto" and query.is_cuda):
         tiles = layout.ready_tiles
-        served = tiles is not None and refusal(query, tiles, _has_numbers(*args)) is None
+        served = tiles is not None and refusal(query, tiles, _has_edge_values(*args)) is None
         if served and not _needs_pairs(*args):
             return "triton"
     return "reference" if layout.clique is None and backend in ("auto", "reference") else None
 
 
-@torch.compiler.disable(reason="the sizes of blocks are data: layout.materialize() has written-out pairs")
+@torch.compiler.disable(reason="block sizes are data: use layout.materialize()")
 def _attend_eagerly(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> Any:
-    """Tracing the blocks would compile anew for every batch."""
-    name = _choose(backend, args[0], query, _has_numbers(*args))
+    """Not traced, since the blocks of each batch would recompile."""
+    name = _choose(backend, args[0], query, _has_edge_values(*args))
     return _attend(name, query, key, value, *args)
 
 
 def _needs_pairs(layout: AttentionLayout, *args: Any) -> bool:
-    """Whether weights are asked for that blocks do not give: of pairs of a clique, or before dropout."""
+    """Whether weights are requested that blocks do not give: for pairs of a clique, or before dropout."""
     dropout_p, weights = args[-2:]
     return weights and (dropout_p > 0 or layout.clique is not None)
 
 
-def _has_numbers(layout: AttentionLayout, *args: Any) -> bool:
-    """Whether something is read or written an edge."""
+def _has_edge_values(layout: AttentionLayout, *args: Any) -> bool:
+    """Whether the call reads or returns one value per edge."""
     attn_bias, score_scale, edge_value, _, weights = args
     return weights or any(x is not None for x in (attn_bias, score_scale, edge_value))
 
@@ -158,14 +157,14 @@ def _attend(
     dropout_p: float,
     return_attention_weights: bool,
 ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
-    """The attention by the backend of that name."""
+    """Attention by the named backend."""
     terms = (attn_bias, score_scale, edge_value)
     options = (dropout_p, return_attention_weights)
     has_terms = any(term is not None for term in terms)
-    if name == "dense" and not (has_terms or return_attention_weights) and serves_whole(query, dropout_p):
-        nodes = layout.whole_block
+    if name == "dense" and not (has_terms or return_attention_weights) and serves_full(query, dropout_p):
+        nodes = layout.full_block
         if nodes is not None:
-            return whole_attention(query, key, value, nodes, dropout_p)
+            return full_attention(query, key, value, nodes, dropout_p)
     if name in ("dense", "triton") and not _needs_pairs(layout, *terms, *options):
         need_alpha = return_attention_weights or edge_value is not None
         if name == "dense":
@@ -178,7 +177,7 @@ def _attend(
         if return_attention_weights and alpha is not None:
             return out, (layout.pairs, alpha.to(query.dtype))
         return out
-    # Everything else works on pairs written out; asking for all weights is asking for just that.
+    # All other cases need explicit pairs, and so do requested weights of all pairs.
     vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
     pairs, attn_bias, score_scale, vectors = _write_out(layout, attn_bias, score_scale, vectors)
     terms = (attn_bias, score_scale, vectors)
@@ -199,7 +198,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
     if backend == "scatter" and not HAS_SCATTER:
         raise ValueError(
             f"backend='scatter' {needs('scatter', 'torch-scatter')}, built with --no-build-isolation; "
-            "backend='reference' does the same without it"
+            "backend='reference' gives the same result without it"
         )
     if backend == "dense" and layout.has_repeated_edges:
         raise ValueError(
@@ -211,7 +210,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
         reason = missing(query.device) or refusal(query, layout.tiles, numbered)
         if reason is None:
             return "triton"
-        _say_slow(reason.split(" (got")[0])
+        _warn_slow(reason.split(" (got")[0])
     return auto_backend(
         area=layout.area,
         pairs=layout.num_pairs,
@@ -222,8 +221,8 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool
 
 
 @cache
-def _say_slow(reason: str) -> None:
-    """Once for each reason: what is slower than it could be on a GPU must not be so silently."""
+def _warn_slow(reason: str) -> None:
+    """Once per reason: a GPU run must not be slow silently."""
     logger.warning("attention on the GPU runs without the fused kernels: backend='triton' %s", reason)
 
 
@@ -239,11 +238,11 @@ def _fold_edge_key(
     score_scale: Tensor | None,
     edge_key: Tensor | RelationVectors | None,
 ) -> Tensor | None:
-    """The keys' edge term is a score term too: c * q.e / sqrt(d) + b."""
+    """The key term of an edge as a score term: c * q.e / sqrt(d) + b."""
     if edge_key is None:
         return attn_bias
     target = layout.edge_index[1]
-    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
+    query = query * query.size(-1) ** -0.5  # first, since the products can overflow float16
     if isinstance(edge_key, RelationVectors):
         term = edge_key.dot(query, target)
     else:
@@ -255,7 +254,7 @@ def _fold_edge_key(
 
 
 def _sum_edge_values(edge_value: Tensor | RelationVectors, alpha: Tensor, layout: AttentionLayout) -> Tensor:
-    """What the edges' own values add to the output."""
+    """The contribution of the value terms of the edges to the output."""
     target = layout.edge_index[1]
     if isinstance(edge_value, RelationVectors):
         return edge_value.sum(alpha, target, layout.num_nodes)
@@ -265,9 +264,7 @@ def _sum_edge_values(edge_value: Tensor | RelationVectors, alpha: Tensor, layout
 def _write_out(
     layout: AttentionLayout, *terms: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-    """All pairs, and the edges' terms (bias, scale, value) with neutral entries for pairs of a clique
-    only.
-    """
+    """All pairs, and the terms of the edges (bias, scale, value), neutral for pairs of a clique only."""
     extra = layout.pairs.size(1) - layout.num_edges
     padded = [
         x if x is None or extra == 0 else torch.cat([x, x.new_full((extra, *x.shape[1:]), fill)])

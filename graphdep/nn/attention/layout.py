@@ -1,4 +1,4 @@
-"""What attention needs to know about a set of pairs, computed once and shared by all layers."""
+"""The pairs of nodes that may attend, prepared once and shared by all layers."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.io.limits import check_choice, check_shape
-from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU, on_cpu
+from graphdep.nn.attention.dispatch import PAIRS_PER_EDGE_CPU, on_cpu
 from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.tiles import ROWS, AttentionTiles, build_tiles
 from graphdep.transforms.edge_set import MARKS, TYPES
 from graphdep.transforms.nodes import Nodes, check_within_examples
 from graphdep.transforms.presets import resolve
 
-#: Numbers in a vector of the processor. Softmax and products over 31 columns take longer than over 32, so
-#: that a width which is nearly a multiple is made one; fewer columns than one vector are the worst.
+#: Width of a SIMD vector. Softmax and products over 31 columns are slower than over 32, so a width that is
+#: nearly a multiple is rounded up; widths below one vector are slowest.
 VECTOR, NEARLY = 16, 1.125
-#: Neighbouring blocks are joined to runs of no more nodes than this.
+#: Neighbouring blocks are joined to runs of at most this many nodes.
 JOINED = 32
-#: Slots that a bucket may have because its runs differ before a further bucket costs less, as many or this
-#: share of all.
+#: Padding in a bucket before a further bucket costs less: the larger of this number of slots and this share
+#: of all slots.
 PADDING, SHARE = 32, 1 / 64
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of whole blocks: small neighbours are joined, so that no bucket is of tiny ones.
+    """Runs of whole blocks: small neighbours are joined, so that no bucket has tiny runs.
 
     Args:
-        size: Nodes of every run, ``[runs]``.
-        order: The runs by bucket, ``[runs]``.
-        shapes: (runs, nodes that each is padded to) of every bucket.
+        size: Number of nodes in each run, ``[runs]``.
+        order: The runs, sorted by bucket, ``[runs]``.
+        shapes: (runs, padded nodes per run) of each bucket.
     """
 
     size: Tensor
@@ -50,20 +50,20 @@ class Runs:
 
     @property
     def area(self) -> int:
-        """Pairs of all buckets."""
+        """Number of pairs in all buckets."""
         return sum(runs * nodes * nodes for runs, nodes in self.shapes)
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Runs of nearly equal size, padded to the largest of them.
+    """Runs of nearly equal size, padded to the largest.
 
-    Args:
-        start: Slot of the first node; a bucket's slots are contiguous.
-        area: Place of the first pair among those of all buckets.
+    start: Slot of the first node; the slots of a bucket are contiguous.
+        area: Index of the first pair among the pairs of all buckets.
+        shape: (runs, nodes per run).
         shape: (runs, nodes a run).
-        mask: ``[runs, 1, nodes, nodes]``, added to the scores: 0 where the row (target) may attend to the
-            column (source), else -inf; 0 in rows that may attend to nothing. :obj:`None` where all may.
+        mask: ``[runs, 1, nodes, nodes]``, added to the scores: 0 if the row (target) may attend to the column
+            (source), else -inf; 0 in rows without any source. :obj:`None` if all pairs may attend.
     """
 
     start: int
@@ -72,13 +72,13 @@ class Bucket:
     mask: Tensor | None
 
     def nodes_of(self, x: Tensor, heads: int) -> Tensor:
-        """The bucket's part ``[runs * heads, nodes, d]`` of what slots have, ``[slots * heads, d]``."""
+        """The slots ``[runs * heads, nodes, d]`` of the bucket in ``x``, ``[slots * heads, d]``."""
         runs, nodes = self.shape
         part = x[self.start * heads : (self.start + runs * nodes) * heads]
         return part.view(runs * heads, nodes, x.size(-1))
 
     def pairs_of(self, x: Tensor, heads: int) -> Tensor:
-        """The bucket's part ``[runs * heads, nodes, nodes]`` of what pairs have, ``[area * heads]``."""
+        """The pairs ``[runs * heads, nodes, nodes]`` of the bucket in ``x``, ``[area * heads]``."""
         runs, nodes = self.shape
         part = x[self.area * heads : (self.area + runs * nodes * nodes) * heads]
         return part.view(runs * heads, nodes, nodes)
@@ -88,18 +88,18 @@ class Bucket:
 class PaddedBlocks:
     """Runs of whole blocks, sorted into buckets by size.
 
-    Every node has a *slot*. Slots that are left over repeat the first node of their run; nothing attends to
-    them, and what they attend to is never read.
+    Every node has a *slot*. Padding slots repeat the first node of their run; no slot attends to them, and
+    their own output is never read.
 
     Args:
         buckets: The buckets, the largest runs first.
-        node_of: Node of every slot.
-        slot: Slot of every node.
-        start, width: First slot of the run of every slot, and how many there are.
-        dead: Slots that may attend to nothing, all that are left over among them; :obj:`None`: there is none.
-        empty: Nodes that may attend to nothing; :obj:`None`: there is none.
-        edge_area, edge_width: Place of the first pair of every edge's run, and the slots of that run.
-        edge_offset: Place of every edge among the pairs of its run.
+        node_of: Node of each slot.
+        slot: Slot of each node.
+        start, width: First slot of the run of each slot, and number of slots of that run.
+        dead: Slots that may attend to nothing, including all padding; :obj:`None` without such slots.
+        empty: Nodes that may attend to nothing; :obj:`None` without such nodes.
+        edge_area, edge_width: Index of the first pair of each edge's run, and number of slots of that run.
+        edge_offset: Index of each edge among the pairs of its run.
     """
 
     buckets: list[Bucket]
@@ -116,8 +116,8 @@ class PaddedBlocks:
     _flat: dict[int, Tensor] = field(default_factory=dict, init=False)
 
     def rows(self, heads: int) -> tuple[Tensor, Tensor, Tensor | None]:
-        """``(into, back, dead)``: row numbers that take ``[num_nodes * heads, d]`` to the buckets
-        ``[runs, heads, nodes, d]`` one after the other, and back; and the rows of dead slots there.
+        """``(into, back, dead)``: row indices that move ``[num_nodes * heads, d]`` into the buckets ``[runs,
+        heads, nodes, d]``, in order, and back; and the rows of dead slots there.
         """
         if heads not in self._rows:
             head = torch.arange(heads, device=self.slot.device)
@@ -130,7 +130,7 @@ class PaddedBlocks:
         return self._rows[heads]
 
     def flat(self, heads: int) -> Tensor:
-        """Places of the edges among the scores of all buckets, ``[num_edges * heads]``."""
+        """Indices of the edges among the scores of all buckets, ``[num_edges * heads]``."""
         if heads not in self._flat:
             head = torch.arange(heads, device=self.slot.device)
             area = self.edge_width * self.edge_width
@@ -141,7 +141,7 @@ class PaddedBlocks:
 
 @on_cpu
 def join_blocks(block: Tensor) -> Runs:
-    """The runs of nodes with these blocks, ``[num_nodes]``, ascending; on the CPU."""
+    """The runs of nodes with given blocks, ``[num_nodes]``, ascending; on the CPU."""
     size = block.new_tensor(_join(torch.bincount(block).tolist()))
     order = size.argsort(descending=True, stable=True)
     return Runs(size, order, _shapes(size[order].tolist(), max(PADDING, SHARE * block.numel())))
@@ -152,10 +152,10 @@ def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBl
     """The padded blocks of a set of pairs, on the CPU."""
     size, order = runs.size, runs.order
     wide = size.new_tensor([nodes for count, nodes in runs.shapes for _ in range(count)])
-    start, area = cumsum(wide)[:-1], cumsum(wide * wide)[:-1]  # of the runs by bucket
-    first = cumsum(size)  # node of every run
+    start, area = cumsum(wide)[:-1], cumsum(wide * wide)[:-1]  # of the runs, sorted by bucket
+    first = cumsum(size)  # first node of each run
     run = torch.empty_like(order).index_copy_(0, order, torch.arange(order.numel(), device=order.device))
-    run = run.repeat_interleave(size)  # of every node
+    run = run.repeat_interleave(size)  # of each node
     node = torch.arange(run.numel(), device=run.device)
     place = node - first[:-1].repeat_interleave(size)
     slot = start.index_select(0, run) + place
@@ -166,8 +166,8 @@ def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBl
     edge_area, edge_width = area.index_select(0, edge_run), wide.index_select(0, edge_run)
     edge_offset = place.index_select(0, target) * edge_width + place.index_select(0, source)
     clique = None
-    if group is not None:  # of every slot
-        number = group.double().masked_fill_(group < 0, torch.nan)  # which is equal to nothing
+    if group is not None:  # of each slot
+        number = group.double().masked_fill_(group < 0, torch.nan)  # NaN equals nothing
         clique = number.new_full(node_of.shape, torch.nan).index_copy_(0, slot, number)
     buckets, sees = _make_buckets(runs, edge_area + edge_offset, clique)
     return PaddedBlocks(
@@ -185,7 +185,7 @@ def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBl
 
 
 def _join(sizes: list[int]) -> list[int]:
-    """Nodes of the runs that neighbouring blocks of these sizes are joined to."""
+    """Sizes of the runs after joining neighbouring blocks of these sizes."""
     runs: list[int] = []
     for size in sizes:
         if runs and runs[-1] + size <= JOINED:
@@ -196,7 +196,7 @@ def _join(sizes: list[int]) -> list[int]:
 
 
 def _shapes(sizes: list[int], most: float) -> list[tuple[int, int]]:
-    """(runs, nodes a run) of the buckets for runs of these sizes, descending, with padding up to a limit."""
+    """(runs, nodes per run) of the buckets for runs of descending sizes, with at most ``most`` padding."""
     shapes: list[tuple[int, int]] = []
     largest, padding = 0, 0
     for size in sizes:
@@ -210,13 +210,13 @@ def _shapes(sizes: list[int], most: float) -> list[tuple[int, int]]:
 
 
 def _width(nodes: int) -> int:
-    """Columns of a bucket whose largest run has so many nodes."""
+    """Number of columns of a bucket whose largest run has this many nodes."""
     whole = -(-nodes // VECTOR) * VECTOR
     return whole if whole == VECTOR or whole <= NEARLY * nodes else nodes
 
 
 def _make_buckets(runs: Runs, pair: Tensor, clique: Tensor | None) -> tuple[list[Bucket], Tensor]:
-    """The buckets, and whether each slot may attend to something; ``clique`` is of every slot, NaN: none."""
+    """The buckets, and whether each slot may attend at all; ``clique`` of each slot, NaN without one."""
     mask = torch.full((runs.area,), -torch.inf, device=pair.device).index_fill_(0, pair, 0.0)
     buckets, sees = [], [pair.new_zeros(0, dtype=torch.bool)]
     start = area = 0
@@ -237,34 +237,34 @@ def _where(flags: Tensor) -> Tensor | None:
     return flags.nonzero().view(-1) if bool(flags.any()) else None
 
 
-#: Where data has a layout of its own.
+#: Key of a layout that is attached to data.
 LAYOUT_KEY = "edge_layout"
-# What a layout is made of.
+# Keys of the data from which a layout is made.
 _SOURCES = ("edge_index", "edge_index_explicit", "clique", "ptr", "batch", "edge_type", "edge_mark")
-# What only the CPU needs, and what is of the tensors of one place.
+# Attributes that only the CPU needs, or that belong to tensors on one device.
 _STAYS = ("_host", "_runs", "_sources", "block")
 
 
 class AttentionLayout:
     r"""The pairs of nodes that may attend, prepared for every backend.
 
-    A pair may attend if it is an edge or if both nodes are in one clique; a pair that is both is one pair.
-    What a backend needs (all pairs written out, or padded blocks) is computed on first use and kept, so build
-    one layout a batch, with :meth:`of`, and hand it to all layers in the place of :obj:`edge_index`.
+    A pair may attend if it is an edge or if both nodes are in one clique; if both hold, it is one pair. The
+    input of each backend (all explicit pairs, or padded blocks) is computed on first use and kept, so build
+    one layout per batch, with :meth:`of`, and pass it to all layers instead of :obj:`edge_index`.
 
     Args:
         edge_index: Explicit edges ``[2, num_edges]``, source -> target.
         num_nodes: Number of nodes.
         clique: ``[num_nodes]``; nodes of one example with the same number >= 0 see one another.
             (default: :obj:`None`)
-        ptr: Example boundaries ``[num_examples + 1]``, which tell equal clique numbers of different examples
-            apart. (default: one example)
+        ptr: Example boundaries ``[num_examples + 1]``, which separate equal clique numbers of different
+            examples. (default: one example)
         edge_type: Relations of the edges ``[num_edges]``, for convs that read them. (default: :obj:`None`)
-        edge_mark: Which edges are marked ``[num_edges]``, for convs that tell them from the others.
-            (default: :obj:`None`)
+        edge_mark: Whether each edge is marked, ``[num_edges]``, for convs that treat marked edges
+            differently. (default: :obj:`None`)
 
     Raises:
-        ValueError: If a shape or dtype is wrong or a node does not exist.
+        ValueError: If a shape or dtype is invalid or a node number is out of range.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -276,7 +276,7 @@ class AttentionLayout:
         (3, 0, torch.Size([2, 9]))
     """
 
-    _moved_already: dict[int, Any]  # while a storage moves it
+    _moved_already: dict[int, Any]  # set while a storage moves the layout
 
     def __init__(
         self,
@@ -293,20 +293,20 @@ class AttentionLayout:
         self.edge_type, self.edge_mark = edge_type, edge_mark
         self._sources: dict[str, tuple[Any, int | None]] = {}
         self._written = self._versions
-        if clique is None:  # known at once, as torch.compile needs it
+        if clique is None:  # computed eagerly for torch.compile
             vars(self).update(group=None, pairs=edge_index)
 
     @classmethod
     @torch.compiler.disable  # the number of edges is data
     def of(cls, data: Data) -> AttentionLayout:
-        """The layout of the edges that the data has, written out or implicit; that which
-        :func:`~graphdep.nn.attention.attach_layout` gave it, as long as it is of these edges.
+        """The layout of the edges of the data, explicit or implicit; the layout from
+        :func:`~graphdep.nn.attention.attach_layout`, if its edges have not changed.
 
         Args:
             data: One example or a batch, with or without the node table of :func:`graphdep.to_data`.
 
         Raises:
-            ValueError: If the data has no edges, or cliques beside an :obj:`edge_index` of another transform,
+            ValueError: If the data has no edges, has cliques and an :obj:`edge_index` of another transform,
                 an edge joins two examples, or the node table does not fit the nodes
                 (:class:`~graphdep.transforms.Nodes`).
         """
@@ -320,7 +320,7 @@ class AttentionLayout:
         elif clique is not None:
             raise ValueError(
                 "the data has an 'edge_index' beside the 'clique' of implicit edges: which are meant? Build "
-                "the edges without implicit=True before another transform adds some"
+                "the edges without implicit=True before another transform adds edges"
             )
         if edge_index is None:
             raise ValueError(
@@ -328,14 +328,14 @@ class AttentionLayout:
             )
         edge_index = dense_edges(edge_index)
         check_within_examples(edge_index, data.get("batch"))
-        # A batch may come without 'ptr', but never may its cliques be one.
+        # A batch may lack 'ptr', but its cliques must not be merged across examples.
         ptr = nodes.ptr if "batch" in data else data.get("ptr")
         own = {key: data.get(key) for key in ("edge_type", "edge_mark")}
         layout = cls(edge_index, data.num_nodes, clique=clique, ptr=ptr, **own)
         if layout.edge_mark is not None:
-            _ = layout.marked  # how many there are torch.compile cannot find out
+            _ = layout.marked  # torch.compile cannot trace their number
         if edge_index.is_cuda and missing(edge_index.device) is None:
-            _ = layout.tiles  # nor can it trace how they are made
+            _ = layout.tiles  # torch.compile cannot trace their construction
         return layout
 
     def __repr__(self) -> str:
@@ -348,7 +348,7 @@ class AttentionLayout:
 
     @cached_property
     def num_pairs(self) -> int:
-        """Pairs that may attend; a pair that is an edge and in a clique counts twice."""
+        """Number of pairs that may attend; a pair that is an edge and in a clique counts twice."""
         group = self._host.group
         if group is None:
             return self.num_edges
@@ -357,7 +357,7 @@ class AttentionLayout:
 
     @cached_property
     def group(self) -> Tensor | None:
-        """``clique`` made unique over examples, ``[num_nodes]``; -1 for nodes in no clique."""
+        """``clique``, made unique across examples, ``[num_nodes]``; -1 for nodes without a clique."""
         if self.clique is None or self.ptr is None:
             return self.clique
         sizes = self.ptr.diff()
@@ -369,9 +369,7 @@ class AttentionLayout:
 
     @cached_property
     def pairs(self) -> Tensor:
-        """All pairs ``[2, num_pairs]``: the explicit edges in their order, then the pairs that only a clique
-        has.
-        """
+        """All pairs ``[2, num_pairs]``: explicit edges in their order, then pairs that only a clique has."""
         if self.group is None:
             return self.edge_index
         pairs = _clique_pairs(self.group)
@@ -380,41 +378,37 @@ class AttentionLayout:
 
     @cached_property
     def marks(self) -> Tensor:
-        """Numbers of the marked edges; where none has a mark, of those that are written out beside
-        cliques.
-        """
+        """Indices of the marked edges; without marks, of all explicit edges beside cliques."""
         if self.edge_mark is not None:
             return self.edge_mark.nonzero().view(-1)
         return torch.arange(0 if self.clique is None else self.num_edges, device=self.edge_index.device)
 
     @cached_property
     def marked(self) -> AttentionLayout:
-        """The edges :obj:`marks` alone."""
+        """A layout of the edges :obj:`marks` only."""
         return AttentionLayout(self.edge_index[:, self.marks], self.num_nodes)
 
     @cached_property
     def by_target(self) -> tuple[Tensor, Tensor]:
-        """``(order, rowptr)``: a stable sort of :obj:`pairs` by target and the bounds of each target's
-        run.
-        """
+        """``(order, rowptr)``: a stable sort of :obj:`pairs` by target, and the boundaries of targets."""
         node, order = self.pairs[1].sort(stable=True)
         return order, cumsum(torch.bincount(node, minlength=self.num_nodes))
 
     @cached_property
     def has_repeated_edges(self) -> bool:
         key = _key(self.edge_index, self.num_nodes)
-        if bool((key[1:] > key[:-1]).all()):  # already coalesced, as edge constructors leave it
+        if bool((key[1:] > key[:-1]).all()):  # already coalesced, like the edges of constructors
             return False
         return key.unique().numel() < key.numel()
 
     @cached_property
     def area(self) -> int:
-        """Pairs that the padded blocks hold: what the dense backend has to compute."""
+        """Number of pairs in the padded blocks: the work of the dense backend."""
         return self._host._runs.area
 
     @cached_property
     def padded(self) -> PaddedBlocks:
-        """The pairs as the dense backend computes with them."""
+        """The pairs as padded blocks, for the dense backend."""
         host, device = self._host, self.edge_index.device
         return _move(pad_blocks(host.edge_index, host.group, host._runs), lambda x: x.to(device))
 
@@ -424,8 +418,8 @@ class AttentionLayout:
 
     @cached_property
     def block(self) -> Tensor:
-        """Block of every node, ``[num_nodes]``, ascending: the smallest contiguous runs that no pair
-        leaves.
+        """Block of each node, ``[num_nodes]``, ascending: blocks are the smallest contiguous runs without a
+        pair between two of them.
         """
         low, high = torch.minimum(*self.edge_index), torch.maximum(*self.edge_index)
         if self.group is not None:
@@ -434,15 +428,15 @@ class AttentionLayout:
                 torch.cat([low, torch.arange(self.num_nodes, device=low.device, dtype=low.dtype)]),
                 torch.cat([high, last]),
             )
-        # A block ends with a node over whose end no pair reaches.
+        # A block ends at a node if no pair crosses the end of that node.
         begun, ended = (torch.bincount(x, minlength=self.num_nodes) for x in (low, high))
         is_end = (begun - ended).cumsum(0) == 0
         return is_end.cumsum(0) - is_end.long()
 
     @cached_property
-    def whole_block(self) -> int | None:
-        """Nodes of each block, where blocks are of equal size and all their pairs may attend: attention is
-        then that of a padded batch without padding. Else :obj:`None`.
+    def full_block(self) -> int | None:
+        """Number of nodes per block if all blocks have equal size and all their pairs may attend: a batch
+        that needs neither padding nor a mask. Else :obj:`None`.
         """
         host = self._host
         low, high = (int(x) for x in torch.bincount(host.block, minlength=1).aminmax())
@@ -457,7 +451,7 @@ class AttentionLayout:
 
     @cached_property
     def _host(self) -> AttentionLayout:
-        """The same pairs on the CPU, where steps that depend on their values wait for no device."""
+        """The same pairs on the CPU, where steps that depend on values do not wait for a device."""
         if self.edge_index.device.type == "cpu":
             return self
         clique, ptr = (x if x is None else x.cpu() for x in (self.clique, self.ptr))
@@ -466,19 +460,19 @@ class AttentionLayout:
     def prepare(
         self, device: torch.device | str | None = None, *, rows: int | None = None
     ) -> AttentionLayout:
-        """Computes what the backends need now, so that a device is not waited for later; the same layout.
+        """Computes the input of the backends in advance, so that no layer waits for it; returns the layout.
 
         Args:
-            device: Where it will be used: for CUDA with triton also :attr:`tiles`, and padded blocks only
-                where the fused kernels refuse these pairs. (default: where it is)
-            rows: Rows of every tile: 16, 32 or 64. (default: as few as hold the longest block of at most 64)
+            device: The device that will use it: for CUDA with triton also computes :attr:`tiles`, and padded
+                blocks only if the fused kernels refuse these pairs. (default: the device of the layout)
+            rows: Rows of a tile: 16, 32 or 64. (default: the fewest for the longest block of at most 64)
         """
         if rows is not None:
             check_choice("rows", rows, ROWS)
         if self.num_nodes == 0:
             return self
         there = self.edge_index.device if device is None else torch.device(device)
-        for part in (vars(self).get("marked"), vars(self).get("_explicit")):  # only where a conv reads it
+        for part in (vars(self).get("marked"), vars(self).get("_explicit")):  # only if a conv reads them
             if part is not None and part is not self:
                 part.prepare(there)
         if there.type == "cuda" and missing(there) is None:
@@ -486,21 +480,21 @@ class AttentionLayout:
                 self.tiles = self._tiles(rows)
             if self.tiles.refusal(numbered=True) is None:
                 return self
-        _ = self.area, self.has_repeated_edges, self.whole_block
-        if self.area <= PAIRS_AN_EDGE_CPU * self.num_pairs:  # else "auto" does not ask for it
+        _ = self.area, self.has_repeated_edges, self.full_block
+        if self.area <= PAIRS_PER_EDGE_CPU * self.num_pairs:  # else "auto" does not use them
             _ = self.padded
         return self
 
     @cached_property
     def tiles(self) -> AttentionTiles:
-        """The pairs for the fused kernels. Made on the CPU, and best before the layout moves: then nothing
-        waits for the device.
+        """The pairs as tiles for the fused kernels. They are built on the CPU, so build them before moving
+        the layout to avoid a synchronization.
         """
         return self._tiles()
 
     @property
     def ready_tiles(self) -> AttentionTiles | None:
-        """The tiles if they have been made: ``torch.compile`` cannot trace how."""
+        """The tiles if they exist: ``torch.compile`` cannot trace their construction."""
         return self.__dict__.get("tiles")
 
     def _tiles(self, rows: int | None = None) -> AttentionTiles:
@@ -509,7 +503,7 @@ class AttentionLayout:
         return _move(tiles, lambda x: x.to(device))
 
     def to(self, device: torch.device | str | None = None, non_blocking: bool = False) -> AttentionLayout:
-        """The same on a device, with all that has been computed."""
+        """A copy on a device, with everything computed so far."""
         if device is None or torch.device(device) == self.edge_index.device:
             return self
         return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
@@ -521,7 +515,7 @@ class AttentionLayout:
         return self.to("cuda" if device is None else torch.device(device), non_blocking)
 
     def pin_memory(self) -> AttentionLayout:
-        """The same in memory from which a GPU may copy while the CPU goes on."""
+        """A copy in pinned memory, for asynchronous copies to a GPU."""
         return self._moved(lambda x: x.pin_memory())
 
     def clone(self) -> AttentionLayout:
@@ -532,12 +526,12 @@ class AttentionLayout:
         values = {name: x for name, x in vars(self).items() if name not in _STAYS}
         if self.clique is not None:
             values.pop("group", None)
-        done = values.pop("_moved_already", {})  # what goes by two names is moved once
+        done = values.pop("_moved_already", {})  # an attribute with two names is moved once
         for name, value in values.items():
             if id(value) not in done:
                 done[id(value)] = _move(value, how)
             vars(new)[name] = done[id(value)]
-        vars(new).update(_host=self._host, _sources={})  # what is still to be computed is computed there
+        vars(new).update(_host=self._host, _sources={})  # later steps are computed on the CPU
         new._written = new._versions
         return new
 
@@ -546,14 +540,14 @@ class AttentionLayout:
         return tuple(map(_version, (self.edge_index, self.clique, self.ptr)))
 
     def check_edges(self, edge_index: Tensor | None = None) -> None:
-        """Raises :class:`ValueError` if its tensors were written into since it was made of them, or if they
-        are not :obj:`edge_index`. Writes through ``.data`` and ``.numpy()`` are not seen, nor those into
-        tensors of inference mode; on a GPU, which would wait, other tensors are known by their size alone.
+        """Raises :class:`ValueError` if its tensors were modified in place, or if they are not
+        :obj:`edge_index`. Writes through ``.data`` and ``.numpy()`` and into tensors of inference mode are
+        not detected; on a GPU, to avoid a synchronization, other tensors are compared by size only.
         """
         if self._written != self._versions:
             raise ValueError(
-                "'edge_index', 'clique' or 'ptr' was changed in place after the AttentionLayout was made of "
-                "it: make a new one"
+                "'edge_index', 'clique' or 'ptr' was changed in place after its AttentionLayout was "
+                "made: make a new one"
             )
         if edge_index is None or edge_index is self.edge_index:
             return
@@ -562,19 +556,21 @@ class AttentionLayout:
             same = torch.equal(edge_index, self.edge_index)
         if not same:
             raise ValueError(
-                f"'layout' is of {self.num_edges} edges that are not the {edge_index.size(-1)} of "
+                f"'layout' has {self.num_edges} edges that are not the {edge_index.size(-1)} of "
                 "'edge_index': give it layout.edge_index, or no layout"
             )
 
     def bind(self, store: Any) -> None:
-        """Makes it the layout of the tensors that a storage has now."""
+        """Makes this the layout of the current tensors of a storage."""
         found = {key: store.get(key) for key in _SOURCES}
         self._sources = {key: (x, _version(x)) for key, x in found.items()}
 
     def is_of(self, store: Any) -> bool:
-        """Whether a storage has the tensors that it was made of, and nobody wrote into them since."""
+        """Whether the storage still has the tensors from which the layout was made, unmodified."""
         found = ((store.get(key), *known) for key, known in self._sources.items())
-        same = all(x is known and _version(x) == version and not _is_blind(x) for x, known, version in found)
+        same = all(
+            x is known and _version(x) == version and not _hides_writes(x) for x, known, version in found
+        )
         return same and bool(self._sources) and store.num_nodes == self.num_nodes
 
     def __getstate__(self) -> dict[str, Any]:
@@ -582,17 +578,17 @@ class AttentionLayout:
         return vars(self) | {"_sources": self._sources if same else {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)  # in another process tensors count their writes anew
+        vars(self).update(state)  # tensor versions restart in another process
         self._sources = {key: (x, _version(x)) for key, (x, _) in self._sources.items()}
         self._written = self._versions
 
     def materialize(self) -> AttentionLayout:
-        """The same pairs, all of them explicit; the same layout each time."""
+        """The same pairs, all explicit; returns the same layout each time."""
         return self if self.group is None else self._explicit
 
     @cached_property
     def _explicit(self) -> AttentionLayout:
-        new = self.pairs.size(1) - self.num_edges  # of no relation (0) and without a mark
+        new = self.pairs.size(1) - self.num_edges  # these have no relation (0) and no mark
         columns = [None if x is None else F.pad(x, (0, new)) for x in (self.edge_type, self.edge_mark)]
         return AttentionLayout(
             self.pairs, self.num_nodes, ptr=self.ptr, edge_type=columns[0], edge_mark=columns[1]
@@ -600,27 +596,27 @@ class AttentionLayout:
 
 
 class Moves:
-    """Base of what is made of a batch and goes with it: objects whose attributes are tensors, objects like
-    itself, layouts, numbers, and tuples and lists of these.
+    """Base class of objects that move with a batch: their attributes are tensors, layouts, numbers, such
+    objects, or tuples and lists of these.
     """
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Self:
-        """The same on a device."""
+        """A copy on a device."""
         return self.moved(lambda x: x.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Self:
-        """The same in memory from which a GPU may copy while the CPU goes on."""
+        """A copy in pinned memory, for asynchronous copies to a GPU."""
         return self.moved(lambda x: x.pin_memory())
 
     def moved(self, how: Callable[[Tensor], Tensor]) -> Self:
-        """The same with another tensor for each that is in it, in a fixed order."""
+        """A copy with ``how`` applied to each tensor in it, in a fixed order."""
         new = copy.copy(self)
         vars(new).update({name: _move(value, how) for name, value in vars(self).items()})
         return new
 
 
 def _move(value: Any, how: Callable[[Tensor], Tensor]) -> Any:
-    """The same with another tensor for each that is in it."""
+    """A copy with ``how`` applied to each tensor in it."""
     if isinstance(value, AttentionLayout):
         return value._moved(how)
     if isinstance(value, Moves):
@@ -638,20 +634,20 @@ def _version(x: Any) -> int | None:
     return None if not isinstance(x, Tensor) or x.is_inference() else x._version
 
 
-def _is_blind(x: Any) -> bool:
-    """Whether nobody can say if a tensor was written into: on the CPU, where a new layout costs little."""
+def _hides_writes(x: Any) -> bool:
+    """Whether in-place writes to a tensor cannot be detected (on the CPU, where a new layout is cheap)."""
     return isinstance(x, Tensor) and x.is_inference() and x.device.type == "cpu"
 
 
-#: What a conv takes for its edges.
+#: The edges of a conv.
 Adj: TypeAlias = Tensor | AttentionLayout
 
 
 def dense_edges(edge_index: object) -> Tensor:
-    """A plain ``[2, num_edges]`` of what a caller has for edges, or :class:`ValueError`."""
+    """The edges as a plain ``[2, num_edges]`` tensor; raises :class:`ValueError` otherwise."""
     if edge_index is None:
         raise ValueError(
-            "'edge_index' is None: edges that are built with implicit=True have cliques in its place. Pass "
+            "'edge_index' is None: edges built with implicit=True have cliques instead. Pass "
             "AttentionLayout.of(data), or build them without implicit=True"
         )
     if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
@@ -664,7 +660,7 @@ def dense_edges(edge_index: object) -> Tensor:
 
 
 def refuse_clique(clique: Tensor | None, why: str) -> None:
-    """Raises :class:`ValueError`, which says why, if there are cliques."""
+    """Raises :class:`ValueError`, with the reason, if there are cliques."""
     if clique is not None:
         raise ValueError(f"{why}: build the edges without implicit=True")
 
@@ -675,7 +671,7 @@ def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tenso
         check_shape("clique", clique, num_nodes, dtype=torch.long)
     if ptr is not None:
         check_shape("ptr", ptr, "num_examples + 1", dtype=torch.long)
-    # Elsewhere the checks of values would stall the device, or break a graph; indexing fails there by itself.
+    # On a GPU checks of values would synchronize, and break a graph; indexing fails there anyway.
     if edge_index.device.type != "cpu" or torch.compiler.is_compiling():
         return
     low, high = (int(x) for x in edge_index.aminmax()) if edge_index.numel() else (0, -1)
@@ -692,7 +688,7 @@ def _key(pairs: Tensor, num_nodes: int) -> Tensor:
 
 
 def _last_of_group(group: Tensor) -> Tensor:
-    """For every node the last node of its clique; a node in no clique is its own."""
+    """The last node of each node's clique; a node without a clique stands for itself."""
     node = torch.arange(group.numel(), device=group.device)
     number = group.unique(return_inverse=True)[1]
     last = torch.zeros_like(number).scatter_reduce(0, number, node, "amax")
@@ -717,7 +713,7 @@ DataT = TypeVar("DataT", bound=Data)
 
 
 class LaidOutStorage(GlobalStorage):
-    """PyG's storage, whose layout stays that of the tensors when both are moved."""
+    """A PyG storage that moves its layout along with its tensors."""
 
     def apply(self, func: Callable, *args: str) -> LaidOutStorage:
         layout = self.get(LAYOUT_KEY)
@@ -726,11 +722,11 @@ class LaidOutStorage(GlobalStorage):
         before = {key: self.get(key) for key in _SOURCES}
         del self[LAYOUT_KEY]
         super().apply(func)
-        # What both have is moved once.
+        # Tensors that both have are moved once.
         layout._moved_already = {id(x): self.get(key) for key, x in before.items() if x is not None}
         try:
             self[LAYOUT_KEY] = moved = func(layout)
-        except Exception:  # as PyG does with what is neither a move nor a copy: it is of other tensors then
+        except Exception:  # func changes the tensors: drop the layout
             self[LAYOUT_KEY] = moved = layout
         del layout._moved_already
         if moved is not layout:
@@ -740,22 +736,22 @@ class LaidOutStorage(GlobalStorage):
 
 def attach_layout(data: DataT, device: torch.device | str | None = None, *, rows: int | None = None) -> DataT:
     """A copy of the data with its :class:`~graphdep.nn.attention.AttentionLayout` as ``edge_layout``, which
-    models then need not make.
+    saves models from making it.
 
-    Where the batch is made, on the CPU, nothing waits for a device; ``to``, ``cuda`` and ``pin_memory`` move
-    the layout with the batch, and so do the workers of a loader. :meth:`AttentionLayout.of` takes it as long
-    as it is of the very tensors that the data has: once an edge is changed, or ``edge_index`` is replaced, it
-    is made anew. ``batch[i]`` and ``to_data_list()`` give examples without it.
+    If the batch is made on the CPU, no step waits for a device; ``to``, ``cuda`` and ``pin_memory`` move the
+    layout with the batch, and so do the workers of a loader. :meth:`AttentionLayout.of` uses it as long as
+    the data has the same tensors: after a change of an edge, or another ``edge_index``, it makes a new one.
+    ``batch[i]`` and ``to_data_list()`` give examples without it.
 
     Args:
-        data: One example or a batch, with edges, written out or implicit.
-        device: Where it will go, which decides what of the layout is made now: for CUDA the tiles of the
-            fused kernels (:meth:`AttentionLayout.prepare`). (default: where the data is)
-        rows: Rows of every tile, so that all batches have tiles of one shape: 16, 32 or 64. (default: by the
-            longest block)
+        data: One example or a batch, with explicit or implicit edges.
+        device: The target device, which decides what is computed now: for CUDA, the tiles of the fused
+            kernels (:meth:`AttentionLayout.prepare`). (default: the device of the data)
+        rows: Rows of a tile: 16, 32 or 64; a fixed number gives all batches tiles of one shape. (default: by
+            the longest block)
 
     Raises:
-        ValueError: As of :meth:`AttentionLayout.of`, or if there are no tiles of so many :obj:`rows`.
+        ValueError: As :meth:`AttentionLayout.of`, or if tiles cannot have this many :obj:`rows`.
 
     Example:
         >>> from torch_geometric.data import Batch
@@ -776,20 +772,20 @@ def attach_layout(data: DataT, device: torch.device | str | None = None, *, rows
     store: Any = data._store
     layout.bind(store)
     data[LAYOUT_KEY] = layout
-    object.__setattr__(store, "__class__", LaidOutStorage)  # the storage takes attributes for its own
+    object.__setattr__(store, "__class__", LaidOutStorage)  # the storage would store the attribute
     return data
 
 
 def implicit_edges(edges: str | BaseTransform) -> BaseTransform:
-    """A preset in the form that takes the least memory, or a transform as it is."""
+    """A preset in its implicit form, which takes the least memory, or a transform unchanged."""
     return resolve(edges) if isinstance(edges, BaseTransform) else resolve(edges, implicit=True)
 
 
 def refuse_unread(data: Data, reads: Set[str], edges: object) -> None:
-    """Raises :class:`ValueError` where edges have types or marks that nobody reads."""
+    """Raises :class:`ValueError` if edges have types or marks that no layer reads."""
     for key, kind in (("edge_type", TYPES), ("edge_mark", MARKS)):
         if key in data and kind not in reads:
             raise ValueError(
                 f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (an encoder "
-                "reads types once it has add_terms()); take the constructor of their pairs alone"
+                "reads types once it has add_terms()); use the constructor of their pairs alone"
             )

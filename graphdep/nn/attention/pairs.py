@@ -1,4 +1,4 @@
-"""The backends over pairs of nodes that are written out: plain PyTorch, and torch-scatter."""
+"""The backends over explicit pairs of nodes: plain PyTorch and torch-scatter."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def pair_scores(query: Tensor, key: Tensor, pairs: Tensor) -> Tensor:
     heads]``.
     """
     source, target = pairs
-    exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
-    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
+    exact = torch.promote_types(query.dtype, torch.float32)  # a bfloat16 sum of ones stops at 256
+    query = query * query.size(-1) ** -0.5  # first, since the products can overflow float16
     return (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
 
 
-#: Whether torch-scatter is there.
+#: Whether torch-scatter is installed.
 HAS_SCATTER = find_spec("torch_scatter") is not None
 
 
@@ -64,17 +64,17 @@ def scatter_attention(
     edge_value: Tensor | None,
     dropout_p: float,
 ) -> tuple[Tensor, Tensor]:
-    """As :func:`reference_attention`, over the pairs of a (materialised) layout, by the kernels of
-    torch-scatter for rows that are sorted by target.
+    """:func:`reference_attention` over the pairs of a (materialised) layout, by the kernels of torch-scatter
+    for rows that are sorted by target.
     """
     from torch_scatter import gather_csr, segment_csr
 
     order, rowptr = layout.by_target
     source = layout.pairs[0].index_select(0, order)
-    # Of no rows the gradient of gather_csr would be whatever stood in memory.
+    # Without rows, the gradient of gather_csr would be uninitialized memory.
     spread = gather_csr if order.numel() else lambda runs, _: runs[:0]
-    exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
-    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
+    exact = torch.promote_types(query.dtype, torch.float32)  # a bfloat16 sum of ones stops at 256
+    query = query * query.size(-1) ** -0.5  # first, since the products can overflow float16
     score = (spread(query, rowptr) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
     if score_scale is not None:
         score = score * score_scale.index_select(0, order)

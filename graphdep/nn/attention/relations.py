@@ -1,4 +1,4 @@
-"""What relations add to scores: keys and values, bias, gate."""
+"""Terms that relations add to attention: keys and values, bias, gate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphdep.vocab.relations import RelationVocab
 
 
 class RelationVectors(NamedTuple):
-    r"""Vectors of edges that depend on the edges' relations alone: a table and ids.
+    r"""Edge vectors that depend only on the relation of each edge: a table and ids.
 
     .. math::
         \mathbf{e}_{ij} = \mathbf{r}_{t(i, j)}, \qquad
@@ -24,20 +24,20 @@ class RelationVectors(NamedTuple):
         \sum_j \alpha_{ij} \mathbf{e}_{ij} = \sum_t \Big( \sum_{j : t(i, j) = t} \alpha_{ij} \Big)
         \mathbf{r}_t
 
-    :func:`~graphdep.nn.attention.edge_attention` takes it for ``edge_key`` and ``edge_value`` and needs one
-    product with the table for each, where vectors of edges would be gathered, multiplied and summed one by
-    one. Where the table has so many rows that these products would be more numbers than the vectors of the
-    edges, those are written out. The terms are those of `"Self-Attention with Relative Position
-    Representations" <https://arxiv.org/abs/1803.02155>`_ (Eq. 3-4), split as in its section 3.3.
+    :func:`~graphdep.nn.attention.edge_attention` accepts it as ``edge_key`` and ``edge_value``. It needs one
+    product with the table for each, instead of gathering, multiplying and summing a vector per edge. If the
+    table has so many rows that this product is larger than the edge vectors, these are expanded instead. The
+    terms are those of `"Self-Attention with Relative Position Representations"
+    <https://arxiv.org/abs/1803.02155>`_ (Eq. 3-4), split as in its section 3.3.
 
     Args:
         weight: The vectors :math:`\mathbf{R}`.
-        relation: Row of each edge.
+        relation: Table row of each edge.
         heads: Number of attention heads.
 
     Shapes:
-        - weight: :math:`(R, d)`, the same vectors in all heads; in :meth:`dot` and :meth:`expand` also
-          :math:`(R, H, d)`; relation: :math:`(|\mathcal{E}|)`
+        - weight: :math:`(R, d)`, shared by all heads; in :meth:`dot` and :meth:`expand` also :math:`(R, H,
+          d)`; relation: :math:`(|\mathcal{E}|)`
 
     Example:
         >>> import torch
@@ -53,20 +53,20 @@ class RelationVectors(NamedTuple):
 
     @property
     def shape(self) -> torch.Size:
-        """That of :meth:`expand`: ``[num_edges, heads, d]``."""
+        """Shape of :meth:`expand`: ``[num_edges, heads, d]``."""
         return torch.Size((self.relation.numel(), self.heads, self.weight.size(-1)))
 
     def expand(self) -> Tensor:
-        """A vector for each edge and head, of which each edge holds one."""
+        """A vector for each edge and head; the heads are views of one vector."""
         rows = pick_rows(self.weight, self.relation)
         return rows if rows.dim() == 3 else rows.unsqueeze(1).expand(-1, self.heads, -1)
 
     def dot(self, query: Tensor, node: Tensor) -> Tensor:
-        r"""The product of each edge's vector with the query of a node of it.
+        r"""The product of each edge's vector with the query of one of its nodes.
 
         Args:
             query: ``[num_nodes, heads, d]``.
-            node: The node of each edge, ``[num_edges]``.
+            node: The node at which each edge is multiplied, ``[num_edges]``.
 
         Returns:
             ``[num_edges, heads]``
@@ -74,7 +74,7 @@ class RelationVectors(NamedTuple):
         used = self._used()
         if not used._is_shorter(query.size(0)):
             return (pick_rows(query.flatten(1), node).view(self.shape) * self.expand()).sum(dim=-1)
-        with torch.autocast(query.device.type, enabled=False):  # scores in half precision lose what edges add
+        with torch.autocast(query.device.type, enabled=False):  # half precision would lose the terms
             states = query.to(self.weight.dtype)
             if used.weight.dim() == 3:
                 every = torch.einsum("nhd,rhd->nhr", states, used.weight)
@@ -83,11 +83,11 @@ class RelationVectors(NamedTuple):
         return pick_rows(every.flatten(), used._place(node)).view(-1, self.heads)
 
     def sum(self, alpha: Tensor, node: Tensor, num_nodes: int) -> Tensor:
-        r"""The sum at each node of its edges' vectors, weighted.
+        r"""The weighted sum of the edge vectors at each node.
 
         Args:
             alpha: Weights ``[num_edges, heads]``.
-            node: The node of each edge, ``[num_edges]``.
+            node: The node to which each edge is added, ``[num_edges]``.
             num_nodes: Number of nodes.
 
         Returns:
@@ -102,43 +102,43 @@ class RelationVectors(NamedTuple):
             return of_relation.view(num_nodes, self.heads, -1) @ used.weight
 
     def _used(self) -> RelationVectors:
-        """With those rows alone that edges have; elsewhere than on a CPU to look would stall the device."""
+        """The table reduced to the rows in use; only on the CPU, since a GPU would synchronize."""
         if self.relation.device.type != "cpu" or torch.compiler.is_compiling():
             return self
         row, relation = self.relation.unique(return_inverse=True)
         return self._replace(weight=pick_rows(self.weight, row), relation=relation)
 
     def _is_shorter(self, num_nodes: int) -> bool:
-        """Whether all products with the table are fewer numbers than the vectors of the edges."""
+        """Whether the product with the whole table is smaller than the vectors of the edges."""
         return num_nodes * self.weight.size(0) <= self.relation.numel() * self.weight.size(-1)
 
     def _place(self, node: Tensor) -> Tensor:
-        """Place of every edge and head in ``[num_nodes, heads, R]``, ``[num_edges * heads]``."""
+        """Index of each edge and head in ``[num_nodes, heads, R]``: ``[num_edges * heads]``."""
         head = torch.arange(self.heads, device=node.device)
         place = (node[:, None] * self.heads + head) * self.weight.size(0) + self.relation[:, None]
         return place.view(-1)
 
 
 def pick_rows(table: Tensor, row: Tensor) -> Tensor:
-    """``table[row]``, of rows or of numbers; on CUDA the gradient is summed in one order each time."""
-    if not table.is_cuda:  # two to four times as fast there
+    """``table[row]`` for rows or scalars; the gradient is deterministic on CUDA."""
+    if not table.is_cuda:  # two to four times faster on a CPU
         return table.index_select(0, row)
     return F.embedding(row, table.view(table.size(0), -1)).view(*row.shape, *table.shape[1:])
 
 
 def add_rows(rows: Tensor, to: Tensor, count: int) -> Tensor:
-    """The sum of the rows, or numbers, that go to each of so many places; on CUDA in one order each time."""
+    """Sums rows or scalars into ``count`` entries, by their index ``to``; deterministic on CUDA."""
     zeros = rows.new_zeros(count, *rows.shape[1:])
-    if rows.is_cuda:  # which sorts; index_add adds as its threads come
+    if rows.is_cuda:  # this sorts; index_add is not deterministic
         return zeros.index_put((to,), rows, accumulate=True)
     return zeros.index_add(0, to, rows)
 
 
 class EdgeTerms(NamedTuple):
-    r"""What edges do to scores and values: the keywords of :func:`~graphdep.nn.attention.edge_attention`.
+    r"""Score and value terms of edges: keyword arguments of :func:`~graphdep.nn.attention.edge_attention`.
 
-    A module that gives them is called as ``module(x, edge_index, edge_type)``, with the states that the layer
-    reads.
+    A module that returns them is called as ``module(x, edge_index, edge_type)``, with the input states of the
+    layer.
 
     Args:
         attn_bias: Added to the scores. (default: :obj:`None`)
@@ -146,7 +146,7 @@ class EdgeTerms(NamedTuple):
         edge_key: Added to the keys along the edges. (default: :obj:`None`)
         edge_value: Added to the values along the edges. (default: :obj:`None`)
 
-    Keys and values that depend on the relation of an edge alone are best given as
+    Keys and values that depend only on the relation of an edge should be
     :class:`~graphdep.nn.attention.RelationVectors`.
 
     Shapes:
@@ -170,16 +170,14 @@ class EdgeTerms(NamedTuple):
 
 
 def write_out(layout: AttentionLayout, edge_type: Tensor) -> tuple[AttentionLayout, Tensor]:
-    """All pairs as edges with types, which are NONE (0) where only a clique has the pair: what
-    ``untyped="gate"`` acts on.
-    """
+    """All pairs as typed edges, with NONE (0) for pairs that only a clique has, for ``untyped="gate"``."""
     check_typed(edge_type, layout.edge_index)
     missing = layout.pairs.size(1) - layout.num_edges
     return layout.materialize(), torch.nn.functional.pad(edge_type, (0, missing))
 
 
 def check_edge_type(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
-    """Raises :class:`ValueError` unless every edge has a relation of a table of so many."""
+    """Raises :class:`ValueError` unless every edge has a relation below ``num_relations``."""
     check_typed(edge_type, edge_index)
     check_relations("edge_type", edge_type, num_relations)
 
@@ -188,14 +186,14 @@ def check_typed(edge_type: Tensor | None, edge_index: Tensor) -> None:
     """Raises :class:`ValueError` unless every edge has a relation."""
     if edge_type is None or edge_type.shape != edge_index.shape[1:]:
         got = "None" if edge_type is None else f"shapes {[*edge_type.shape]} and {[*edge_index.shape]}"
-        raise ValueError(f"'edge_type' must hold one relation id an edge of 'edge_index' (got {got})")
+        raise ValueError(f"'edge_type' must hold one relation id per edge of 'edge_index' (got {got})")
 
 
 def check_relations(name: str, relation: Tensor, num_relations: int) -> None:
-    """Raises :class:`ValueError` if an id is not in a table of so many relations."""
+    """Raises :class:`ValueError` if an id is not below ``num_relations``."""
     if torch.compiler.is_compiling():
-        return  # to look would break the graph
-    if relation.device.type == "cpu" and relation.numel():  # elsewhere it would stall the device
+        return  # a check would break the graph
+    if relation.device.type == "cpu" and relation.numel():  # a check would synchronize a GPU
         low, high = (int(x) for x in relation.aminmax())
         if low < 0 or high >= num_relations:
             wrong = low if low < 0 else high
@@ -218,16 +216,16 @@ class RelationKeyValue(nn.Module):
         \mathbf{o}_i = \sum_j \alpha_{ij} (\mathbf{v}_j + \mathbf{r}^v_{ij})
 
     with the same two tables in all heads. The paper's code adds :math:`\mathbf{q}_i^{\top} \mathbf{r}^k_{ij}`
-    after the division by :math:`\sqrt{d}`: that is ``scaling="code"``.
+    after the division by :math:`\sqrt{d}`: use ``scaling="code"``.
 
-    Pairs of relation NONE have no vectors here. The paper gives them one as well, and that is the same: take
-    :math:`\mathbf{r}_0` from all vectors, and every score of a row changes by
-    :math:`-\mathbf{q}_i^{\top} \mathbf{r}^k_0 / \sqrt{d}`, which the softmax does not see, every output by
-    :math:`-\mathbf{r}^v_0`, which the bias of the value projection can hold.
+    Pairs of relation NONE have no vectors here. The paper gives NONE vectors, too, which is equivalent:
+    subtracting :math:`\mathbf{r}_0` from all vectors changes every score of a row by
+    :math:`-\mathbf{q}_i^{\top} \mathbf{r}^k_0 / \sqrt{d}`, which cancels in the softmax, and every output by
+    :math:`-\mathbf{r}^v_0`, which the bias of the value projection can absorb.
 
-    Both tables start at zero, so that a pretrained layer computes at first what it did without them. Their
-    gradients are not zero. In the paper they start at random: that is ``start="random"``, drawn as BERT's
-    embeddings are, with standard deviation 0.02.
+    By default both tables start at zero, so that a pretrained layer at first computes the same as without
+    them; their gradients are not zero. In the paper they start at random: ``start="random"`` draws them like
+    BERT's embeddings, with standard deviation 0.02.
 
     Args:
         num_relations: Number of relation ids.
@@ -243,7 +241,8 @@ class RelationKeyValue(nn.Module):
           :class:`~graphdep.nn.attention.RelationVectors` of shape :math:`(|\mathcal{E}|, H, d)`
 
     Raises:
-        ValueError: If :obj:`scaling` or :obj:`start` is unknown, or a relation is not in the tables.
+        ValueError: If :obj:`scaling` or :obj:`start` is unknown, or a relation is not below
+            :obj:`num_relations`.
 
     Example:
         >>> import torch
@@ -282,7 +281,7 @@ class RelationKeyValue(nn.Module):
         typed = torch.arange(self.key.num_embeddings, device=edge_type.device) != RelationVocab.NONE
         key, value = (table.weight * typed[:, None] for table in (self.key, self.value))
         if self.scaling == "code":
-            key = key * self.head_channels**0.5  # what edge_attention divides by
+            key = key * self.head_channels**0.5  # cancels the division in edge_attention
         return EdgeTerms(
             edge_key=RelationVectors(key, edge_type, self.heads),
             edge_value=RelationVectors(value, edge_type, self.heads),
@@ -302,29 +301,29 @@ GATE_STARTS = ("random", "torch", "closed")
 
 
 def reset_relation(relation: nn.Embedding, start: str = "random") -> None:
-    """Relation vectors of length about 1; with ``start="torch"`` PyTorch's, of length sqrt(relation_dim)."""
+    """Relation vectors of length about 1; ``start="torch"``: as in PyTorch, of length sqrt(relation_dim)."""
     nn.init.normal_(relation.weight, std=1.0 if start == "torch" else relation.embedding_dim**-0.5)
 
 
 def reset_linear(weight: Tensor, fan_in: int) -> None:
-    """As :class:`torch.nn.Linear` starts, whose weights are read from ``fan_in`` channels."""
+    """Initializes weights like a :class:`torch.nn.Linear` with ``fan_in`` input channels."""
     nn.init.uniform_(weight, -(fan_in**-0.5), fan_in**-0.5)
 
 
 class GateValues(NamedTuple):
-    r"""How far the gate of each edge lets its relation into the score, in every head.
+    r"""The gate of each edge in every head: the share of the relation score in the score.
 
     .. math::
         S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
 
-    as :class:`GatedRelationScore` has it.
+    as in :class:`GatedRelationScore`.
 
     Args:
         edge_index: Edges, source :math:`j` -> target :math:`i`, which attends.
-        edge_type: The relation of each.
-        gate: :math:`g`; 0 where a pair without a relation keeps its score.
+        edge_type: The relation of each edge.
+        gate: :math:`g`; 0 if a pair without a relation keeps its score.
         relation_score: :math:`S^r`.
-        self_score: :math:`S^e`, of the layer's queries and keys.
+        self_score: :math:`S^e`, the score of the layer's queries and keys.
 
     Shapes:
         - edge_index: :math:`(2, |\mathcal{E}|)`; edge_type: :math:`(|\mathcal{E}|)`; the others:
@@ -348,7 +347,7 @@ class GateValues(NamedTuple):
 
     @property
     def gated(self) -> Tensor:
-        """Which pairs the gate acts on: ``[num_edges]``."""
+        """Whether the gate acts on each pair: ``[num_edges]``."""
         return (self.edge_type != RelationVocab.NONE) | (self.gate != 0).any(dim=1)
 
 
@@ -361,29 +360,29 @@ class GatedRelationScore(nn.Module):
         g_{ij} = \sigma\big((\mathbf{h}_i \mathbf{W}_{g,e} + \mathbf{r}_{ij} \mathbf{W}_{g,r})
         \mathbf{V}_g\big), \quad S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
 
-    in every head on its own, where :math:`i` attends to :math:`j`. Without the gate (DT_lr in the paper's
-    Table 3), :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`; Eq. 2-3
-    read with :math:`\mathbf{r}_{ij} = 0` would scale theirs by :math:`1 - g_{ij}` as well:
-    ``untyped="gate"``, for which all pairs must be edges.
+    in every head, where :math:`i` attends to :math:`j`. Without the gate (DT_lr in the paper's Table 3),
+    :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`. Eq. 2-3 with
+    :math:`\mathbf{r}_{ij} = 0` would scale these scores by :math:`1 - g_{ij}`, too: use ``untyped="gate"``,
+    for which all pairs must be edges.
 
-    All of it depends on (relation, head) or on (node, head) alone, so it is computed as two tables and
-    looked up along the edges; nothing of size [edges, relation_dim] ever exists.
+    All terms depend only on (relation, head) or on (node, head), so they are two tables, looked up along the
+    edges; there is no tensor of size [edges, relation_dim].
 
-    The paper's text asks for tanh and for the key word's state, its Eq. 3 for the sigmoid and
+    The paper's text describes tanh and the state of the key word, its Eq. 3 the sigmoid and
     :math:`\mathbf{h}_i`; the equation is the default.
 
-    The paper does not say where the relations start. ``start="random"`` draws vectors of length about 1,
-    scores by Glorot and :math:`\mathbf{V}_g` with deviation .02: relation scores stay below those of words,
-    and every gate starts near half open. ``start="torch"`` is what a program in PyTorch has that says
-    nothing: :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of :class:`torch.nn.Embedding`, and
-    :math:`\mathbf{V}_r, \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})`
-    of :class:`torch.nn.Linear`, :math:`n` the channels that each reads. Its relation scores are more than
-    twice as wide, and its gates differ from pair to pair from the first update. Which is better has to be
-    chosen on validation data; the narrow one, which the results in examples/ have, is the default.
+    The paper does not give the initialization. ``start="random"`` draws relation vectors of length about 1,
+    score weights by Glorot and :math:`\mathbf{V}_g` with standard deviation 0.02: relation scores stay below
+    word scores, and every gate starts near half open. ``start="torch"`` uses PyTorch's defaults:
+    :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of :class:`torch.nn.Embedding`, and :math:`\mathbf{V}_r,
+    \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})` of
+    :class:`torch.nn.Linear`, with :math:`n` input channels. Its relation scores spread more than twice as
+    widely, and its gates differ between pairs from the first update. Choose between them on validation data;
+    the results in examples/ use the default.
 
-    With ``start="closed"`` nothing changes at first, as pretrained layers need it, while gradients flow:
-    :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The sigmoid of
-    Eq. 3 has no such start: without a bias no weights make it 0 for all states, and half open as it starts it
+    ``start="closed"`` leaves the scores unchanged at first, as pretrained layers need, but gradients are not
+    zero: :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The
+    sigmoid of Eq. 3 has no such start: without a bias no weights make it 0 for all states, and half open it
     halves the scores of typed pairs.
 
     Args:
@@ -392,14 +391,14 @@ class GatedRelationScore(nn.Module):
         num_relations: Number of relation ids.
         relation_dim: Size of the relation vectors :math:`\mathbf{r}`. (default: :obj:`30`)
         gate: ``"sigmoid"`` (Eq. 3), ``"tanh"`` (text) or :obj:`None` (no gate). (default: ``"sigmoid"``)
-        gate_state: Whose state the gate reads: ``"query"`` (Eq. 3) or ``"key"`` (text). (default:
+        gate_state: The state that the gate reads: ``"query"`` (Eq. 3) or ``"key"`` (text). (default:
             ``"query"``)
         untyped: Pairs of relation NONE ``"keep"`` their score or go through the ``"gate"``. (default:
             ``"keep"``)
-        start: ``"random"``, ``"torch"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. A shared
-            :obj:`relation` starts as its owner says. (default: ``"random"``)
-        relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the
-            module has its own. (default: :obj:`None`)
+        start: ``"random"``, ``"torch"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. Has no effect
+            on a shared :obj:`relation`. (default: ``"random"``)
+        relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; if
+            :obj:`None`, the module has its own. (default: :obj:`None`)
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
@@ -410,8 +409,8 @@ class GatedRelationScore(nn.Module):
 
     Raises:
         ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped`, :obj:`start` or the shape of
-            :obj:`relation` is wrong, an edge has no relation of the table, or :obj:`return_gate` is asked
-            of scores without a gate.
+            :obj:`relation` is invalid, an edge has an unknown relation, or :obj:`return_gate` is set without
+            a gate.
 
     Example:
         >>> import torch
@@ -448,10 +447,10 @@ class GatedRelationScore(nn.Module):
             check_shape("relation", relation.weight, num_relations, relation_dim)
         self.in_channels, self.heads, self.gate, self.gate_state = in_channels, heads, gate, gate_state
         self.untyped, self.start = untyped, start
-        # A shared table is its owner's: registered here as well, a state_dict would hold it once a layer.
+        # Only the owner registers a shared table; otherwise a state_dict would hold it once per layer.
         self._shared = (relation,)
         self.own_relation = None if relation is not None else nn.Embedding(num_relations, relation_dim)
-        self.lin_score = nn.Parameter(torch.empty(relation_dim, heads))  # V_r of every head
+        self.lin_score = nn.Parameter(torch.empty(relation_dim, heads))  # V_r of each head
         if gate is not None:
             self.gate_node = nn.Parameter(torch.empty(heads, in_channels, relation_dim))  # W_{g,e}
             self.gate_relation = nn.Parameter(torch.empty(heads, relation_dim, relation_dim))  # W_{g,r}
@@ -460,7 +459,7 @@ class GatedRelationScore(nn.Module):
 
     @property
     def relation(self) -> nn.Embedding:
-        """The relation vectors, its own or shared."""
+        """The relation vectors, own or shared."""
         relation = self._shared[0] or self.own_relation
         assert relation is not None
         return relation

@@ -1,4 +1,4 @@
-"""The pairs that may attend, as the fused kernels read them: a byte for every pair of a block."""
+"""The pairs that may attend, as input of the fused kernels: one byte per pair of a block."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from torch import Tensor
 from graphdep.nn.attention.dispatch import (
     FEW_PAIRS,
     NUMBERED_EDGES,
-    PAIRS_AN_EDGE_FUSED,
+    PAIRS_PER_EDGE_FUSED,
     TILE_ROWS,
     on_cpu,
 )
 
 #: Byte of a pair that may attend and has no terms.
 PLAIN = 255
-#: Rows that a tile may have.
+#: Allowed numbers of rows in a tile.
 ROWS = (16, 32, TILE_ROWS)
 
 
 @dataclass(frozen=True)
 class AttentionTiles:
-    """Integers for the fused kernels, made once a batch and shared by all layers and heads.
+    """Integers for the fused kernels, made once per batch and shared by all layers and heads.
 
-    *Sorted* edges are in the order of their targets, then of their sources. The byte of a pair is 0 where it
-    may not attend, 255 where it may, and ``r`` in 1..254 where it is the ``r``-th sorted edge of its row.
+    *Sorted* edges are in the order of their targets, then of their sources. The byte of a pair is 0 if it may
+    not attend, 255 if it may, and ``r`` in 1..254 if it is the ``r``-th sorted edge of its row.
 
     Args:
         block: Rows of a tile of the ``tile`` kernel: 16, 32 or 64.
-        unserved: Why bytes cannot say these pairs, and all tensors are empty; :obj:`None`: they can.
-        unnumbered: Why there is no number for some edges; :obj:`None`: all have one.
-        rowptr: Where each row's sorted edges start, ``[num_nodes + 1]``.
-        edge: The caller's number of every sorted edge, ``[num_edges]``; empty where that is its place.
-        tile: First row and number of rows, ``[tiles, 2]``; whole blocks, joined to at most ``block`` rows.
-        slot: Their bytes, ``[tiles, block, block]``.
-        flash: First row and length of the block, first row of 64 in it, first of its byte tiles,
-            ``[row_tiles, 4]``; of the blocks that no tile holds.
-        flash_slot: Bytes, 64 x 64 at a time, a block's row tiles one after the other,
-            ``[byte_tiles, 64, 64]``.
-        flash_used: 0 for byte tiles that may be skipped, ``[byte_tiles]``.
+        unserved: Why bytes cannot express these pairs, and all tensors are empty; :obj:`None` if they can.
+        unnumbered: Why some edges have no number; :obj:`None` if all have one.
+        rowptr: Start of the sorted edges of each row, ``[num_nodes + 1]``.
+        edge: Index of each sorted edge in ``edge_index``, ``[num_edges]``; empty if already sorted.
+        tile: First row and number of rows, ``[tiles, 2]``; a tile has whole blocks, at most ``block`` rows.
+        slot: Bytes of the tiles, ``[tiles, block, block]``.
+        flash: First row and length of the block, first row of the 64 rows in it, first of their byte tiles,
+            ``[row_tiles, 4]``; for blocks that are longer than a tile.
+        flash_slot: Bytes in tiles of 64 x 64, row tile by row tile of each block, ``[byte_tiles, 64, 64]``.
+        flash_used: 0 for byte tiles to skip, ``[byte_tiles]``.
     """
 
     block: int
@@ -61,14 +60,14 @@ class AttentionTiles:
         """All tensors, in the order of the fields."""
         return [getattr(self, name) for name in TENSORS]
 
-    @cached_property  # which torch.compile cannot trace under Python 3.11: it takes a lock
+    @cached_property  # a lock: torch.compile cannot trace it in 3.11
     def by_name(self) -> dict[str, Tensor]:
-        """All tensors by the names of their fields."""
+        """All tensors by field name."""
         return {name: getattr(self, name) for name in TENSORS}
 
     def refusal(self, numbered: bool) -> str | None:
-        """Why the kernels cannot serve these pairs, for calls with terms or weights of the edges if
-        ``numbered``; :obj:`None`: they can.
+        """Why the kernels cannot serve these pairs, :obj:`None` if they can; ``numbered`` for calls with
+        terms or weights of the edges.
         """
         return self.unserved or (self.unnumbered if numbered else None)
 
@@ -84,11 +83,11 @@ def build_tiles(
 
     Args:
         edge_index: Edges, ``[2, num_edges]``.
-        block: Block of every node, ``[num_nodes]``, ascending.
-        group: Clique of every node, ``[num_nodes]``; -1: none. :obj:`None`: there is no clique.
-        rows: Rows of a tile: 16, 32 or 64. Then ``edge`` is written out as well, so that the shapes of
-            batches of equal size are equal, whatever their longest blocks are and however their edges stand.
-            (default: as few as hold the longest block of 64 nodes at most)
+        block: Block of each node, ``[num_nodes]``, ascending.
+        group: Clique of each node, ``[num_nodes]``, -1 for none; :obj:`None` without cliques.
+        rows: Rows of a tile: 16, 32 or 64. Then ``edge`` is never empty, so that batches of equal size have
+            tensors of equal shape, whatever their block lengths and edge order. (default: the fewest for the
+            longest block of at most 64 nodes)
     """
     num_nodes = block.numel()
     source, target, edge, repeated = _sort(edge_index, num_nodes)
@@ -128,14 +127,14 @@ UNNUMBERED = f"cannot serve more than {NUMBERED_EDGES} edges with terms or weigh
 
 
 def _tile_rows(size: Tensor) -> int:
-    """The fewest rows that hold the longest of the blocks of these sizes, those beyond any tile aside."""
+    """The fewest rows that hold the longest block, among blocks that fit into a tile."""
     small = size[size <= TILE_ROWS]
     longest = int(small.max()) if small.numel() else 0
     return next(rows for rows in ROWS if longest <= rows)
 
 
 def _sparse(size: Tensor, block: Tensor, long: Tensor, target: Tensor, group: Tensor | None) -> str | None:
-    """Why bytes of the long blocks without a clique would cost more than to gather their edges."""
+    """Why the bytes of long blocks without a clique would cost more than gathering their edges."""
     plain = long.clone()
     if group is not None:
         plain[block[group >= 0]] = False
@@ -143,13 +142,13 @@ def _sparse(size: Tensor, block: Tensor, long: Tensor, target: Tensor, group: Te
     if pairs <= FEW_PAIRS:
         return None
     edges = int(plain[block[target]].sum())
-    served = f"serves long blocks with an edge in {PAIRS_AN_EDGE_FUSED} pairs"
-    return None if pairs <= PAIRS_AN_EDGE_FUSED * edges else f"{served} (got {edges} in {pairs})"
+    served = f"serves long blocks with an edge in {PAIRS_PER_EDGE_FUSED} pairs"
+    return None if pairs <= PAIRS_PER_EDGE_FUSED * edges else f"{served} (got {edges} in {pairs})"
 
 
 def _sort(edge_index: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, Tensor | None, bool]:
-    """Source and target of the sorted edges, the order (:obj:`None`: as they stood), and whether one is
-    there twice.
+    """Source and target of the sorted edges, their order (:obj:`None` if unchanged), and whether an edge is
+    repeated.
     """
     source, target = edge_index
     key = target * num_nodes + source
@@ -186,9 +185,9 @@ def _tiles(
 
 
 def _join(start: Tensor, size: Tensor, long: Tensor, rows: int) -> list[tuple[int, int]]:
-    """Runs of neighbouring small blocks, as many as fit into so many rows each: ``(start, length)``."""
+    """Runs of neighbouring small blocks, as many as fit into ``rows`` rows: ``(start, length)``."""
     runs = []
-    # A run ends with the last block that ends within its rows; no block larger than they are is in one.
+    # A run ends at the end of the last block that fits into its rows; larger blocks are in no run.
     ends = (start + size).tolist()
     walls = [*long.nonzero().view(-1).tolist(), len(ends)]
     first = 0
@@ -203,14 +202,14 @@ def _join(start: Tensor, size: Tensor, long: Tensor, rows: int) -> list[tuple[in
 
 
 def _rows_of(start: Tensor, length: Tensor, rows: int) -> tuple[Tensor, Tensor]:
-    """Node of every row of tiles, ``[tiles, rows]``, and which rows are used; others are of any node."""
+    """Node of each tile row, ``[tiles, rows]``, and whether the row is used; unused rows have any node."""
     place = torch.arange(rows)
     used = place < length[:, None]
     return (start[:, None] + place).where(used, start[:, None]), used
 
 
 def _place(start: Tensor, length: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    """Tile of every node, -1: none, and its row there."""
+    """Tile of each node (-1 for none), and its row there."""
     at = torch.full((num_nodes,), -1)
     place = torch.zeros(num_nodes, dtype=torch.long)
     number = torch.arange(start.numel()).repeat_interleave(length)
@@ -227,11 +226,11 @@ def _flash(
     group: Tensor | None,
     parts: tuple[Tensor, Tensor, Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Row tiles of the long blocks, the longest first, so that no long one is begun last; and their bytes."""
+    """Row tiles of the long blocks and their bytes; the longest first, so that no kernel starts it last."""
     begin, length = start[long], size[long]
     order = length.argsort(descending=True, stable=True)
     begin, length = begin[order], length[order]
-    wide = -(-length // TILE_ROWS)  # row tiles of a block, and byte tiles of a row tile
+    wide = -(-length // TILE_ROWS)  # row tiles per block, and byte tiles per row tile
     first = (wide * wide).cumsum(0) - wide * wide
     number = torch.arange(length.numel()).repeat_interleave(wide)
     row = torch.arange(number.numel()) - (wide.cumsum(0) - wide)[number]

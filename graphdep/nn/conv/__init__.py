@@ -1,4 +1,4 @@
-"""The papers' attention as PyG layers."""
+"""The attention layers of the papers as PyG layers."""
 
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv

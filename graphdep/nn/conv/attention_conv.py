@@ -25,8 +25,8 @@ class MessageSender(MessagePassing):
     """
 
     explained: Tensor | None = None
-    """The edges ``[2, num_edges]`` that an explainer has masks for, where a layer may have edges of its own:
-    then each of these has the mask of the same pair, and a pair that is not there is not masked."""
+    """The edges ``[2, num_edges]`` of an explainer's mask, for layers that compute their own edges: each of
+    these takes the mask of the same pair, and other edges are not masked."""
     _place: Tensor | None = None
 
     def __init__(self, dropout: float = 0.0) -> None:
@@ -34,24 +34,24 @@ class MessageSender(MessagePassing):
         self.dropout = dropout
         steps = ("propagate", "message", "aggregate")
         names = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
-        self._hooks_of_messages = tuple(getattr(self, name) for name in names)  # where hooks come and go
+        self._hooks_of_messages = tuple(getattr(self, name) for name in names)  # dicts of registered hooks
 
     def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
-        """Leaves `propagate` as it is. PyG would write a module with one of this class alone, cannot read the
-        terms that ours takes, and would try in vain, for 20 ms, at every layer of every model.
+        """Leaves `propagate` as it is. PyG would generate a module per class; it cannot parse the terms of
+        our `propagate`, so it would fail after 20 ms in every layer of every model.
         """
 
     @property
     def sends_messages(self) -> bool:
-        """Whether somebody looks at single messages: an explainer, or a hook."""
+        """Whether an explainer or a hook reads single messages."""
         return bool(self.explain) or any(self._hooks_of_messages)
 
     def check_messages(self, layout: AttentionLayout) -> None:
-        """Raises :class:`ValueError` where pairs of a clique would have to send messages."""
+        """Raises :class:`ValueError` if pairs of a clique would have to send messages."""
         refuse_clique(layout.clique, "a clique has no edges to explain")
 
     def send(self, layout: AttentionLayout, value: Tensor, alpha: Tensor, **terms: Tensor | None) -> Tensor:
-        r"""The sum of the weighted values that reach each node; ``terms`` go to :meth:`message`.
+        r"""The sum of the weighted values sent to each node; ``terms`` go to :meth:`message`.
 
         Shapes:
             - value: :math:`(|\mathcal{V}|, H, d)`; alpha: :math:`(|\mathcal{E}|, H)`; output as value
@@ -80,7 +80,7 @@ class MessageSender(MessagePassing):
 
 
 def _places(edge_index: Tensor, among: Tensor, num_nodes: int) -> Tensor:
-    """The number of each edge among others; how many these are where it is none of them."""
+    """The index of each edge in ``among``; the length of ``among`` for an edge that is not in it."""
     own, key = (edges[0] * num_nodes + edges[1] for edges in (edge_index, among))
     key, number = key.sort()
     found = torch.searchsorted(key, own).clamp(max=max(len(key) - 1, 0))
@@ -88,12 +88,12 @@ def _places(edge_index: Tensor, among: Tensor, num_nodes: int) -> Tensor:
     return torch.where(key[found] == own, number[found], missing) if len(key) else missing
 
 
-_NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Take torch.compile"
+_NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Use torch.compile"
 
 
 class AttentionConv(MessageSender):
     r"""Multi-head scaled dot-product attention over edges, from `"Attention Is All You Need"
-    <https://arxiv.org/abs/1706.03762>`_ (Eq. 1), and nothing else: no skip, no output projection.
+    <https://arxiv.org/abs/1706.03762>`_ (Eq. 1), without skip connection and output projection.
 
     .. math::
         \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}(i)} \alpha^h_{ij} \mathbf{W}^h_v
@@ -101,16 +101,15 @@ class AttentionConv(MessageSender):
         \alpha^h_{ij} = \mathrm{softmax}_j \left(
         \frac{(\mathbf{W}^h_q \mathbf{x}_i)^{\top} \mathbf{W}^h_k \mathbf{x}_j}{\sqrt{d}} \right)
 
-    A node without an incoming edge gets zeros. ``conv(x, data.edge_index)`` is all that it takes, of one
-    example or of a batch. ``conv(x, AttentionLayout.of(data))`` gives the same and costs less: what the pairs
-    need is computed once for all layers, and complete graphs that are built with ``implicit=True`` are never
-    written out.
+    A node without an incoming edge gets zeros. For one example or a batch, call ``conv(x, data.edge_index)``.
+    ``conv(x, AttentionLayout.of(data))`` gives the same result at less cost: all layers share the prepared
+    pairs, and complete graphs that are built with ``implicit=True`` are never written out.
 
-    While an explainer is at work, or hooks are registered, messages are sent edge by edge through
-    :meth:`message`; otherwise one call of :func:`~graphdep.nn.attention.edge_attention` does the same.
-    ``torch.compile`` takes a conv over written-out pairs as one graph (``fullgraph=True``); cliques break it.
-    Refused are TorchScript (``torch.jit``), ``torch.fx``, sparse matrices for edges, bipartite graphs and
-    lazy sizes (``in_channels=-1``); there is no ``aggr``, ``flow``, ``edge_attr`` or ``size``.
+    With an explainer or registered hooks, messages are sent edge by edge through :meth:`message`; otherwise
+    one call of :func:`~graphdep.nn.attention.edge_attention` gives the same result. ``torch.compile`` traces
+    a conv over explicit pairs as one graph (``fullgraph=True``); cliques break the graph. Not supported are
+    TorchScript (``torch.jit``), ``torch.fx``, sparse adjacency matrices, bipartite graphs and lazy sizes
+    (``in_channels=-1``); there is no ``aggr``, ``flow``, ``edge_attr`` or ``size``.
 
     Args:
         in_channels: Size of each input.
@@ -158,10 +157,10 @@ class AttentionConv(MessageSender):
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.reset_parameters()
 
-    takes_layout: ClassVar[bool] = True  # a model hands it an AttentionLayout for its edges
+    takes_layout: ClassVar[bool] = True  # accepts an AttentionLayout as edge_index
     reads: frozenset[str] = frozenset({CLIQUES})
-    """What it reads of edges beside their pairs, of what they may carry."""
-    extra_options: ClassVar[dict[str, Any]] = {}  # a subclass's options and their defaults, for its repr
+    """Kinds of edge information that the layer reads, beside the pairs."""
+    extra_options: ClassVar[dict[str, Any]] = {}  # options of a subclass with defaults, for its repr
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
@@ -192,7 +191,7 @@ class AttentionConv(MessageSender):
         edge_value: Tensor | RelationVectors | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        """Projects, attends with the edges' terms, joins the heads."""
+        """Projects the states, attends with the score terms of the edges, and joins the heads."""
         query, key, value = self.project(x)
         weights: tuple[Tensor, Tensor] | None = None
         sends = self.sends_messages
@@ -230,7 +229,7 @@ class AttentionConv(MessageSender):
         return query, key, value
 
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
-        """Checks the input; returns the layout that it has or that is made of its edges."""
+        """Checks the input; returns the given layout, or a new layout of the given edges."""
         if torch.jit.is_tracing():  # type: ignore[attr-defined]
             raise ValueError(_NO_SCRIPT)
         if not isinstance(x, Tensor):
@@ -246,7 +245,7 @@ class AttentionConv(MessageSender):
     def typed_layout(
         self, x: Tensor, edge_index: Adj, edge_type: Tensor | None
     ) -> tuple[AttentionLayout, Tensor]:
-        """:meth:`layout_of`, and the types of its edges, by default its own."""
+        """:meth:`layout_of`, and the types of its edges: ``edge_type``, or by default those of the layout."""
         layout = self.layout_of(x, edge_index)
         edge_type = layout.edge_type if edge_type is None else edge_type
         check_typed(edge_type, layout.edge_index)
@@ -262,7 +261,7 @@ class AttentionConv(MessageSender):
 
 
 def conv_repr(conv: nn.Module, options: Mapping[str, Any]) -> str:
-    """Sizes and heads, and those of the options that are not at their defaults."""
+    """``Name(sizes, heads, options)`` with the options that differ from their defaults."""
     values = {name: getattr(conv, name) for name in options}
     shown = [f", {name}={value!r}" for name, value in values.items() if value != options[name]]
     sizes = f"{conv.in_channels}, {conv.out_channels}, heads={conv.heads}"
@@ -270,7 +269,7 @@ def conv_repr(conv: nn.Module, options: Mapping[str, Any]) -> str:
 
 
 def check_options(in_channels: int, out_channels: int, heads: int, dropout: float) -> None:
-    """Raises :class:`ValueError` if a size is below 1 or :obj:`dropout` is no probability."""
+    """Raises :class:`ValueError` if a size is below 1 or :obj:`dropout` is not a probability."""
     for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
         check_count(name, size, 1)
     if dropout is None or isinstance(dropout, bool):

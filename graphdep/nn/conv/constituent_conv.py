@@ -1,4 +1,4 @@
-"""Attention within constituents that are found on the way."""
+"""Attention within constituents that the layer induces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class ConstituentConv(nn.Module):
     r"""Self-attention weighted by the probability that two nodes are in one constituent, from `"Tree
     Transformer: Integrating Tree Structures into Self-Attention" <https://aclanthology.org/D19-1098/>`_.
 
-    :meth:`links` gives, from normalised states, the probability :math:`a_i` that the neighbours :math:`i` and
-    :math:`i + 1` belong together. Each node shares one unit between its two neighbours, both ends have a say,
-    and what was linked in a lower layer stays so:
+    :meth:`links` computes, from normalised states, the probability :math:`a_i` that the neighbours :math:`i`
+    and :math:`i + 1` belong together. Each node splits a probability of 1 between its two neighbours, a link
+    combines the shares of both ends, and links of lower layers never weaken:
 
     .. math::
         (p_{i,i-1}, p_{i,i+1}) &= \mathrm{softmax}(s_{i,i-1}, s_{i,i+1}), \quad
@@ -26,33 +26,33 @@ class ConstituentConv(nn.Module):
         \hat{a}_i &= \sqrt{p_{i,i+1} \, p_{i+1,i}}, \quad
         a^l_i = a^{l-1}_i + (1 - a^{l-1}_i) \hat{a}^l_i
 
-    Attention is then multiplied by the prior :math:`C_{ij}`, which the links between two nodes give. The
-    weights of a node no longer sum to 1, as published:
+    Attention is then multiplied by the prior :math:`C_{ij}`, the product of the links between two nodes. As
+    in the paper, the weights of a node no longer sum to 1:
 
     .. math::
         C_{ij} = \prod_{k = \min(i, j)}^{\max(i, j) - 1} a_k, \quad
         \mathbf{E} = \mathbf{C} \odot \mathrm{softmax} \left( \frac{\mathbf{Q} \mathbf{K}^{\top}}{\sqrt{d}}
         \right), \quad \mathbf{O} = \mathbf{E} \mathbf{V}
 
-    A node and itself have no link between them, so :math:`C_{ii} = 1`; the authors' code starts there from
-    nearly 0. Their scale is 256 at :math:`C = 512`, ours :math:`C / 2`. Nodes are taken in their order in the
-    example; no edges are read.
+    A node has no link to itself, so :math:`C_{ii} = 1`; the authors' code starts there from nearly 0. They
+    divide by 256 at :math:`C = 512`, which is :math:`C / 2`. Nodes are read in their order in the example;
+    edges are not read.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
         dropout: Probability to drop an attention weight in training. (default: :obj:`0.0`)
-        renormalize: Let the weights of a node sum to 1. (default: :obj:`False`)
+        renormalize: Rescale the weights of each node to sum to 1. (default: :obj:`False`)
 
     Shapes:
-        - x: :math:`(|\mathcal{V}|, C)`; link: :math:`(|\mathcal{V}|)`, between a node and the next, 0 at the
-          last of an example; ptr: :math:`(B + 1)`
+        - x: :math:`(|\mathcal{V}|, C)`; link: :math:`(|\mathcal{V}|)`, between a node and the next one, 0 at
+          the last node of an example; ptr: :math:`(B + 1)`
         - output: :math:`(|\mathcal{V}|, H \cdot C')`; with :obj:`return_attention_weights` also
           ``(pairs, alpha)``, all pairs of each example and their weights :math:`(|\mathcal{P}|, H)`
 
     Raises:
-        ValueError: If a size is below 1 or :obj:`dropout` not between 0 and 1.
+        ValueError: If a size is below 1 or :obj:`dropout` is not between 0 and 1.
 
     Example:
         >>> import torch
@@ -93,12 +93,12 @@ class ConstituentConv(nn.Module):
         self.norm_link.reset_parameters()
 
     def links(self, x: Tensor, ptr: Tensor, below: Tensor | None = None) -> Tensor:
-        """How surely each node and the next one belong together.
+        """The probability that each node and the next one belong together.
 
         Args:
             x: Node states ``[num_nodes, in_channels]``.
             ptr: Example boundaries.
-            below: What this gave in the layer below. (default: there is none)
+            below: Links of the layer below. (default: :obj:`None`, for the first layer)
         """
         if x.size(0) == 0:
             return x.sum(dim=-1)
@@ -108,9 +108,9 @@ class ConstituentConv(nn.Module):
         right = F.pad((query[:-1] * key[1:]).sum(-1), (0, 1)) / scale
         left = F.pad((query[1:] * key[:-1]).sum(-1), (1, 0)) / scale
         batch = _example_of(x, ptr)
-        other = batch[1:] != batch[:-1]  # the next node is of another example
+        other = batch[1:] != batch[:-1]  # the next node is in another example
         first, last = F.pad(other, (1, 0), value=True), F.pad(other, (0, 1), value=True)
-        # A node with one neighbour gives it all.
+        # A node with one neighbour gives that neighbour its whole share.
         to_right = F.logsigmoid(right - left).masked_fill(first, 0.0)
         to_left = F.logsigmoid(left - right).masked_fill(last, 0.0)
         link = ((to_right + to_left.roll(-1)) / 2).exp().masked_fill(last, 0.0)
@@ -125,8 +125,8 @@ class ConstituentConv(nn.Module):
         *,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        """``padding``: that of the examples, where it has been made."""
-        if x.size(0) == 0:  # which cannot be padded
+        """``padding``: the padding of the examples, if it has been prepared."""
+        if x.size(0) == 0:  # an empty batch cannot be padded
             out = self.lin_value(x)
             return (
                 (out, (ptr.new_zeros(2, 0), out.new_zeros(0, self.heads)))
@@ -152,7 +152,7 @@ class ConstituentConv(nn.Module):
         return out, (pairs, alpha[example, :, target, source])
 
     def _split(self, x: Tensor, padding: Padding) -> Tensor:
-        """Padded and by head: ``[B, H, L, d]``."""
+        """Pads the states and splits them into heads: ``[B, H, L, d]``."""
         dense = padding.padded(x)
         return dense.unflatten(-1, (self.heads, self.out_channels)).transpose(1, 2)
 
@@ -161,15 +161,15 @@ class ConstituentConv(nn.Module):
 
 
 class Padding(Moves):
-    """The place of each node where examples are padded to the longest.
+    """The padded position of each node when examples are padded to the longest.
 
     Args:
         ptr: Example boundaries ``[num_examples + 1]``.
         num_nodes: Number of nodes.
 
     Attributes:
-        slot: The place of each node, ``[num_nodes]``.
-        mask: Which places are nodes, ``[num_examples, longest]``.
+        slot: Index of each node in the padded batch, ``[num_nodes]``.
+        mask: Whether each padded position is a node, ``[num_examples, longest]``.
     """
 
     def __init__(self, ptr: Tensor, num_nodes: int) -> None:
@@ -181,7 +181,7 @@ class Padding(Moves):
         self.mask = torch.arange(longest, device=ptr.device) < sizes[:, None]
 
     def padded(self, x: Tensor) -> Tensor:
-        """Rows of nodes with zeros between the examples: ``[num_examples, longest, ...]``."""
+        """Node states padded with zeros: ``[num_examples, longest, ...]``."""
         table = x.new_zeros(self.mask.numel(), *x.shape[1:])
         return table.index_copy(0, self.slot, x).unflatten(0, self.mask.shape)
 
@@ -194,7 +194,7 @@ def _example_of(x: Tensor, ptr: Tensor) -> Tensor:
 
 
 def _prior(link: Tensor, padding: Padding) -> Tensor:
-    r"""The products of links between any two nodes, ``[B, L, L]``, by sums of logarithms."""
+    r"""The products of the links between any two nodes, ``[B, L, L]``, by sums of logarithms."""
     log = padding.padded(link.float().clamp(min=1e-9).log())
-    before = log.cumsum(dim=1) - log  # of all links before a node
+    before = log.cumsum(dim=1) - log  # sum over all links before a node
     return (before[:, :, None] - before[:, None]).abs().neg().exp()

@@ -14,17 +14,17 @@ class DAMConv(AttentionConv):
         \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} + \log \mathbf{A} \right)
         \mathbf{V}
 
-    The mask :math:`\mathbf{A}` is what ``graphdep.transforms.resolve("dam")`` builds: one relation node per
-    arc; words and special nodes see one another, a word and a relation node see each other where they are
-    linked, [CLS] and relation nodes always, a relation node among its own kind only itself. Which of a link's
-    two ends reads the other is a matter of the edges, not of this layer: ``RelationEdges(direction=...)``.
+    The mask :math:`\mathbf{A}` is the edge set of ``graphdep.transforms.resolve("dam")``, with one relation
+    node per arc. Words and special nodes see one another; a word and a relation node see each other if they
+    are linked; [CLS] and relation nodes always see each other; a relation node sees no other relation node.
+    The edges, not this layer, decide which end of a link reads the other: ``RelationEdges(direction=...)``.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Example:
         >>> import torch

@@ -12,7 +12,7 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 class DRAConv(AttentionConv):
     r"""Dependency Relation Attention (DRA), from `"Modeling Compositionality with Dependency Graph for
-    Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2-5), whose first version was
+    Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2-5); its first version was called
     "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue
     Generation".
 
@@ -28,14 +28,14 @@ class DRAConv(AttentionConv):
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        residual: Eq. 5 read literally: :math:`\mathbf{W}^{l+1} = \mathbf{W}^l + \mathbf{O}^l`, with neither
-            output projection nor normalisation. By default the layer gives :math:`\mathbf{O}` and the
-            Transformer block around it does the rest, as in the paper's Figure 3. (default: :obj:`False`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        residual: Eq. 5 read literally: :math:`\mathbf{W}^{l+1} = \mathbf{W}^l + \mathbf{O}^l`, without output
+            projection and normalisation. By default the layer returns :math:`\mathbf{O}`, and the surrounding
+            Transformer block adds both, as in the paper's Figure 3. (default: :obj:`False`)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Raises:
-        ValueError: If :obj:`residual` and input and output differ in size.
+        ValueError: If :obj:`residual` is set and input and output differ in size.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Attention restricted and weighted by the distance in the tree."""
+"""Attention that is limited and weighted by tree distance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.transforms.edge_set import DISTANCES
 from graphdep.vocab import RelationVocab
 
-# Far below any score, and still a number in half precision.
+# Far below any score, but finite in half precision.
 _MASKED = -1e4
 
 
 class GATEConv(AttentionConv):
-    r"""Attention to words at most :math:`\delta_h` arcs away, the nearer the more, from `"GATE: Graph
-    Attention Transformer Encoder for Cross-lingual Relation and Event Extraction"
+    r"""Attention to words at most :math:`\delta_h` arcs away, with more weight on nearer words, from `"GATE:
+    Graph Attention Transformer Encoder for Cross-lingual Relation and Event Extraction"
     <https://arxiv.org/abs/2010.03009>`_.
 
     .. math::
@@ -30,30 +30,30 @@ class GATEConv(AttentionConv):
         \alpha^h_{ij} = \frac{\hat{\alpha}^h_{ij} / D_{ij}}{\sum_l \hat{\alpha}^h_{il} / D_{il}}
 
     with the distance :math:`D_{ij}` in arcs; a node is at distance 1 from itself. The division and the second
-    normalisation, which the authors' code has too, are the same as adding :math:`-\log D_{ij}` to the score,
-    and so they are computed here. With :math:`\delta = 1` all distances are 1 and it is plain attention over
-    the arcs in both directions and to itself.
+    normalisation, also in the authors' code, equal an addition of :math:`-\log D_{ij}` to the score, which
+    this layer computes. With :math:`\delta = 1` all distances are 1, which is plain attention over self loops
+    and over the arcs in both directions.
 
-    Distances are read from the types of the edges, :class:`~graphdep.RelationVocab`: an arc from either end
-    is 1, a path code (a, b) is a + b, pairs of relation NONE are too far. Pairs and types come from
-    ``graphdep.transforms.resolve("gate", max_distance=delta)``, which gives every node itself; a node whose
-    pairs are all too far would attend to all of them, as in the authors' code.
+    Distances are read from edge types (:class:`~graphdep.RelationVocab`): 1 for an arc in either direction, a
+    + b for a path code (a, b), and too far for relation NONE. ``graphdep.transforms.resolve("gate",
+    max_distance=delta)`` builds pairs and types, with a self loop on every node. A node whose pairs are all
+    too far would attend to all of them, as in the authors' code.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        max_distance: The largest distance :math:`\delta`, or one for each head. (default: :obj:`1`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        max_distance: The largest distance :math:`\delta`, for all heads or one per head. (default: :obj:`1`)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Shapes:
-        - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
+        - edge_type: :math:`(|\mathcal{E}|)`, long, by default the types of the layout; other shapes as in
           :class:`AttentionConv`
 
     Raises:
-        ValueError: If a distance is below 1, there is not one for each head, the edges have no types, or the
-            data has cliques, whose pairs have no distance.
+        ValueError: If a distance is below 1, the number of distances is not the number of heads, the edges
+            have no types, or the data has cliques, whose pairs have no distance.
 
     Example:
         >>> import torch
@@ -83,7 +83,7 @@ class GATEConv(AttentionConv):
         limits = [max_distance] * heads if isinstance(max_distance, int) else [*max_distance]
         if len(limits) != heads or min(limits) < 1:
             raise ValueError(
-                f"'max_distance' must be at least 1, one number or {heads}, one a head (got {max_distance!r})"
+                f"'max_distance' must be at least 1, for all or each of {heads} heads (got {max_distance!r})"
             )
         self.max_distance = max_distance
         self.register_buffer("limit", torch.tensor(limits), persistent=False)
@@ -108,8 +108,8 @@ class GATEConv(AttentionConv):
         )
 
     def _bias(self, edge_type: Tensor) -> Tensor:
-        """What a distance adds to the score of each head: ``[num_edges, heads]``."""
-        last = self.distance.numel() - 1  # that of all learned labels
+        """The term of each distance in the score of each head: ``[num_edges, heads]``."""
+        last = self.distance.numel() - 1  # the entry of all learned labels
         edge_type = edge_type.clamp(max=last)
         check_relations("edge_type", edge_type, last + 1)
         distance = self.distance.index_select(0, edge_type).unsqueeze(1)
@@ -117,7 +117,7 @@ class GATEConv(AttentionConv):
 
 
 def _check_known(edge_type: Tensor) -> None:
-    """Raises :class:`ValueError` where ids were added up: SELF and SELF give an id that no edge has."""
+    """Raises :class:`ValueError` if ids were added up: SELF plus SELF is an id that no edge has."""
     if torch.compiler.is_compiling() or edge_type.device.type != "cpu":
         return
     if bool((edge_type == RelationVocab.UNK).any()):
@@ -128,7 +128,7 @@ def _check_known(edge_type: Tensor) -> None:
 
 
 def _distance_table() -> Tensor:
-    """Arcs between the two ends of each relation; the last entry stands for all learned labels."""
+    """Number of arcs for each relation; the last entry is for all learned labels."""
     table = torch.ones(len(RelationVocab()) + 1)
     table[RelationVocab.NONE] = torch.inf
     for a in range(RelationVocab.max_path + 1):

@@ -23,10 +23,10 @@ class GatedRelationConv(AttentionConv):
         S_{ij} = (1 - g_{ij}) \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} + g_{ij} \mathbf{r}_{ij}
         \mathbf{V}_r
 
-    with the gate of :class:`~graphdep.nn.attention.GatedRelationScore`. Pairs come from
-    ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them:
-    ``conv(x, data.edge_index, data.edge_type)``, or ``conv(x, AttentionLayout.of(data))``, which has the
-    types. Most pairs have none, so that ``resolve("dt", implicit=True)`` saves most here.
+    with the gate of :class:`~graphdep.nn.attention.GatedRelationScore`. ``graphdep.transforms.resolve("dt")``
+    builds all pairs of an utterance, with types for pairs that the tree relates: ``conv(x, data.edge_index,
+    data.edge_type)``, or ``conv(x, AttentionLayout.of(data))``, which includes the types. Most pairs have no
+    type, so ``resolve("dt", implicit=True)`` saves most of the cost.
 
     Args:
         in_channels: Size of each input.
@@ -36,17 +36,17 @@ class GatedRelationConv(AttentionConv):
         relation_dim: Size of the relation vectors. (default: :obj:`30`)
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
-        untyped: ``"keep"`` or ``"gate"``, of pairs without a relation; the latter writes those of cliques
-            out. (default: ``"keep"``)
+        untyped: ``"keep"`` or ``"gate"``, for pairs without a relation; ``"gate"`` writes the pairs of
+            cliques out. (default: ``"keep"``)
         start: ``"random"``, ``"torch"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. (default:
             ``"random"``)
         relation: Relation vectors shared between layers. (default: :obj:`None`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Shapes:
-        - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
-          :class:`AttentionConv`, and with ``return_gate=True`` last the
+        - edge_type: :math:`(|\mathcal{E}|)`, long, by default the types of the layout; other shapes as in
+          :class:`AttentionConv`. With ``return_gate=True`` the last output is
           :class:`~graphdep.nn.attention.GateValues` of the edges
 
     Example:
@@ -102,7 +102,7 @@ class GatedRelationConv(AttentionConv):
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        if hasattr(self, "score"):  # the base class resets before there is one
+        if hasattr(self, "score"):  # the base class calls this before it is set
             self.score.reset_parameters()
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:

@@ -26,28 +26,28 @@ class LISAConv(AttentionConv):
         \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}^h(i)} \alpha^h_{ij} \mathbf{W}^h_v
         \mathbf{x}_j
 
-    All heads see the marked edges, the plain heads the others too. ``resolve("lisa-complete")`` of
-    :mod:`graphdep.transforms` builds all pairs and marks those to the governor, of a node without one that to
-    itself: ``conv(x, data.edge_index, data.edge_mark)``. The paper uses one such layer.
+    All heads see the marked edges; only the plain heads see the others. ``resolve("lisa-complete")`` of
+    :mod:`graphdep.transforms` builds all pairs and marks those of a word and its governor, and the self loop
+    of a node without one: ``conv(x, data.edge_index, data.edge_mark)``. The paper uses one such layer.
 
-    The paper trains its syntactic head to parse, and may put a given parse in place of what it predicts. Here
-    the parse is always given, in training and in testing, and there is no parsing loss. With one governor a
-    word the weight of the only edge is 1, so that queries and keys of the syntactic heads do not matter.
+    The paper trains its syntactic head to parse, and can replace its predictions by a given parse. Here the
+    parse is always given, in training and in testing, and there is no parsing loss. With one governor per
+    word, the weight of its only edge is 1, so queries and keys of the syntactic heads have no effect.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads, at least 2. (default: :obj:`2`)
-        syntactic_heads: How many of them, the last ones, see only the edges. (default: :obj:`1`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        syntactic_heads: Number of heads, the last ones, that see only marked edges. (default: :obj:`1`)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Shapes:
-        - edge_mark: :math:`(|\mathcal{E}|)`, bool, by default that of the layout, and where that has cliques
-          and no marks, all edges beside them; the others as in :class:`AttentionConv`
+        - edge_mark: :math:`(|\mathcal{E}|)`, bool, by default the marks of the layout, or all explicit edges
+          if it has cliques but no marks; other shapes as in :class:`AttentionConv`
 
     Raises:
-        ValueError: If there is no syntactic head or no other, or no edge could be a marked one.
+        ValueError: If there is no syntactic head or no plain head, or no edge can be marked.
 
     Example:
         >>> import torch
@@ -94,7 +94,7 @@ class LISAConv(AttentionConv):
         out = torch.cat([part[0] for part in parts], dim=1)
         if not weights:
             return out.flatten(1) if self.concat else out.mean(dim=1)
-        # The edges come first among all pairs.
+        # Explicit edges come before the pairs of cliques.
         syntactic = parts[0][1].new_zeros(layout.pairs.size(1), self.syntactic_heads)
         alpha = torch.cat([parts[0][1], syntactic.index_copy(0, layout.marks, parts[1][1])], dim=1)
         if sends:
@@ -103,7 +103,7 @@ class LISAConv(AttentionConv):
         return (out, (layout.pairs, alpha)) if return_attention_weights else out
 
     def _marked(self, layout: AttentionLayout, edge_mark: Tensor | None) -> AttentionLayout:
-        """The layout with its marks."""
+        """The layout with its marks, or with ``edge_mark``."""
         if edge_mark is not None:
             check_shape("edge_mark", edge_mark, layout.num_edges, dtype=torch.bool)
             return AttentionLayout(
@@ -115,15 +115,15 @@ class LISAConv(AttentionConv):
             )
         if layout.edge_mark is None and layout.clique is None:
             raise ValueError(
-                "'edge_mark' is missing: it tells the edges of the syntactic heads, which "
-                "resolve('lisa-complete') marks"
+                "'edge_mark' is missing: it marks the edges of the syntactic heads; "
+                "resolve('lisa-complete') writes it"
             )
         return layout
 
     def _part(
         self, query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, weights: bool, sends: bool
     ) -> tuple[Tensor, Tensor]:
-        """Output and weights of some heads; without weights, the output twice."""
+        """Output and weights of a group of heads; if not ``weights``, the output twice."""
         result: Any = edge_attention(
             query,
             key,

@@ -22,10 +22,10 @@ class RelationKeyValueConv(AttentionConv):
         \alpha^h_{ij} = \mathrm{softmax}_j \left( \frac{(\mathbf{W}^h_q \mathbf{x}_i)^{\top}
         (\mathbf{W}^h_k \mathbf{x}_j + \mathbf{r}^k_{ij})}{\sqrt{d}} \right)
 
-    with the vectors of :class:`~graphdep.nn.attention.RelationKeyValue`. Pairs come from
-    ``graphdep.transforms.resolve("g2g")``: all pairs of an example, typed where an arc joins them:
-    ``conv(x, data.edge_index, data.edge_type)``, or ``conv(x, AttentionLayout.of(data))``, which has the
-    types.
+    with the vectors of :class:`~graphdep.nn.attention.RelationKeyValue`.
+    ``graphdep.transforms.resolve("g2g")`` builds all pairs of an example, with types for pairs that an arc
+    joins: ``conv(x, data.edge_index, data.edge_type)``, or ``conv(x, AttentionLayout.of(data))``, which
+    includes the types.
 
     Args:
         in_channels: Size of each input.
@@ -34,13 +34,12 @@ class RelationKeyValueConv(AttentionConv):
         num_relations: Number of relation ids: ``len(relation_vocab)``.
         scaling: ``"paper"`` or ``"code"``, of :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
             ``"paper"``)
-        start: ``"random"``, as in the paper, or ``"zero"``: where the relation vectors start. (default:
-            ``"random"``)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        start: Initial relation vectors: ``"random"``, as in the paper, or ``"zero"``. (default: ``"random"``)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Shapes:
-        - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
+        - edge_type: :math:`(|\mathcal{E}|)`, long, by default the types of the layout; other shapes as in
           :class:`AttentionConv`
 
     Example:
@@ -74,7 +73,7 @@ class RelationKeyValueConv(AttentionConv):
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        if hasattr(self, "relation"):  # the base class resets before there is one
+        if hasattr(self, "relation"):  # the base class calls this before it is set
             self.relation.reset_parameters()
 
     def forward(

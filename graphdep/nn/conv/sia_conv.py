@@ -30,22 +30,22 @@ class SIAConv(AttentionConv):
         \mathrm{multiplicative:} \;\; \mathrm{softmax} \left(
         \frac{\mathbf{M} \cdot (\mathbf{Q}\mathbf{K}^{\top})}{\sqrt{d}} \right) \mathbf{V}
 
-    Eq. 5 as printed multiplies: a masked pair gets score 0, hence weight :math:`e^0`, and with many masked
-    pairs nearly all weight leaks to them. The default gives masked pairs no weight.
+    Eq. 5 as printed multiplies by the mask: a masked pair gets score 0 and hence weight :math:`e^0`, so many
+    masked pairs take nearly all weight. By default masked pairs get no weight.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally; that one needs
-            ``AttentionLayout.of(data)``, which knows what nodes an example has, and refuses cliques.
-            (default: ``"additive"``)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
-            stand too.
+        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally, which needs
+            ``AttentionLayout.of(data)`` for the nodes of each example and does not support cliques. (default:
+            ``"additive"``)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, which also lists
+            the shapes.
 
     Raises:
-        ValueError: If :obj:`mask` is unknown, or cliques, or edges without a layout, meet the multiplicative
-            mask.
+        ValueError: If :obj:`mask` is unknown, or if the multiplicative mask gets cliques or edges without a
+            layout.
 
     Example:
         >>> import torch
@@ -65,7 +65,7 @@ class SIAConv(AttentionConv):
         super().__init__(in_channels, out_channels, heads, **kwargs)
         check_choice("mask", mask, MASKS)
         self.mask = mask
-        if mask == "multiplicative":  # which looks at pairs one by one
+        if mask == "multiplicative":  # the mask needs each single pair
             self.reads = self.reads - {CLIQUES}
 
     def forward(
@@ -77,7 +77,7 @@ class SIAConv(AttentionConv):
     ) -> Any:
         layout = self.layout_of(x, edge_index)
         if self.mask == "additive":
-            if self.explained is not None:  # the pairs of a clique have edges to explain there
+            if self.explained is not None:  # an explainer can mask the pairs of a clique
                 layout = layout.materialize()
             return self.attend(x, layout, return_attention_weights=return_attention_weights)
         if layout is not edge_index:
@@ -102,12 +102,12 @@ class SIAConv(AttentionConv):
 
 @torch.compiler.disable(reason="mask='multiplicative': the number of pairs is data")
 def _complete(edge_index: Tensor, num_nodes: int, ptr: Tensor | None) -> tuple[Tensor, Tensor]:
-    """All pairs of each example, sorted by target, and whether they are edges."""
+    """All pairs of each example, sorted by target, and whether each is an edge."""
     bounds = ptr if ptr is not None else torch.tensor([0, num_nodes], device=edge_index.device)
     example = torch.bucketize(edge_index.contiguous(), bounds[1:], right=True)
     if bool((example[0] != example[1]).any()):
         raise ValueError(
-            "mask='multiplicative' needs edges inside of examples: 'edge_index' leaves those of 'ptr'"
+            "mask='multiplicative' needs edges within examples: an edge joins two examples of 'ptr'"
         )
     size = bounds.diff()
     size, start = size.repeat_interleave(size), bounds[:-1].repeat_interleave(size)

@@ -1,4 +1,4 @@
-"""Encoders, heads and the papers' models."""
+"""Encoders, heads and the models of the papers."""
 
 from graphdep.nn.models.baselines.constituent_trees import (
     RNTN,

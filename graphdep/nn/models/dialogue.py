@@ -33,28 +33,28 @@ from graphdep.vocab.vocab import ROOT_ID
 
 
 class ContextTransformer(ContextEncoder):
-    r"""Hands the node states of a :class:`TextEncoder` to the decoder: the Transformer of `"Modeling
+    r"""Passes the node states of a :class:`TextEncoder` to the decoder: the Transformer of `"Modeling
     Compositionality with Dependency Graph for Dialogue Generation"
     <https://aclanthology.org/2022.suki-1.2/>`_, and Transformer+DRA, LISA, GATE and Tree-Transformer, which
-    differ from it by edges and scores alone.
+    differ from it only in edges and scores.
 
-    A row of the memory is a node, ROOT nodes included; its group is its utterance. Without position embedding
-    in :obj:`encoder`, as with DRA, neither the order of words nor that of turns is known: turns of equal
+    A row of the memory is a node, including ROOT nodes; its group is its utterance. Without position
+    embeddings in :obj:`encoder`, as with DRA, neither word order nor turn order is visible: turns of equal
     content give equal rows.
 
     Edges such as ``resolve("dam")`` add nodes of relations or phrases. "Augmenting Transformers with Enhanced
     Dependency Structures by Treating Relations as New Words" connects its encoder to a decoder (section 3.4)
-    without saying whether the decoder reads relations. They are part of the encoder's output sequence, which
-    a decoder reads as a whole, so that by default it attends to them, too.
+    without saying whether the decoder reads relations. By default it does, since relations are part of the
+    encoder's output sequence.
 
     Args:
         encoder: Encodes the nodes, e.g. :class:`GraphTransformer` or :class:`ConstituentTransformer`; has an
             ``embedding``.
-        cross_nodes: Hand added nodes to the decoder as well; otherwise they are read in the encoder alone.
-            (default: :obj:`True`)
+        cross_nodes: Pass added nodes to the decoder; otherwise only the encoder reads them. (default:
+            :obj:`True`)
 
     Shapes:
-        - data: what :obj:`encoder` takes; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows, or fewer
+        - data: the input of :obj:`encoder`; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows, or fewer
           without ``cross_nodes``
 
     Example:
@@ -86,7 +86,7 @@ class ContextTransformer(ContextEncoder):
         """The node of each row of the memory."""
         if self.cross_nodes:
             return torch.arange(data.num_nodes, device=data.node_type.device)
-        return _nodes_of_text(data)
+        return _text_nodes(data)
 
     def bounds(self, data: Data) -> Tensor:
         ptr = example_bounds(data)
@@ -97,8 +97,8 @@ class ContextTransformer(ContextEncoder):
 
 
 @kept
-def _nodes_of_text(data: Data) -> Tensor:
-    """The nodes that edges have not added."""
+def _text_nodes(data: Data) -> Tensor:
+    """The nodes of the text, without nodes that edges added."""
     return (~added_nodes(data)).nonzero().view(-1)
 
 
@@ -109,16 +109,16 @@ class WordOutput(nn.Module):
     .. math::
         \mathbf{z} = \mathbf{E} (\mathbf{W}_o \mathbf{h} + \mathbf{b}) + \mathbf{c}
 
-    Where the word vectors are long, as pretrained ones are, :math:`\mathbf{W}_o` starts smaller, so that at
-    first all words are about equally likely.
+    If the word vectors are long, as pretrained vectors are, :math:`\mathbf{W}_o` is initialized smaller, so
+    that all words are about equally likely at first.
 
     Args:
-        embedding: Gives the sizes of the vocabulary and of the word vectors :math:`\mathbf{E}`.
+        embedding: Defines the sizes of the vocabulary and of the word vectors :math:`\mathbf{E}`.
         in_channels: Size of the states.
-        tie: Use the word vectors; otherwise a matrix of its own scores the words. (default: :obj:`True`)
+        tie: Score with the word vectors; otherwise with a separate matrix. (default: :obj:`True`)
 
     Shapes:
-        - x: :math:`(*, C)`; embedding: the one whose vectors are used; output: :math:`(*, |\mathcal{W}|)`
+        - x: :math:`(*, C)`; embedding: the owner of the word vectors; output: :math:`(*, |\mathcal{W}|)`
 
     Example:
         >>> import torch
@@ -134,18 +134,18 @@ class WordOutput(nn.Module):
         num_words, dim = embedding.word.weight.shape
         self.lin = nn.Linear(in_channels, dim if tie else num_words)
         self.bias = nn.Parameter(torch.zeros(num_words)) if tie else None
-        # Vectors that were drawn have a length of 1, pretrained ones several times that.
+        # Random vectors have length 1, pretrained ones several times that.
         self._long_vectors = tie and float(embedding.word.weight.detach().norm(dim=1).mean()) > 2
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters anew; the word vectors are the encoder's."""
+        """Resets its own parameters; the word vectors belong to the encoder."""
         self.lin.reset_parameters()
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         if self._long_vectors:
-            # With the usual weights the first logits would be far apart, and a model of normalised states
-            # would spend hundreds of updates on bringing them down.
+            # With the usual weights the first logits would spread widely, and a model of normalised states
+            # would need hundreds of updates to shrink them.
             with torch.no_grad():
                 self.lin.weight.mul_(self.lin.out_features**-0.5)
             nn.init.zeros_(self.lin.bias)
@@ -159,11 +159,11 @@ class WordOutput(nn.Module):
 
 
 class ResponseDecoder(nn.Module, ABC):
-    r"""Base of the decoders of dialogues: from an encoded context to the logits of a response's tokens.
+    r"""Base class of dialogue decoders: from an encoded context to the logits of the response tokens.
 
-    A subclass sets :attr:`hidden_channels`, the encoder's too, and :attr:`embedding`, which it shares with
-    the encoder and does not reset. Teacher forcing (:meth:`forward`) and decoding step by step
-    (:meth:`start`, :meth:`step`, :meth:`select`) give the same logits. The first token follows on ``[ROOT]``.
+    A subclass sets :attr:`hidden_channels`, equal to the encoder's, and :attr:`embedding`, which it shares
+    with the encoder and does not reset. Teacher forcing (:meth:`forward`) and step-by-step decoding
+    (:meth:`start`, :meth:`step`, :meth:`select`) give the same logits. The first token follows ``[ROOT]``.
 
     Shapes:
         - target_ids: :math:`(\sum T)`, packed; target_ptr: :math:`(B + 1)`; output:
@@ -175,44 +175,44 @@ class ResponseDecoder(nn.Module, ABC):
     embedding: NodeEmbedding
 
     def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
-        """Logits of every target token, given those before it."""
+        """Logits of each target token, given the tokens before it."""
         raise NotImplementedError
 
     def layout(
         self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
     ) -> tuple[Any, ...]:
-        """What :meth:`forward` makes of the targets and of the bounds of the memory alone, and takes as its
-        fourth argument: nothing by default, and then it is not given.
+        """Input of :meth:`forward` that depends only on the targets and the bounds of the memory, passed to
+        it as fourth argument; by default nothing, and then the argument is left out.
 
         Args:
-            target_ids, target_ptr: As of :meth:`forward`.
+            target_ids, target_ptr: As in :meth:`forward`.
             memory_ptr: The bounds of the memory, ``[num_examples + 1]``.
-            device: Where it will be used. (default: where the targets are)
+            device: The device of use. (default: the device of the targets)
         """
         return ()
 
     @abstractmethod
     def start(self, memory: Memory) -> Any:
-        """What the first step needs: one hypothesis without any token for each example."""
+        """The initial state: one hypothesis without tokens for each example."""
 
     @abstractmethod
     def step(self, state: Any, tokens: Tensor) -> tuple[Tensor, Any]:
-        """Logits ``[E, W, num_words]`` of what follows on the ``tokens``, and the state after them."""
+        """Logits ``[E, W, num_words]`` of the tokens after ``tokens``, and the state after ``tokens``."""
 
     @abstractmethod
     def select(self, state: Any, example: Tensor, beam: Tensor) -> Any:
-        """The state of some examples only and of some of their hypotheses, in any order.
+        """The state restricted to some examples and some of their hypotheses, in any order.
 
         Args:
-            state: What :meth:`step` gave.
+            state: A state of :meth:`start` or :meth:`step`.
             example: Examples to keep ``[E']``.
-            beam: Hypotheses of each of them ``[E', W']``.
+            beam: Hypotheses to keep of each example ``[E', W']``.
         """
 
 
 def previous_ids(target_ids: Tensor, target_ptr: Tensor) -> Tensor:
-    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first of an example. A target
-    below 0, whose loss does not count, is read as word 0.
+    """The token before each target token ``[sum T]``: ``[ROOT]`` before the first token of an example. A
+    negative target, which has no loss, counts as word 0.
     """
     first = target_ptr[:-1][target_ptr.diff() > 0]
     return target_ids.roll(1).index_fill(0, first, ROOT_ID).clamp(min=0)
@@ -225,22 +225,22 @@ def take_beams(x: Tensor, example: Tensor, beam: Tensor) -> Tensor:
 
 class TransformerDecoder(ResponseDecoder):
     r"""Transformer decoder, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_: word and
-    position embeddings, then blocks of causal self-attention, attention to the context's rows, and
-    feed-forward.
+    position embeddings, then blocks of causal self-attention, cross-attention to the context, and
+    feed-forward layers.
 
-    Training is packed all the way: real tokens only, the logits too. Decoding keeps keys and values; those of
-    the context are shared by all hypotheses of an example.
+    Training is packed throughout, including the logits: there is no padding. Decoding caches keys and values;
+    those of the context are shared by all hypotheses of an example.
 
     Args:
-        embedding: The encoder's embedding, whose word vectors go in and score the words.
-        hidden_channels: Size of the states, the encoder's too.
+        embedding: The encoder's embedding, whose word vectors are the input and score the output.
+        hidden_channels: Size of the states, equal to the encoder's.
         num_layers: Number of blocks. (default: :obj:`3`)
-        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`16`)
+        heads: Number of attention heads per block; divides :obj:`hidden_channels`. (default: :obj:`16`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
         dropout: Dropout probability. (default: :obj:`0.1`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
         tie: Score words with their vectors, see :class:`WordOutput`. (default: :obj:`True`)
-        max_positions: Positions told apart; tokens beyond share the last. (default: :obj:`512`)
+        max_positions: Number of positions; later tokens share the last one. (default: :obj:`512`)
 
     Shapes:
         - memory: any rows with :math:`C` channels; see :class:`ResponseDecoder`
@@ -285,7 +285,7 @@ class TransformerDecoder(ResponseDecoder):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters anew; the word vectors are the encoder's."""
+        """Resets its own parameters; the word vectors belong to the encoder."""
         nn.init.normal_(self.position.weight, std=self.position.embedding_dim**-0.5)
         for layer in self.layers:
             layer.reset_parameters()  # type: ignore[operator]
@@ -296,7 +296,7 @@ class TransformerDecoder(ResponseDecoder):
     def layout(
         self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
     ) -> tuple[Tensor, Tensor, PackedLayout, PackedLayout]:
-        """The token before each target token, its place, and the blocks of both attentions."""
+        """The token before each target token, its position, and the blocks of both attentions."""
         place = torch.arange(target_ids.numel(), device=target_ids.device)
         place = place - target_ptr[:-1].repeat_interleave(target_ptr.diff(), output_size=place.numel())
         own, cross = (PackedLayout(target_ptr, ptr, device) for ptr in (target_ptr, memory_ptr))
@@ -313,7 +313,7 @@ class TransformerDecoder(ResponseDecoder):
 
     @torch.no_grad()
     def attention(self, memory: Memory, target_ids: Tensor) -> list[Tensor]:
-        r"""Which rows of one context each token of a response was made from, layer by layer.
+        r"""The cross-attention weights of each response token over the rows of one context, layer by layer.
 
         .. math::
             \alpha^h_{ij} = \mathrm{softmax}_j \left( q^h_i \cdot k^h_j / \sqrt{d} \right)
@@ -323,13 +323,13 @@ class TransformerDecoder(ResponseDecoder):
             target_ids: The tokens of the response.
 
         Shapes:
-            - target_ids: :math:`(T)`; output: :math:`(H, T, \text{rows})` a layer
+            - target_ids: :math:`(T)`; output: :math:`(H, T, \text{rows})` per layer
 
         Raises:
-            ValueError: If :obj:`memory` is of several examples.
+            ValueError: If :obj:`memory` has several examples.
         """
         if memory.num_examples != 1:
-            raise ValueError(f"'memory' must be of one example (got {memory.num_examples})")
+            raise ValueError(f"'memory' must have one example (got {memory.num_examples})")
         found: list[Tensor] = []
 
         def keep(module: Any, given: tuple[Tensor, ...]) -> None:
@@ -358,7 +358,7 @@ class TransformerDecoder(ResponseDecoder):
 
         projected = [layer.cross.project(memory.x) for layer in self.layers]  # type: ignore[operator,union-attr]
         context = [(padded(key), padded(value)) for key, value in projected]
-        # An example without rows sees one row of padding, whose value is zero.
+        # An example without rows attends to one row of padding with a value of zero.
         real = torch.arange(longest, device=sizes.device) < sizes.clamp(min=1)[:, None]
         return _State(context, real[:, None, None], [])
 
@@ -391,8 +391,8 @@ class TransformerDecoder(ResponseDecoder):
 
 @dataclass(frozen=True)
 class _State:
-    """Keys and values, layer by layer, of the context ``[E, heads, rows, d]`` and of the tokens so far
-    ``[E, W, heads, length, d]``, and which rows are real ``[E, 1, 1, rows]``.
+    """Keys and values of each layer, for the context ``[E, heads, rows, d]`` and for the tokens so far ``[E,
+    W, heads, length, d]``, and the mask of real rows ``[E, 1, 1, rows]``.
     """
 
     context: list[tuple[Tensor, Tensor]]
@@ -431,7 +431,7 @@ class _Attention(nn.Module):
 
 
 class _Block(nn.Module):
-    """Self-attention, attention to the context, feed-forward; each with a residual and a norm."""
+    """Self-attention, cross-attention, feed-forward; each with a residual connection and a norm."""
 
     def __init__(self, channels: int, heads: int, ff_channels: int, dropout: float, norm_first: bool) -> None:
         super().__init__()
@@ -458,7 +458,7 @@ class _Block(nn.Module):
     def step(
         self, x: Tensor, past: tuple[Tensor, Tensor] | None, context: tuple[Tensor, Tensor], real: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One token of every hypothesis, ``x`` ``[E, W, C]``; also the keys and values with it."""
+        """One token of each hypothesis, ``x`` ``[E, W, C]``; also returns the extended keys and values."""
         now: list[tuple[Tensor, Tensor]] = []
 
         def attend_own(x: Tensor) -> Tensor:
@@ -472,7 +472,7 @@ class _Block(nn.Module):
             return self.own.lin_out(out.reshape(x.shape))
 
         def attend_context(x: Tensor) -> Tensor:
-            query = self.cross.query(x).transpose(1, 2)  # [E, heads, W, d]: they share keys and values
+            query = self.cross.query(x).transpose(1, 2)  # [E, heads, W, d]: all W share keys and values
             out = F.scaled_dot_product_attention(query, *context, attn_mask=real)
             return self.cross.lin_out(out.transpose(1, 2).flatten(2))
 
@@ -487,11 +487,11 @@ class _Block(nn.Module):
 
 
 class DialogueModel(nn.Module):
-    r"""Encodes a context and gives its response.
+    r"""Encodes a context and decodes its response.
 
     Args:
-        encoder: Gives the rows that the decoder reads.
-        decoder: Shares the encoder's word vectors: it is made with ``encoder.embedding``.
+        encoder: Encodes the context into a :class:`Memory`.
+        decoder: Made with ``encoder.embedding``, since it shares the encoder's word vectors.
 
     Shapes:
         - data: a batch of contexts with the node table and ``target_ids``, made with
@@ -526,7 +526,7 @@ class DialogueModel(nn.Module):
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
         memory_ptr = self.encoder.bounds(data)
-        if "target_ids" in data and memory_ptr is not None:  # else a context whose response is asked for
+        if "target_ids" in data and memory_ptr is not None:  # else a context without a response
             keep(
                 data,
                 "targets",
@@ -534,7 +534,7 @@ class DialogueModel(nn.Module):
             )
 
     def forward(self, data: Data) -> Tensor:
-        target_bounds(data)  # refuses contexts alone before anything is computed
+        target_bounds(data)  # fails early for contexts without responses
         return self._decode(data, self.encoder(data))
 
     def _decode(self, data: Data, memory: Memory) -> Tensor:
@@ -543,26 +543,26 @@ class DialogueModel(nn.Module):
         return self.decoder(memory, data.target_ids, target_bounds(data), *given)
 
     def token_losses(self, data: Data) -> Tensor:
-        r"""Negative log-likelihood of every target token :math:`(\sum T)`, ``[EOU]`` included."""
-        return F.cross_entropy(_precise(self(data)), data.target_ids, reduction="none")
+        r"""Negative log-likelihood of each target token :math:`(\sum T)`, including ``[EOU]``."""
+        return F.cross_entropy(_at_least_float32(self(data)), data.target_ids, reduction="none")
 
     def losses(self, data: Data) -> dict[str, Tensor]:
-        """What training minimises the sum of: ``"response"``, the mean negative log-likelihood of the batch's
-        target tokens, and in training the encoder's own objectives.
+        """Losses whose sum is minimised: ``"response"``, the mean negative log-likelihood of the target
+        tokens of the batch, and in training the encoder's own objectives.
         """
         target_bounds(data)
         memory: Memory = self.encoder(data)
         logits = self._decode(data, memory)
-        losses = {"response": F.cross_entropy(_precise(logits), data.target_ids)}
+        losses = {"response": F.cross_entropy(_at_least_float32(logits), data.target_ids)}
         return losses | self.encoder.auxiliary(data, memory) if self.training else losses
 
     def generate(
         self, data: Data, config: DecodeConfig, *, generator: torch.Generator | None = None
     ) -> list[list[Hypothesis]]:
-        """Responses to every context, without dropout; see :func:`graphdep.decoding.decoding`.
+        """Responses to all contexts, without dropout; see :func:`graphdep.decoding.decoding`.
 
-        Draws depend on the seed and the words of the context, not on the rest of the batch. Afterwards every
-        module is in the mode, training or evaluation, that it was in.
+        Samples depend on the seed and the words of the context, not on the rest of the batch. Afterwards
+        every module is back in its mode, training or evaluation.
         """
         ids, words, bounds = data.input_ids.cpu(), ~added_nodes(data).cpu(), example_bounds(data).tolist()
         keys = [zlib.crc32(ids[a:b][words[a:b]].numpy().tobytes()) for a, b in pairwise(bounds)]
@@ -571,7 +571,7 @@ class DialogueModel(nn.Module):
 
 
 def target_bounds(data: Data) -> Tensor:
-    """Where the target tokens of each example start and end ``[num_examples + 1]``."""
+    """Boundaries of the target tokens of the examples ``[num_examples + 1]``."""
     require_key(data, "target_ids", "it is a context without its response")
     ptr = data.get("target_ids_ptr")
     if ptr is not None:
@@ -585,7 +585,7 @@ def target_bounds(data: Data) -> Tensor:
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode; afterwards each module, e.g. a frozen encoder, is in its own mode again."""
+    """Evaluation mode; afterwards each module, e.g. a frozen encoder, is back in its own mode."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -595,6 +595,6 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def _precise(logits: Tensor) -> Tensor:
-    """In float32 at least: sums over a vocabulary do not stand bfloat16."""
+def _at_least_float32(logits: Tensor) -> Tensor:
+    """At least float32: sums over a vocabulary are too inaccurate in bfloat16."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -20,8 +20,8 @@ Pieces = tuple[int, ...]
 
 @kept
 def text_of(data: Data) -> tuple[Tensor, Tensor]:
-    """The text of every node, a segment of an example, counted over the whole batch ``[num_nodes]``; and how
-    many texts each example has.
+    """The text of each node, numbered across the batch ``[num_nodes]``, and the number of texts in each
+    example; a text is a segment of an example.
     """
     batch = data.get("batch")
     example = torch.zeros_like(data.segment) if batch is None else batch
@@ -38,7 +38,7 @@ def first_of_texts(data: Data) -> Tensor:
 
 
 def texts_of(data: Data) -> list[Pieces]:
-    """The pieces of the words of each text, of an example or a batch."""
+    """The pieces of the words of each text in an example or a batch."""
     text, count = text_of(data)
     words = (data.node_type == NodeType.WORD) & (data.word >= 0)
     sizes = torch.bincount(text[words], minlength=int(count.sum())).tolist()
@@ -46,13 +46,13 @@ def texts_of(data: Data) -> list[Pieces]:
 
 
 def added_nodes(data: Data) -> Tensor:
-    """Which nodes were added by edges, of relations and phrases: ``[num_nodes]``."""
+    """Whether each node was added by edges, for a relation or phrase: ``[num_nodes]``."""
     return (data.node_type == NodeType.RELATION) | (data.node_type == NodeType.PHRASE)
 
 
 def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
-    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike."""
-    # To look for them by their type would stall a GPU.
+    """The RELATION nodes or the PHRASE nodes of a node table; encoders treat both alike."""
+    # A search by node type would synchronize a GPU.
     given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
     related = torch.cat(given) if given else data.input_ids.new_zeros(0)
     on_cpu = data.input_ids.device.type == "cpu" and not torch.compiler.is_compiling()
@@ -69,25 +69,25 @@ def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
         phrases = "phrase_node_index" in data
         kind, labels = ("PHRASE", "PhraseVocab()") if phrases else ("RELATION", "relations")
         raise ValueError(
-            f"the data has {kind} nodes, for which the encoder has no vectors: give it some with "
+            f"the data has {kind} nodes, for which the encoder has no vectors: add them with "
             f"add_relations(RelationEmbedding(len({labels}), {channels}))"
         )
     return related
 
 
 def check_absent(there: nn.Module | None, what: str) -> None:
-    """Raises :class:`ValueError` if the encoder has an embedding of it."""
+    """Raises :class:`ValueError` if the encoder already has an embedding of ``what``."""
     if there is not None:
-        raise ValueError(f"the encoder has an embedding of {what} already: {there}")
+        raise ValueError(f"the encoder already has an embedding of {what}: {there}")
 
 
 def word_embedding(num_words: int, channels: int, vectors: Tensor | None, dropout: float) -> NodeEmbedding:
-    """The vectors of words alone, without positions and levels."""
+    """An embedding of words only, without positions and levels."""
     return NodeEmbedding(num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout)
 
 
 def fit_relations(there: nn.Module | None, embedding: nn.Module, channels: int) -> nn.Module:
-    """The embedding, if there is none yet and its vectors have so many channels, else :class:`ValueError`."""
+    """Returns the embedding, or raises ValueError if there is one already or its size is wrong."""
     check_absent(there, "relations")
     device = next(embedding.parameters()).device
     with torch.no_grad():
@@ -98,7 +98,7 @@ def fit_relations(there: nn.Module | None, embedding: nn.Module, channels: int) 
 
 
 def make_marks(there: nn.Embedding | None, number: int, channels: int) -> nn.Embedding:
-    """An embedding of marks, whose first vector is zeros and stays so."""
+    """An embedding of marks, whose first vector is always zeros."""
     check_absent(there, "marks")
     check_least("number", number, 2)
     marks = nn.Embedding(number, channels, padding_idx=0)
@@ -107,14 +107,14 @@ def make_marks(there: nn.Embedding | None, number: int, channels: int) -> nn.Emb
 
 
 def reset_marks(marks: nn.Embedding) -> None:
-    """Draws the vectors of marks; that of no mark is zeros."""
+    """Draws the vectors of marks; the vector of mark 0 (no mark) is zeros."""
     nn.init.normal_(marks.weight, std=marks.embedding_dim**-0.5)
     with torch.no_grad():
         marks.weight[0].zero_()
 
 
 def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
-    """The vectors of the marks of all nodes: ``[N, C]``."""
+    """The mark vectors of all nodes: ``[N, C]``."""
     require_key(data, "mark", "call graphdep.data.node_table(data, marks)")
     mark = data.mark
     check_shape("mark", mark, *data.input_ids.shape)
@@ -122,34 +122,34 @@ def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
 
 
 def check_directions(hidden_channels: int, bidirectional: bool) -> None:
-    """Raises :class:`ValueError` unless two directions share a state in halves."""
+    """Raises :class:`ValueError` unless the state can be split between two directions."""
     if bidirectional and hidden_channels % 2:
         raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
 
 
 class RelationEmbedding(nn.Module):
-    r"""A vector for each relation, and one that marks all of them as relations, from "Augmenting Transformers
+    r"""A vector for each relation, plus a type vector shared by all relations, from "Augmenting Transformers
     with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang (section
     3.3).
 
     .. math::
         \mathbf{x}_l = \mathrm{Emb}_e(l) + \mathbf{e}_l
 
-    It stands in for the word embedding of RELATION nodes, and of PHRASE nodes, whose labels are those of
-    constituents. Drawn as BERT's embeddings are: normal, with standard deviation 0.02.
+    It replaces the word embedding at RELATION nodes, and at PHRASE nodes, whose labels are those of
+    constituents. Drawn like BERT's embeddings: normal, with standard deviation 0.02.
 
     Args:
         num_relations: Number of relation ids: ``len(relation_vocab)``.
         channels: Size of the vectors.
         type_embedding: Add :math:`\mathbf{e}_l`, the same for all relations. (default: :obj:`True`)
-        std: The standard deviation; words of :class:`NodeEmbedding` have :math:`C^{-1/2}`.
-            (default: :obj:`0.02`)
+        std: The standard deviation; :class:`NodeEmbedding` draws words with :math:`C^{-1/2}`. (default:
+            :obj:`0.02`)
 
     Shapes:
         - deprel: :math:`(n)`, long; output :math:`(n, C)`
 
     Raises:
-        ValueError: If a relation is not in the table.
+        ValueError: If a relation id is out of range.
 
     Example:
         >>> from graphdep import RelationVocab
@@ -195,26 +195,26 @@ class NodeEmbedding(nn.Module):
     .. math::
         \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k + \mathbf{s}_k
 
-    With ``embedding_scale=True`` :math:`\mathbf{e}_k` is multiplied by :math:`\sqrt{C}`, as `"Attention Is
-    All You Need" <https://arxiv.org/abs/1706.03762>`_ does (section 3.4): word vectors are drawn with
-    deviation :math:`C^{-1/2}`, the start that belongs to that factor. Without it all summands are of length
-    about 1, the scores of the first layer are near 0, and it starts as a mean over the words that it sees.
-    The other papers here do not say which they have; the default is what the results in examples/ have.
+    With ``embedding_scale=True`` :math:`\mathbf{e}_k` is multiplied by :math:`\sqrt{C}`, as in `"Attention Is
+    All You Need" <https://arxiv.org/abs/1706.03762>`_ (section 3.4): word vectors are drawn with the standard
+    deviation :math:`C^{-1/2}` that fits this factor. Without it all summands have length about 1, the scores
+    of the first layer are near 0, and it starts as a mean over the words that it sees. The other papers do
+    not give the factor; the results in examples/ use the default.
 
     The level of a word is its :obj:`depth` in the tree. Positions, levels and segments beyond the last share
-    its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level. Nodes of
-    relations and of phrases have no word: what they have in its place is given with :meth:`add_relations`.
+    its vector, so no sentence is too long; nodes outside the trees (depth -1) have no level. Nodes of
+    relations and phrases have no word; :meth:`add_relations` adds their embedding.
 
     Args:
         num_words: Size of the vocabulary.
-        hidden_channels: Size of the result.
+        hidden_channels: Size of the output.
         max_positions: Number of positions; 0 for no position embedding. (default: :obj:`512`)
         max_levels: Number of levels; 0 for no level embedding. (default: :obj:`64`)
         segments: Number of segments; 0 for no segment embedding. (default: :obj:`0`)
-        embedding_scale: Multiply the vectors of words, pretrained or not, by :math:`\sqrt{C}`, after their
+        embedding_scale: Multiply word vectors, pretrained or not, by :math:`\sqrt{C}`, after their
             projection. (default: :obj:`False`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
-            not :obj:`hidden_channels`. (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected if ``dim`` differs
+            from :obj:`hidden_channels`. (default: :obj:`None`)
         dropout: Dropout probability. (default: :obj:`0.1`)
 
     Shapes:
@@ -223,7 +223,7 @@ class NodeEmbedding(nn.Module):
 
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, the data
-            has no ``input_ids``, or it has nodes of relations or phrases and there are no vectors for them.
+            has no ``input_ids``, or it has nodes of relations or phrases without :meth:`add_relations`.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -268,7 +268,7 @@ class NodeEmbedding(nn.Module):
                 self.word.weight.copy_(vectors)
 
     def reset_parameters(self) -> None:
-        """Draws everything at random, the pretrained vectors included."""
+        """Draws all parameters at random, even pretrained vectors."""
         nn.init.normal_(self.word.weight, std=self.word.embedding_dim**-0.5)
         if isinstance(self.project, nn.Linear):
             self.project.reset_parameters()
@@ -280,23 +280,23 @@ class NodeEmbedding(nn.Module):
         reset(self.relations)
 
     def add_relations(self, embedding: nn.Module) -> None:
-        """Adds what RELATION and PHRASE nodes have in place of a word: ``embedding(deprel)``. Positions and
-        segments come on top as for words, but for nodes of position -1 (``resolve("dam", position="none")``).
+        """Adds ``embedding(deprel)`` as word embedding of RELATION and PHRASE nodes. Positions and segments
+        are added as for words, except at position -1 (``resolve("dam", position="none")``).
 
         Args:
-            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding`.
+            embedding: For example :class:`~graphdep.nn.models.RelationEmbedding`.
 
         Raises:
-            ValueError: If there is one already, or its vectors are not of :obj:`hidden_channels`.
+            ValueError: If there is one already, or its vectors do not have :obj:`hidden_channels`.
         """
         made = fit_relations(self.relations, embedding.to(self.word.weight), self.hidden_channels)
         self.relations = made.train(self.training)
 
     def add_marks(self, number: int) -> None:
-        """Adds an embedding of ``data.mark``, such as 1 for the predicate whose roles are asked for.
+        """Adds an embedding of ``data.mark``, e.g. 1 for the predicate whose roles are predicted.
 
         Args:
-            number: Number of marks, 0 among them, which stands for none and adds nothing.
+            number: Number of marks including 0, which stands for no mark and adds nothing.
 
         Raises:
             ValueError: If there is one already, or :obj:`number` is below 2.
@@ -304,7 +304,7 @@ class NodeEmbedding(nn.Module):
         self.mark = make_marks(self.mark, number, self.hidden_channels).to(self.word.weight)
 
     def words(self, input_ids: Tensor) -> Tensor:
-        """Word vectors of ids in the size of the node states, alone: ``[...] -> [..., C]``."""
+        """Word vectors of ids only, in the size of the node states: ``[...] -> [..., C]``."""
         x = self.project(self.word(input_ids))
         return x * self.hidden_channels**0.5 if self.embedding_scale else x
 
@@ -313,7 +313,7 @@ class NodeEmbedding(nn.Module):
         related = related_nodes(data, self.relations is not None, "encoder.hidden_channels")
         if self.relations is None:
             x, placed = self.words(data.input_ids), None
-        else:  # the label of a relation may be the number of no word
+        else:  # relation labels may exceed the word ids
             x = self.words(data.input_ids.index_fill(0, related, 0))
             x = x.index_copy(0, related, self.relations(data.deprel[related]).to(x.dtype))
             placed = (data.position >= 0).unsqueeze(-1) if "position" in data else None

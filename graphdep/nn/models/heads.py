@@ -21,22 +21,22 @@ from graphdep.transforms.phrases import in_span, path_words, top_words
 
 
 class ClassificationHead(nn.Module):
-    r"""Linear classifier of sentence vectors: dropout, then one layer.
+    r"""Linear classifier of sentence vectors: dropout, then one linear layer.
 
     .. math::
         \hat{p} = \mathrm{softmax}(\mathbf{W} \mathbf{h} + \mathbf{b})
 
-    with dropout on :math:`\mathbf{h}`. The softmax is left to the loss: the output are logits. On the state
-    of [CLS], and drawn with :obj:`std` of 0.02, it is the head of `"BERT: Pre-training of Deep Bidirectional
-    Transformers for Language Understanding" <https://aclanthology.org/N19-1423/>`_ without its pooler.
+    with dropout on :math:`\mathbf{h}`. The output is logits; the loss applies the softmax. On the state of
+    [CLS], with :obj:`std` of 0.02, it is the head of `"BERT: Pre-training of Deep Bidirectional Transformers
+    for Language Understanding" <https://aclanthology.org/N19-1423/>`_ without the pooler.
 
     Args:
         in_channels: Size of a sentence vector.
         out_channels: Number of classes.
         dropout: Dropout probability. (default: :obj:`0.0`)
-        std: Draw :math:`\mathbf{W}` from a normal distribution of that standard deviation and let
-            :math:`\mathbf{b}` be 0, as BERT does; :obj:`None` for both as in :class:`torch.nn.Linear`.
-            (default: :obj:`None`)
+        std: Draw :math:`\mathbf{W}` from a normal distribution with this standard deviation and set
+            :math:`\mathbf{b}` to 0, as BERT does; :obj:`None` for the initialization of
+            :class:`torch.nn.Linear`. (default: :obj:`None`)
 
     Shapes:
         - x: :math:`(B, C)`; output: :math:`(B, C')`
@@ -59,7 +59,7 @@ class ClassificationHead(nn.Module):
             check_least(name, size, 1)
         self.dropout = Dropout(dropout)
         self.lin, self.std = nn.Linear(in_channels, out_channels), std
-        if std is not None:  # the layer has drawn its own already
+        if std is not None:  # otherwise the layer has initialized itself
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -85,7 +85,7 @@ class RelatednessHead(nn.Module):
         \mathbf{W}^{+} |\mathbf{h}_L - \mathbf{h}_R| + \mathbf{b}^h), \quad
         \hat{p} = \mathrm{softmax}(\mathbf{W}^p \mathbf{h}_s + \mathbf{b}^p)
 
-    The softmax is left to the loss: the output are logits.
+    The output is logits; the loss applies the softmax.
 
     Args:
         in_channels: Size of a sentence vector.
@@ -119,20 +119,20 @@ class RelatednessHead(nn.Module):
 
 
 class SentenceModel(nn.Module):
-    r"""Encodes the sentence of every example and hands its vector to a head.
+    r"""Encodes the sentence of every example and passes its vector to a head.
 
-    Data without ROOT nodes is for encoders that read something else out, such as the [CLS] of
-    :class:`~graphdep.nn.pretrained.PretrainedEncoder`: one vector an example, of a text or of a pair.
+    Data without ROOT nodes needs an encoder with another readout, such as the [CLS] state of
+    :class:`~graphdep.nn.pretrained.PretrainedEncoder`: one vector per example, for a text or a pair.
 
     Args:
-        encoder: Gives node states and sentence vectors.
-        head: Takes the vectors of the sentences.
+        encoder: Computes node states and sentence vectors.
+        head: Reads the sentence vectors.
 
     Shapes:
-        - data: a batch of :math:`B` examples of one utterance each; output: the head's, :math:`(B, C')`
+        - data: a batch of :math:`B` examples with one utterance each; output of the head: :math:`(B, C')`
 
     Raises:
-        ValueError: If the examples do not have one sentence each, or not what the encoder reads out.
+        ValueError: If the examples do not have one sentence each, or lack the nodes of the readout.
 
     Example:
         >>> from graphdep.nn.models import ClassificationHead, SentenceModel
@@ -168,13 +168,13 @@ class SentenceModel(nn.Module):
             check_sentences(data, 1, "an example has one sentence")
 
     def node_logits(self, data: Data) -> tuple[Tensor, Tensor]:
-        r"""The head's outputs for all labelled nodes of the examples' trees, and their labels,
-        :math:`(N, C')` and :math:`(N)`: what a treebank with labels at all nodes is trained on. The nodes of
-        a :class:`ConstituentEncoder` are words and constituents, those of other encoders ROOT and the words,
-        each for its subtree.
+        r"""Outputs of the head for all labelled nodes of the trees, and their labels, :math:`(N, C')` and
+        :math:`(N)`: training on a treebank with labels at all nodes. The nodes of a
+        :class:`ConstituentEncoder` are words and constituents; those of other encoders are ROOT and the
+        words, each for its subtree.
 
         Raises:
-            ValueError: If the data has no labels of nodes (``SST(..., trees=True)``).
+            ValueError: If the data has no node labels (``SST(..., trees=True)``).
         """
         states: Any = getattr(self.encoder, "states", None)
         require_key(data, "node_y" if states is None else "phrase_y", "SST(..., trees=True) has these labels")
@@ -186,7 +186,7 @@ class SentenceModel(nn.Module):
 @kept
 def _labelled_nodes(data: Data) -> tuple[Tensor, Tensor]:
     """The nodes with a label, and their labels."""
-    # Nodes of relations and phrases, which edges may add, are none of the tree.
+    # Nodes of relations and phrases, which edges may add, are not part of the tree.
     nodes = tree_nodes(data).nonzero().view(-1)
     labelled = data.node_y >= 0
     return nodes[labelled], data.node_y[labelled]
@@ -194,21 +194,21 @@ def _labelled_nodes(data: Data) -> tuple[Tensor, Tensor]:
 
 @kept
 def _labelled_phrases(data: Data) -> tuple[Tensor, Tensor]:
-    """The words and, behind all of them, the constituents with a label, and their labels."""
+    """The words, followed by the constituents, that have a label, and their labels."""
     y = torch.cat([data.word_y, data.phrase_y])
     labelled = (y >= 0).nonzero().view(-1)
     return labelled, y[labelled]
 
 
 class SentencePairModel(SentenceModel):
-    r"""Encodes both sentences of every example with one encoder and compares them with a head.
+    r"""Encodes both sentences of every example with one encoder and compares their vectors with a head.
 
     Args:
-        encoder: Gives node states and sentence vectors.
-        head: Takes the vectors of the first and of the second sentences.
+        encoder: Computes node states and sentence vectors.
+        head: Reads the vectors of the first and of the second sentences.
 
     Shapes:
-        - data: a batch of :math:`B` examples of two utterances each; output: the head's, :math:`(B, C')`
+        - data: a batch of :math:`B` examples with two utterances each; output of the head: :math:`(B, C')`
 
     Raises:
         ValueError: If the examples do not have two sentences each.
@@ -244,31 +244,30 @@ class TokenModel(nn.Module):
         \hat{p}_w = \mathrm{softmax}(\mathbf{W} \mathbf{h}_{\text{first}(w)} + \mathbf{b})
 
     with dropout on :math:`\mathbf{h}`. With ``pieces="mean"`` it is the mean over the pieces of the word.
-    With :obj:`marked`, :math:`\mathbf{h}` is followed by the state of the marked word :math:`p` of its
-    example, such as the predicate whose roles are asked for, in the way of `"Simple BERT Models for Relation
-    Extraction and Semantic Role Labeling" <https://arxiv.org/abs/1904.05255>`_, which has an LSTM and a
-    layer more:
+    With :obj:`marked`, :math:`\mathbf{h}` is concatenated with the state of the marked word :math:`p` of its
+    example, e.g. the predicate whose roles are predicted, similar to `"Simple BERT Models for Relation
+    Extraction and Semantic Role Labeling" <https://arxiv.org/abs/1904.05255>`_, which adds an LSTM and a
+    further layer:
 
     .. math::
         \hat{p}_w = \mathrm{softmax}(\mathbf{W} [\mathbf{h}_w; \mathbf{h}_p] + \mathbf{b})
 
-    The softmax is left to the loss: the output are logits. Only words of the texts have them: ROOT, special
-    and relation nodes, and the empty nodes of enhanced graphs, have none.
+    The output is logits; the loss applies the softmax. Only words of the text have logits: not ROOT, special
+    and relation nodes, nor the empty nodes of enhanced graphs.
 
     Args:
-        encoder: Gives node states; has :attr:`hidden_channels`.
+        encoder: Computes node states; has :attr:`hidden_channels`.
         num_classes: Number of classes.
         dropout: Dropout probability. (default: :obj:`0.1`)
-        pieces: ``"first"`` or ``"mean"``: which pieces of a word are its state. (default: ``"first"``)
-        marked: Also read the state of the marked word, the mean where several are marked, and zeros where
-            none is. The encoder has to know of marks by itself (:meth:`TextEncoder.add_marks`). (default:
-            :obj:`False`)
+        pieces: The state of a word: of its ``"first"`` piece, or the ``"mean"``. (default: ``"first"``)
+        marked: Also read the state of the marked word: the mean if several are marked, zeros if none is. The
+            encoder itself must read marks, too (:meth:`TextEncoder.add_marks`). (default: :obj:`False`)
 
     Shapes:
-        - data: a batch or one example with :math:`W` words in all; with :obj:`marked` also ``mark``
+        - data: a batch or one example with :math:`W` words in total; with :obj:`marked` also ``mark``
           :math:`(|\mathcal{V}|)`, see :func:`~graphdep.data.node_table`
-        - output: logits :math:`(W, C')`, and the nodes that they belong to, :math:`(W)`, in the order of the
-          nodes: that of the words, utterance by utterance
+        - output: logits :math:`(W, C')`, and the node of each word :math:`(W)`, in node order, which is word
+          order, utterance by utterance
 
     Raises:
         ValueError: If :obj:`num_classes` is below 1, or :obj:`pieces` is unknown.
@@ -299,7 +298,7 @@ class TokenModel(nn.Module):
         self.head = ClassificationHead(2 * size if marked else size, num_classes, dropout, std=0.02)
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, added relations and terms too; pretrained weights stay."""
+        """Resets all parameters, including added relations and terms; pretrained weights stay."""
         reset(self.encoder)
         self.head.reset_parameters()
 
@@ -313,11 +312,11 @@ class TokenModel(nn.Module):
         return self.classify(data, states, nodes), nodes
 
     def states(self, data: Data) -> tuple[Tensor, Tensor]:
-        """The states of the words, ``[W, C]``, and the nodes that they belong to."""
+        """The state of each word, ``[W, C]``, and its node."""
         return word_states(data, self.encoder(data), self.pieces)
 
     def classify(self, data: Data, states: Tensor, nodes: Tensor) -> Tensor:
-        """The logits of what :meth:`states` gives."""
+        """The logits of the states of :meth:`states`."""
         if self.marked:
             states = torch.cat([states, _marked_states(data, states, nodes)], dim=-1)
         return self.head(states)
@@ -327,34 +326,34 @@ class TokenModel(nn.Module):
 
 
 class SyntacticScaffold(nn.Module):
-    r"""A loss for how well the states of words tell the parse, beside the loss of a task, as in `"Syntactic
-    Scaffolds for Semantic Structures" <https://aclanthology.org/D18-1412/>`_: a model that learns with it
-    has seen trees in training and needs none in testing.
+    r"""An auxiliary loss for predicting the parse from word states, as in `"Syntactic Scaffolds for Semantic
+    Structures" <https://aclanthology.org/D18-1412/>`_: the model sees trees in training and needs none in
+    testing.
 
-    The parse is told as labels of words, as in `"Viable Dependency Parsing as Sequence Labeling"
-    <https://aclanthology.org/N19-1077/>`_: the relation :math:`r_w` of a word to its governor, and how many
-    words :math:`o_w` behind it the governor stands, 0 for a root.
+    The parse is encoded as word labels, as in `"Viable Dependency Parsing as Sequence Labeling"
+    <https://aclanthology.org/N19-1077/>`_: the relation :math:`r_w` of a word to its governor, and the offset
+    :math:`o_w` from the word to its governor in words, 0 for a root.
 
     .. math::
         \mathcal{L} = -\frac{1}{W} \sum_w \log p(r_w \mid \mathbf{h}_w) + \log p(\max(-D, \min(D, o_w)) \mid
         \mathbf{h}_w), \quad
         p(\cdot \mid \mathbf{h}) = \mathrm{softmax}(\mathbf{W} \mathbf{h} + \mathbf{b})
 
-    with dropout on :math:`\mathbf{h}`. The first paper learns labels of constituents, which this is not.
+    with dropout on :math:`\mathbf{h}`. The first paper predicts labels of constituents instead.
 
     Args:
         channels: Size of a state.
         num_relations: Number of relations.
-        max_offset: The largest offset :math:`D` that is told apart. (default: :obj:`10`)
+        max_offset: The largest offset :math:`D`; larger ones share its class. (default: :obj:`10`)
         dropout: Dropout probability. (default: :obj:`0.1`)
 
     Shapes:
-        - data: a batch or one example with :math:`W` words, with ``governor_index`` and ``deprel``, see
+        - data: a batch or one example with :math:`W` words, ``governor_index`` and ``deprel``, see
           :func:`~graphdep.data.node_table`; states: :math:`(W, C)`; nodes: :math:`(W)`
         - output: the loss, a scalar
 
     Raises:
-        ValueError: If a size is below 1, or :obj:`dropout` is no probability.
+        ValueError: If a size is below 1, or :obj:`dropout` is not a probability.
 
     Example:
         >>> import torch
@@ -393,8 +392,8 @@ class SyntacticScaffold(nn.Module):
 
 
 def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, Tensor]:
-    """The state of each word, ``[num_words, C]``, and the node of its first piece, ``[num_words]``; with
-    ``pieces="mean"`` it is the mean over all its pieces.
+    """The state of each word, ``[num_words, C]``, and the node of its first piece, ``[num_words]``; the state
+    is that of the first piece, or with ``pieces="mean"`` the mean over all pieces.
     """
     nodes = word_nodes(data)
     if pieces == "first":
@@ -405,7 +404,7 @@ def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, T
 
 @kept
 def _words_of_pieces(data: Data) -> tuple[Tensor, Tensor]:
-    """The nodes of words, and the number of each one's word."""
+    """The nodes of words, and the word number of each node."""
     table, nodes = Nodes(data), word_nodes(data)
     inside = (table["word"] >= 0).nonzero().view(-1)
     own = torch.arange(nodes.numel(), device=nodes.device)
@@ -414,7 +413,7 @@ def _words_of_pieces(data: Data) -> tuple[Tensor, Tensor]:
 
 
 def _marked_states(data: Data, states: Tensor, nodes: Tensor) -> Tensor:
-    """For each word the state of the marked word of its example: ``[num_words, C]``."""
+    """The state of the marked word of each word's example: ``[num_words, C]``."""
     marked, example = _marked_words(data)
     size = example_bounds(data).numel() - 1
     means = scatter(states.index_select(0, marked), example[marked], dim_size=size, reduce="mean")
@@ -440,39 +439,37 @@ MODES = ("mean", "top")
 
 
 class SpanReadout(nn.Module):
-    r"""One vector an example, from the states of its marked spans: the spans' vectors one after the other.
+    r"""One vector per example: the concatenated vectors of its marked spans.
 
     .. math::
         \mathbf{v} = [\mathbf{v}_1; \mathbf{v}_2; \mathbf{v}_{\text{path}}] \qquad
         \mathbf{v}_s = \frac{1}{|s|} \sum_{i \in s} \mathbf{h}_i \ \text{ or } \
         \mathbf{v}_s = \mathbf{h}_{\text{top}(s)}
 
-    where :math:`\text{top}(s)` is the word of span :math:`s` that is nearest to the root, the first of
-    several, and :math:`\mathbf{v}_{\text{path}}`, an option, the mean over the words on the way through the
-    tree from the top word of the first span to that of the second, both included. The tree is that of the
-    data at this moment, so that a random tree in its place changes tops and ways as well. A span of which no
-    word is left has a vector of zeros, and so has the way to it.
+    where :math:`\text{top}(s)` is the word of span :math:`s` that is nearest to the root (the first of
+    several), and the optional :math:`\mathbf{v}_{\text{path}}` is the mean over the words on the tree path
+    between the top words of both spans, both included. The tree is the current one of the data, so a random
+    tree also changes tops and paths. A span without words has a vector of zeros, and so has its path.
 
-    It has no parameters; a :class:`ClassificationHead` takes the vectors.
+    The readout has no parameters; a :class:`ClassificationHead` reads the vectors.
 
     Args:
-        num_spans: Spans of an example, 1 or 2. (default: :obj:`2`)
-        mode: ``"mean"``: the mean over the nodes of a span's words; ``"top"``: the state of its top word.
-            (default: ``"mean"``)
-        path: Whether there is the mean over the way, too, for which there must be two spans.
-            (default: :obj:`False`)
-        pieces: Where words have several pieces, take their states ``"all"``, each with the same weight, or
-            the ``"first"`` of each word alone. (default: ``"all"``)
+        num_spans: Number of spans per example, 1 or 2. (default: :obj:`2`)
+        mode: The vector of a span: ``"mean"`` over the nodes of its words, or the state of its ``"top"``
+            word. (default: ``"mean"``)
+        path: Also append the mean over the path; needs two spans. (default: :obj:`False`)
+        pieces: Average over ``"all"`` pieces, with equal weights, or over the ``"first"`` piece of each word.
+            (default: ``"all"``)
 
     Shapes:
-        - data: a batch of :math:`B` examples with ``mark``: bit 1 at the nodes of the first span's words, bit
-          2 at those of the second's
+        - data: a batch of :math:`B` examples with ``mark``: bit 1 at the nodes of the words in the first
+          span, bit 2 in the second
         - x: :math:`(|\mathcal{V}|, C)`
         - output: :math:`(B, K C)` with :math:`K` = :attr:`num_parts`
 
     Raises:
-        ValueError: If an option is wrong, the data has no ``mark``, not one for each node or marks of more
-            spans, or :obj:`x` is of other nodes.
+        ValueError: If an option is invalid, the data has no ``mark``, not one per node or marks of further
+            spans, or :obj:`x` has another number of nodes.
 
     Example:
         >>> import torch
@@ -496,11 +493,11 @@ class SpanReadout(nn.Module):
             bool(path),
         )
         if path and num_spans < 2:
-            raise ValueError("'path' leads from one span to another: 'num_spans' must be 2 (got 1)")
+            raise ValueError("'path' joins two spans: 'num_spans' must be 2 (got 1)")
 
     @property
     def num_parts(self) -> int:
-        """The size of a vector in sizes of a state: one for each span, and one for the way."""
+        """Number of concatenated states: one per span, and one for the path."""
         return self.num_spans + self.path
 
     def extra_repr(self) -> str:
@@ -540,20 +537,20 @@ def _span_nodes(data: Data, num_spans: int, mode: str, path: bool, pieces: str) 
 
 
 class SpanModel(nn.Module):
-    r"""Classifies one or two marked spans of a sentence by their states, as `"Matching the Blanks:
-    Distributional Similarity for Relation Learning" <https://aclanthology.org/P19-1279/>`_ does with those of
-    entities (its *entity start* with the mean in place of the start, and marks that are added to the input in
-    place of tokens).
+    r"""Classifies one or two marked spans of a sentence by their states, like the entities in `"Matching the
+    Blanks: Distributional Similarity for Relation Learning" <https://aclanthology.org/P19-1279/>`_ (its
+    *entity start*, but with the mean instead of the start, and with marks that are added to the input instead
+    of marker tokens).
 
     .. math::
         \hat{p} = \mathrm{softmax}(\mathbf{W} \mathbf{v} + \mathbf{b})
 
-    with dropout on the vector :math:`\mathbf{v}` of :class:`SpanReadout`. The softmax is left to the loss:
-    the output are logits. The encoder has to know of marks by itself (:meth:`TextEncoder.add_marks`).
+    with dropout on the vector :math:`\mathbf{v}` of :class:`SpanReadout`. The output is logits; the loss
+    applies the softmax. The encoder itself must read marks, too (:meth:`TextEncoder.add_marks`).
 
     Args:
-        encoder: Gives node states; has :attr:`hidden_channels`.
-        readout: From states to a vector.
+        encoder: Computes node states; has :attr:`hidden_channels`.
+        readout: Computes a vector from the states.
         num_classes: Number of classes.
         dropout: Dropout probability. (default: :obj:`0.1`)
 
@@ -583,7 +580,7 @@ class SpanModel(nn.Module):
         self.head = ClassificationHead(readout.num_parts * size, num_classes, dropout, std=0.02)
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, added relations and terms too; pretrained weights stay."""
+        """Resets all parameters, including added relations and terms; pretrained weights stay."""
         reset(self.encoder)
         self.head.reset_parameters()
 
@@ -602,25 +599,25 @@ class LinearChainCRF(nn.Module):
         \quad \log p(\mathbf{y} \mid \mathbf{x}) = s(\mathbf{x}, \mathbf{y}) -
         \log \sum_{\mathbf{y}'} \exp s(\mathbf{x}, \mathbf{y}')
 
-    :math:`f` are logits, :math:`\mathbf{A}` scores of one label after another, :math:`\mathbf{a}` of the
-    first one. Without :obj:`learned` both are 0 where they are allowed: then :meth:`decode` is Viterbi's
-    search for the best allowed sequence, and there is nothing to train.
+    :math:`f` are logits, :math:`\mathbf{A}` transition scores between labels, :math:`\mathbf{a}` scores of
+    the first label. Without :obj:`learned` all allowed transitions score 0: then :meth:`decode` is Viterbi
+    search for the best allowed sequence, without parameters.
 
     Args:
-        allowed: Which label may follow which, ``[C, C]``, bool. (default: each one)
-        allowed_first: Which labels may come first, ``[C]``, bool. (default: each one)
-        num_labels: Their number, where nothing else says it. (default: :obj:`None`)
-        learned: Learn the scores, from 0. (default: :obj:`True`)
+        allowed: Whether label i may precede label j, ``[C, C]``, bool. (default: always)
+        allowed_first: Whether each label may come first, ``[C]``, bool. (default: always)
+        num_labels: Number of labels, if there are no tables. (default: :obj:`None`)
+        learned: Learn the transition scores, starting at 0. (default: :obj:`True`)
 
     Shapes:
-        - logits: :math:`(N, C)`, those of all sequences one after the other; lengths: :math:`(B)`, long, all
-          above 0, with sum :math:`N`; labels, and the output of :meth:`decode`: :math:`(N)`, long
+        - logits: :math:`(N, C)`, sequences concatenated; lengths: :math:`(B)`, long, all above 0, with sum
+          :math:`N`; labels, and the output of :meth:`decode`: :math:`(N)`, long
 
-    Scores are summed in float32, or in float64 where the logits are.
+    Scores are summed in float32, or in float64 for logits in float64.
 
     Raises:
-        ValueError: If nothing says the number of labels, or two things say different ones; no label may come
-            first, or some label may be followed by none; or logits, lengths and labels do not fit each other.
+        ValueError: If the number of labels is missing or ambiguous; no label may come first, or a label has
+            no allowed successor; or logits, lengths and labels do not fit each other.
 
     Example:
         >>> import torch
@@ -656,7 +653,7 @@ class LinearChainCRF(nn.Module):
         check_shape("allowed_first", first, size)
         if not (first.any() and allowed.any(dim=1).all()):
             raise ValueError("some label must be allowed first, and after each label")
-        # They follow from the labels, which a checkpoint has.
+        # The tables follow from the labels, which a checkpoint has.
         self.register_buffer("allowed", allowed, persistent=False)
         self.register_buffer("allowed_first", first, persistent=False)
         self.learned = learned
@@ -674,8 +671,8 @@ class LinearChainCRF(nn.Module):
         return f"{len(self.allowed_first)}, learned={self.learned}"
 
     def forward(self, logits: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        """Minus the log-likelihood of each sequence of labels, ``[B]``; where it is not allowed infinite, and
-        without a gradient.
+        """Negative log-likelihood of each label sequence, ``[B]``; infinite and without a gradient for a
+        sequence that is not allowed.
         """
         self._check(logits, labels)
         start, transition = self._scores(logits)
@@ -692,13 +689,13 @@ class LinearChainCRF(nn.Module):
             fits = fits & (self.allowed[before, now] | ~on)
             following = (alpha.unsqueeze(2) + transition).logsumexp(dim=1) + emissions[:, step]
             alpha = torch.where(on.unsqueeze(1), following, alpha)
-        # Not allowed scores are finite, or labels that nothing leads to would have gradients of NaN.
+        # Scores of forbidden labels are finite; infinite ones could give gradients of NaN.
         return torch.where(fits, alpha.logsumexp(dim=1) - score, torch.inf)
 
     @torch.no_grad()
     def decode(self, logits: Tensor, lengths: Tensor) -> Tensor:
-        """The best allowed labels of each sequence, by Viterbi's algorithm; of equally good ones, those whose
-        last labels have the lowest numbers.
+        """The best allowed label sequences, by Viterbi's algorithm; among equally good ones, the sequence
+        whose last labels have the lowest ids.
         """
         self._check(logits)
         start, transition = self._scores(logits)
@@ -721,28 +718,28 @@ class LinearChainCRF(nn.Module):
         if labels is None:
             return
         check_shape("labels", labels, len(logits))
-        # Off the CPU a look would stall the device.
+        # On a GPU, a check would synchronize.
         if labels.device.type == "cpu" and bool(((labels < 0) | (labels >= size)).any()):
             raise ValueError(f"'labels' must be from 0 to {size - 1} (got {labels.tolist()})")
 
     def _scores(self, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores of first labels ``[C]`` and of pairs ``[C, C]``, the lowest where not allowed."""
-        low = logits.new_full((), -1e9, dtype=_accurate(logits))
+        """Scores of first labels ``[C]`` and of transitions ``[C, C]``; the lowest number if not allowed."""
+        low = logits.new_full((), -1e9, dtype=_score_dtype(logits))
         first = self.first.to(low.dtype) if self.learned else torch.zeros_like(low)
         transition = self.transition.to(low.dtype) if self.learned else torch.zeros_like(low)
         return torch.where(self.allowed_first, first, low), torch.where(self.allowed, transition, low)
 
 
-def _accurate(logits: Tensor) -> torch.dtype:
+def _score_dtype(logits: Tensor) -> torch.dtype:
     return torch.promote_types(logits.dtype, torch.float32)
 
 
 def _padded(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Sequences as rows of one table ``[B, T, ...]``, and which places are inside: ``[B, T]``."""
+    """Sequences as rows of a padded table ``[B, T, ...]``, and its mask of real entries: ``[B, T]``."""
     if (lengths < 1).any() or int(lengths.sum()) != rows.size(0):
         raise ValueError(f"'lengths' must be above 0 with sum {rows.size(0)} (got {lengths.tolist()})")
     longest = int(lengths.max()) if lengths.numel() else 1
     inside = torch.arange(longest, device=rows.device) < lengths.to(rows.device).unsqueeze(1)
     table = rows.new_zeros(*inside.shape, *rows.shape[1:])
     table[inside] = rows
-    return (table.to(_accurate(table)) if table.is_floating_point() else table), inside
+    return (table.to(_score_dtype(table)) if table.is_floating_point() else table), inside

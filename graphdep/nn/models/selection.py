@@ -1,4 +1,4 @@
-"""Models of response selection and their further objectives."""
+"""Models of response selection and their auxiliary objectives."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from graphdep.vocab.relations import RelationVocab
 READOUTS = ("cls", "mean", "pair")
 _FEATURES = {"cls": 1, "mean": 1, "pair": 4}
 Loss = tuple[Tensor, int]
-"""A mean, and over how many items."""
+"""A mean loss, and the number of its items."""
 
 
 def draw_as_bert(module: nn.Module) -> None:
-    """Draws the linear layers within a module as BERT's are; norms start anew."""
+    """Draws the linear layers of a module like BERT's; norms are reset."""
     for part in module.modules():
         if isinstance(part, nn.Linear):
             nn.init.normal_(part.weight, std=0.02)
@@ -42,53 +42,53 @@ def draw_as_bert(module: nn.Module) -> None:
 
 
 class SelectionModel(nn.Module):
-    r"""An encoder and an MLP on the state of each example's [CLS] node, or on means of its words, from
+    r"""An encoder with an MLP on the [CLS] state of each example, or on means over its words, from
     `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
     <https://arxiv.org/abs/2303.06605>`_ (Eq. 2).
 
     .. math::
         g(c, r) = \sigma(\mathbf{W} \mathbf{T}_{[\mathrm{CLS}]} + b)
 
-    The sigmoid is left to the loss: the output are logits. The paper calls this "a simple MLP"; more layers
-    than that one are put before it, each with a tanh, as BERT's pooler is.
+    The output is logits; the loss applies the sigmoid. The paper calls this layer "a simple MLP"; further
+    layers come before it, each with a tanh, like BERT's pooler.
 
-    With ``readout="mean"`` the mean over the nodes :math:`W` of words takes the place of
-    :math:`\mathbf{T}_{[\mathrm{CLS}]}`, all pieces of context and response, without [CLS], [EOU] and [SEP]:
+    With ``readout="mean"``, :math:`\mathbf{T}_{[\mathrm{CLS}]}` is replaced by the mean over the nodes
+    :math:`W` of all pieces of context and response, without [CLS], [EOU] and [SEP]:
 
     .. math::
         g(c, r) = \sigma\Big(\mathbf{W} \frac{1}{|W|} \sum_{k \in W} \mathbf{T}_k + b\Big)
 
-    It is no part of the paper. It is there since the [CLS] of an encoder that was made to compare means of
-    words, such as MiniLM's, has to be learnt anew, for which a few thousand pairs do not do: the means of the
-    encoder before its training then rank better than the state of [CLS] after it.
+    This readout is not in the paper. An encoder that was trained to compare means of words, such as MiniLM,
+    has to learn its [CLS] state anew, and a few thousand pairs are not enough: means of the untrained encoder
+    then rank better than the trained [CLS] state.
 
-    With ``readout="pair"`` the means :math:`\mathbf{u}` of the words of the context and :math:`\mathbf{v}` of
-    those of the response, which is the last utterance of an example, are compared as sentence encoders
-    compare theirs (`InferSent <https://arxiv.org/abs/1705.02364>`_), which is no part of the paper either; a
-    side without words is zeros:
+    With ``readout="pair"``, the mean :math:`\mathbf{u}` over the words of the context and the mean
+    :math:`\mathbf{v}` over those of the response (the last utterance) are compared as in sentence encoders
+    (`InferSent <https://arxiv.org/abs/1705.02364>`_). This is not in the paper, either. The mean of a side
+    without words is zeros:
 
     .. math::
         g(c, r) = \sigma\big(\mathbf{W} [\mathbf{u}; \mathbf{v}; |\mathbf{u} - \mathbf{v}|; \mathbf{u} \odot
         \mathbf{v}] + b\big)
 
-    A mean over both texts at once does not tell them apart, so that how alike they are has to be learnt in
-    the attention between them: MiniLM, after 8,000 pairs of DailyDialog once, has an R10@1 of .49 with
-    ``"mean"`` and of .59 with ``"pair"`` (validation, one seed, standard errors of .02 and .04; the cosine of
-    the means of both texts by themselves, before any training, has .66).
+    A mean over both texts mixes them, so the attention between them must learn their similarity: after one
+    pass over 8,000 pairs of DailyDialog, MiniLM has an R10@1 of .49 with ``"mean"`` and of .59 with
+    ``"pair"`` (validation, one seed, standard errors of .02 and .04; the cosine of the two separate means,
+    before any training, has .66).
 
     Args:
-        encoder: Gives node states; has :attr:`hidden_channels`.
+        encoder: Computes node states; has :attr:`hidden_channels`.
         mlp_layers: Number of linear layers. (default: :obj:`1`, Eq. 2)
-        dropout: Dropout probability of what the last linear layer reads. (default: :obj:`0.1`)
+        dropout: Dropout probability before the last linear layer. (default: :obj:`0.1`)
         readout: ``"cls"``, ``"mean"`` over words, or ``"pair"`` of means. (default: ``"cls"``, Eq. 2)
 
     Shapes:
-        - data: a batch of :math:`B` examples, for ``"cls"`` with a CLS node each, or one example; output:
+        - data: one example or a batch of :math:`B` examples, with one CLS node each for ``"cls"``; output:
           :math:`(B)`
 
     Raises:
         ValueError: If :obj:`mlp_layers` is below 1, :obj:`readout` is unknown, or for ``"cls"`` an example
-            has no CLS node or several.
+            does not have one CLS node.
 
     Example:
         >>> from graphdep.nn.models import SelectionModel
@@ -111,11 +111,11 @@ class SelectionModel(nn.Module):
         sizes = [_FEATURES[readout] * size, *[size] * (mlp_layers - 1)]
         hidden = [module for pair in pairwise(sizes) for module in (nn.Linear(*pair), nn.Tanh())]
         self.mlp = nn.Sequential(*hidden, Dropout(dropout), nn.Linear(sizes[-1], 1))
-        draw_as_bert(self.mlp)  # the encoder comes with its weights
+        draw_as_bert(self.mlp)  # the encoder keeps its weights
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, the MLP as BERT's layers are, added relations and terms too; pretrained
-        weights stay.
+        """Resets all parameters, the MLP like BERT's layers, including added relations and terms;
+        pretrained weights stay.
         """
         reset(self.encoder)
         draw_as_bert(self.mlp)
@@ -129,7 +129,7 @@ class SelectionModel(nn.Module):
         return self.score(data, self.encoder(data))
 
     def score(self, data: Data, x: Tensor) -> Tensor:
-        """The logits of examples, of the states of their nodes."""
+        """The logits of the examples, from the states of their nodes."""
         return self.mlp(self._read(data, x)).squeeze(-1)
 
     def _read(self, data: Data, x: Tensor) -> Tensor:
@@ -137,12 +137,12 @@ class SelectionModel(nn.Module):
             return x.index_select(0, cls_nodes(data))
         if self.readout == "mean":
             return _word_means(data, x, words_of(data))
-        u, v = (_word_means(data, x, words) for words in _words_of_sides(data))
+        u, v = (_word_means(data, x, words) for words in _context_and_response_words(data))
         return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
-        """The logits of the pairs of a training batch, and by its name each further loss that a model of
-        other objectives has, with the number of items that it is the mean over; here there is none.
+        """The logits of the pairs of a training batch, and the auxiliary losses of the model by name, each
+        with its number of items; by default there are none.
         """
         return self(data), {}
 
@@ -150,46 +150,44 @@ class SelectionModel(nn.Module):
         return f"readout={self.readout!r}"
 
 
-def _of_response(data: Data) -> Tensor:
-    """Which nodes are of the last utterance of their example: not those of segment 1, where segments are
-    speakers.
-    """
+def _in_response(data: Data) -> Tensor:
+    """Whether each node is in the last utterance of its example (a segment may be a speaker instead)."""
     example = example_of(data)
     last = scatter(data.utterance, example, dim_size=example_bounds(data).numel() - 1, reduce="max")
     return data.utterance == last[example]
 
 
 @kept
-def _words_of_sides(data: Data) -> tuple[Tensor, Tensor]:
-    """The words of contexts and those of responses."""
+def _context_and_response_words(data: Data) -> tuple[Tensor, Tensor]:
+    """The words of contexts and the words of responses."""
     words = words_of(data)
-    response = _of_response(data)[words]
+    response = _in_response(data)[words]
     return words[~response], words[response]
 
 
 def _word_means(data: Data, x: Tensor, words: Tensor) -> Tensor:
-    """The mean over some nodes of every example; zeros where there are none."""
+    """The mean over the given nodes of each example; zeros without such nodes."""
     example = example_of(data)[words]
     size = example_bounds(data).numel() - 1
     return scatter(x.index_select(0, words), example, dim_size=size, reduce="mean")
 
 
 def selected_pairs(data: Data, logits: Tensor) -> Tensor:
-    """The logits of the pairs alone, where a batch has examples of other objectives, too (``kind`` not 0)."""
+    """The logits of pairs only, if a batch also has examples of other objectives (``kind`` not 0)."""
     return logits.index_select(0, pairs_of_kinds(data)) if "kind" in data else logits
 
 
 @torch.compiler.disable  # reads values
 @kept
 def pairs_of_kinds(data: Data) -> Tensor:
-    """The examples that are pairs, of a batch with examples of other objectives."""
+    """The examples that are pairs, in a batch that also has examples of other objectives."""
     return (data.kind == 0).nonzero().view(-1)
 
 
 @torch.compiler.disable  # reads values
 @kept
 def cls_nodes(data: Data) -> Tensor:
-    """The CLS node of every example."""
+    """The CLS node of each example."""
     cls = (data.node_type == NodeType.CLS).nonzero().view(-1)
     check_each(torch.searchsorted(cls, example_bounds(data)).diff(), 1, "an example has one CLS node")
     return cls
@@ -207,46 +205,46 @@ class SIA(TextEncoder):
         \mathbf{H}^{\mathrm{SIA}} = \mathrm{SIAConv}_2(\mathrm{SIAConv}_1(\mathbf{H}^{(k)}))
 
     where :math:`\mathbf{H}^{(k)}` is the output of the encoder's :math:`k`-th block and :math:`\mathbf{H}`
-    that of its last. The new layers attend over edges of their own, which are derived once a forward pass
-    from the trees of the data; the encoder keeps to the edges of the data. For Table 2's rows take
-    ``edges="transformer"`` (vanilla attention), ``"sia-intra"``, ``"sia-inter"`` or ``"sia"``; for a control
-    without syntax a ``Compose`` of a tree transform and ``resolve("sia")``.
+    that of its last. The new layers have their own edges, which are built from the trees of the data once per
+    forward pass; the encoder uses the edges of the data. For the rows of Table 2 use ``edges="transformer"``
+    (vanilla attention), ``"sia-intra"``, ``"sia-inter"`` or ``"sia"``; for a control without syntax, a
+    ``Compose`` of a tree transform and ``resolve("sia")``.
 
-    The paper says no more of the new layers than "two stacked multi-head self-attention layers" and Eq. 5. So
-    ``block="attention"`` is Eq. 5 and nothing else: no skip, output projection or norm. ``block="bert"``
-    makes of each the attention part of a BERT block,
-    :math:`\mathrm{LN}(\mathbf{x} + \mathbf{W}_o \, \mathrm{SIAConv}(\mathbf{x}))`. New weights are drawn as
-    BERT's are (normal, standard deviation 0.02; biases 0). Untrained layers then change little with
-    ``"attention"``: on a pretrained MiniLM :math:`\mathbf{H}^{\mathrm{SIA}}` is 0.13 times as long as
-    :math:`\mathbf{H}`. With ``"bert"``, whose norm sets the length, it is 3 times as long.
+    The paper describes the new layers only as "two stacked multi-head self-attention layers" and by Eq. 5. So
+    ``block="attention"`` is Eq. 5 alone: no skip connection, output projection or norm. ``block="bert"``
+    makes each of them the attention part of a BERT block, :math:`\mathrm{LN}(\mathbf{x} + \mathbf{W}_o \,
+    \mathrm{SIAConv}(\mathbf{x}))`. New weights are drawn like BERT's (normal, standard deviation 0.02; biases
+    0). Untrained layers then change little with ``"attention"``: on a pretrained MiniLM
+    :math:`\mathbf{H}^{\mathrm{SIA}}` is 0.13 times as long as :math:`\mathbf{H}`. With ``"bert"``, whose norm
+    sets the length, it is 3 times as long.
 
     Args:
-        encoder: Gives node states, with ``return_layers=True`` those of all layers too; has
+        encoder: Computes node states, with ``return_layers=True`` those of all layers; has
             :attr:`hidden_channels`, :attr:`num_layers`, :attr:`heads`.
-        layer: :math:`k`, counted from 1; 0 are the embeddings. (default: the middle, so the paper's 6 of 12)
-        max_sum: :math:`m` of Eq. 4, of presets that have it; the paper does not say which it takes.
-            (default: :obj:`4` with such a preset)
-        edges: Edges of the new layers: the name of a preset or a transform, which keeps the nodes.
-            (default: ``"sia"``)
+        layer: :math:`k`, from 1; 0 for the embeddings. (default: the middle, as in the paper: 6 of 12)
+        max_sum: :math:`m` of Eq. 4, for presets that have it; the paper does not give its value. (default:
+            :obj:`4` for these presets)
+        edges: Edges of the new layers: the name of a preset, or a transform that adds no nodes. (default:
+            ``"sia"``)
         sia_layers: Number of new layers. (default: :obj:`2`)
-        heads: Their attention heads. (default: those of the encoder)
+        heads: Attention heads of the new layers. (default: those of the encoder)
         mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally, see
             :class:`~graphdep.nn.conv.SIAConv`. (default: ``"additive"``)
         block: ``"attention"`` or ``"bert"``. (default: ``"attention"``)
-        dropout: Dropout probability of attention weights, and of the output projection. (default: :obj:`0.1`)
+        dropout: Dropout probability of attention weights and output projection. (default: :obj:`0.1`)
 
     Attributes:
         num_layers: Number of the encoder's layers.
 
     Shapes:
-        - data: a :class:`~torch_geometric.data.Data` or batch that the encoder takes; output
-          :math:`(|\mathcal{V}|, C)`; with :obj:`return_layers` also the states of the encoder's layers, the
-          last one replaced by the output
+        - data: a :class:`~torch_geometric.data.Data` or batch for the encoder; output :math:`(|\mathcal{V}|,
+          C)`; with :obj:`return_layers` also the states of the encoder's layers, the last one replaced by the
+          output
 
     Raises:
-        ValueError: If :obj:`encoder` lacks an attribute, an option is none of those, :obj:`heads` does not
-            divide the channels, :obj:`max_sum` is given with edges that have none, or the edges change the
-            nodes or join two examples.
+        ValueError: If :obj:`encoder` lacks an attribute, an option is invalid, :obj:`heads` does not divide
+            the channels, :obj:`max_sum` is given for edges without it, or the edges change the nodes or join
+            two examples.
 
     Example:
         >>> from graphdep.nn.models import SIA
@@ -284,20 +282,20 @@ class SIA(TextEncoder):
         self.edges = _resolve(edges, max_sum, implicit=mask != "multiplicative")
         convs = (SIAConv(size, size // heads, heads, mask=mask, dropout=dropout) for _ in range(sia_layers))
         self.layers = nn.ModuleList(_BertBlock(conv, dropout) if block == "bert" else conv for conv in convs)
-        draw_as_bert(self.layers)  # the encoder comes with its weights
+        draw_as_bert(self.layers)  # the encoder keeps its weights
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, added relations and terms too; pretrained weights stay."""
+        """Resets all parameters, including added relations and terms; pretrained weights stay."""
         reset(self.encoder)
         draw_as_bert(self.layers)
 
     def add_marks(self, number: int) -> SIA:
-        """As :meth:`TextEncoder.add_marks`, of the encoder."""
+        """As :meth:`TextEncoder.add_marks`, for the inner encoder."""
         self.encoder.add_marks(number)  # type: ignore[operator]
         return self
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
-        """As the encoder's: of a pretrained one the states of [CLS], else of the ROOT nodes."""
+        """The readout of the inner encoder: [CLS] states of a pretrained one, else ROOT states."""
         return self.encoder.readout(data, x)  # type: ignore[operator]
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
@@ -314,8 +312,8 @@ class SIA(TextEncoder):
 
     @torch.no_grad()
     def attention(self, data: Data) -> list[tuple[Tensor, Tensor]]:
-        """Per new layer the pairs ``[2, num_pairs]``, source -> target, and their weights
-        ``[num_pairs, heads]``, in evaluation mode.
+        """For each new layer, the pairs ``[2, num_pairs]``, source -> target, and their weights ``[num_pairs,
+        heads]``, in evaluation mode.
         """
         training = self.training
         self.eval()
@@ -356,7 +354,7 @@ def _attribute(encoder: nn.Module, name: str) -> int:
 
 
 def _resolve(edges: str | BaseTransform, max_sum: int | None, implicit: bool) -> BaseTransform:
-    """A preset with those of the options that it has, or a transform as it is."""
+    """A preset with the given options that it takes, or a transform unchanged."""
     known = preset_options(edges) if isinstance(edges, str) else ()
     options: dict[str, Any] = {"implicit": implicit} if isinstance(edges, str) else {}
     if max_sum is not None:
@@ -374,8 +372,8 @@ OBJECTS = ("obj", "iobj")
 
 
 class StructuralDialogueModel(SelectionModel):
-    r"""A :class:`SelectionModel` that also restores the order of shuffled utterances and keeps subject, verb
-    and object of a sentence together, from `"Structural Pre-training for Dialogue Comprehension"
+    r"""A :class:`SelectionModel` that also predicts the order of shuffled utterances and aligns subject, verb
+    and object of a sentence, from `"Structural Pre-training for Dialogue Comprehension"
     <https://arxiv.org/abs/2105.10956>`_ (SPIDER).
 
     .. math::
@@ -388,17 +386,17 @@ class StructuralDialogueModel(SelectionModel):
         \mathcal{L}_{\mathrm{backbone}} = \frac{1}{|T|} \sum_{(s, v, o) \in T}
         1 - \cos(\mathbf{h}_s + \mathbf{h}_v, \mathbf{h}_o)
 
-    :math:`U` are the utterances of a batch's shuffled contexts and :math:`o_u` the number that each had;
-    :math:`T` are the triples in its pairs, in context and response, each word being its first piece. The
-    weights are :class:`~graphdep.tasks.SelectionTask`'s.
+    :math:`U` are the utterances of the shuffled contexts of a batch and :math:`o_u` is the original position
+    of each; :math:`T` are the triples in the pairs of the batch, in context and response, each word
+    represented by its first piece. :class:`~graphdep.tasks.SelectionTask` sets the weights.
 
-    A triple is two arcs from one word: to a subject (nsubj, csubj, expl and their subtypes) and to an object
-    (obj, iobj and theirs), in the tree that the edges are made of, controls included. The public code finds
-    triples by rules over spaCy's trees, which also follow "and" and verbs below verbs (xcomp) and take the
-    predicate of a copula for an object, and looks for their words in the text again, the first ones first;
-    of these rules only the arcs are here. There only verbs count, with subjects to their left and objects to
-    their right, a verb without a subject takes that of a verb above it, and a pair has ten triples at most;
-    here any governor counts, wherever the two stand, and there is no limit.
+    A triple is two arcs from one word: to a subject (nsubj, csubj, expl and subtypes) and to an object (obj,
+    iobj and subtypes), in the tree from which the edges are made, even if it is a control. The public code
+    finds triples by rules over spaCy's trees, of which only these arcs are implemented here: it also follows
+    "and" and verbs below verbs (xcomp), takes the predicate of a copula for an object, and finds the words in
+    the text by their first occurrence. It considers only verbs with a subject to the left and an object to
+    the right, gives a verb without a subject that of a verb above it, and limits a pair to ten triples; here
+    any governor counts, in any word order and without a limit.
 
     Examples have the layout of SIA's paper, and with ``readout="cls"`` pairs are scored by [CLS] as it is: in
     the public code the response stands before the context, and BERT's pooler reads [CLS]. It trains with
@@ -449,14 +447,14 @@ class StructuralDialogueModel(SelectionModel):
         draw_as_bert(self.order)
 
     def reset_parameters(self) -> None:
-        """As of :class:`SelectionModel`, and what the order is told by."""
+        """As in :class:`SelectionModel`, including the order head."""
         super().reset_parameters()
         draw_as_bert(self.order)
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
         super().prepare_batch(data, device)
         if "order_target" in data:
-            _asked(data)
+            _shuffled_turns(data)
             triples(data)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
@@ -465,14 +463,14 @@ class StructuralDialogueModel(SelectionModel):
         return selected_pairs(data, self.score(data, x)), losses
 
     def _order(self, data: Data, x: Tensor) -> Loss:
-        """The mean over utterances; zero where none is asked for, with gradients of zero."""
-        asked = _asked(data)
+        """The mean over shuffled utterances; without any, zero with gradients of zero."""
+        asked = _shuffled_turns(data)
         logits = self.order(x.index_select(0, asked)).float()
         loss = F.cross_entropy(logits, data.order_target[asked], reduction="sum")
         return loss / max(1, asked.numel()), asked.numel()
 
     def _backbone(self, data: Data, x: Tensor) -> Loss:
-        """The mean over triples; zero where there is none."""
+        """The mean over triples; zero without any."""
         subject, verb, other = triples(data)
         subjects, verbs, others = (x.index_select(0, nodes) for nodes in (subject, verb, other))
         near = F.cosine_similarity((subjects + verbs).float(), others.float())
@@ -495,13 +493,13 @@ def triples(data: Data) -> Tensor:
 
 @torch.compiler.disable  # reads values
 @kept
-def _asked(data: Data) -> Tensor:
+def _shuffled_turns(data: Data) -> Tensor:
     return (data.order_target >= 0).nonzero().view(-1)
 
 
 @functools.cache
 def _ids(bases: tuple[str, ...]) -> Tensor:
-    """The ids of relations and of all their subtypes that are known."""
+    """The ids of relations and of all their known subtypes."""
     relations = RelationVocab()
     labels = [relations.label(number) for number in range(len(relations))]
     known = {label: number for number, label in enumerate(labels) if not label.endswith("^-1")}
@@ -512,36 +510,35 @@ SPEAKERS = ("added", "segments")
 
 
 class SpeakerSelectionModel(SelectionModel):
-    r"""A :class:`SelectionModel` whose encoder knows the two speakers of a dialogue apart, as speaker
-    segmentation does, from `"Improving Contextual Language Models for Response Retrieval in Multi-Turn
+    r"""A :class:`SelectionModel` whose encoder distinguishes the two speakers of a dialogue, as in the
+    speaker segmentation of `"Improving Contextual Language Models for Response Retrieval in Multi-Turn
     Conversation" <https://doi.org/10.1145/3397271.3401255>`_ (SS-DA).
 
     .. math::
         \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{s}_k + \mathbf{v}_{a(k)}
 
-    where :math:`a(k)` is the speaker of node :math:`k`'s utterance: the speakers take turns, and the response
-    is the second one's. With ``speakers="added"`` both have a vector of their own beside those of the
-    encoder, drawn at random, of whose vocabulary nothing changes; [CLS] and [SEP] are nobody's and have none.
-    With ``speakers="segments"`` they take the place of the segments :math:`\mathbf{s}_k`, whose vectors the
-    encoder has, and there are no others.
+    where :math:`a(k)` is the speaker of node :math:`k`'s utterance: the speakers alternate, and the second
+    speaker gives the response. With ``speakers="added"`` each speaker has a vector of its own, drawn at
+    random, and the encoder's vocabulary does not change; [CLS] and [SEP] have no speaker and no such vector.
+    With ``speakers="segments"`` the speakers use the encoder's segment vectors :math:`\mathbf{s}_k` instead.
 
-    Which of the two the paper has is not known here: its abstract says that speakers are told apart, and no
-    public code is known. RoBERTa, its best encoder, has a single segment, so that ``"segments"`` is not for
-    it.
+    It is not known which of the two the paper uses: its abstract only says that speakers are distinguished,
+    and there is no known public code. RoBERTa, its best encoder, has a single segment, so ``"segments"`` does
+    not work for it.
 
     Args:
-        encoder: As of :class:`SelectionModel`; with ``"added"`` it is given marks
-            (:meth:`~graphdep.nn.models.TextEncoder.add_marks`).
+        encoder: As in :class:`SelectionModel`; with ``"added"``,
+            :meth:`~graphdep.nn.models.TextEncoder.add_marks` is called on it.
         speakers: ``"added"`` or ``"segments"``. (default: ``"added"``)
-        **options: As of :class:`SelectionModel`.
+        **options: As in :class:`SelectionModel`.
 
     Shapes:
-        - data: as of :class:`SelectionModel`, with ``"added"`` also ``mark`` :math:`(|\mathcal{V}|)`: 1 and 2
-          of the speakers, 0 of nobody; with ``"segments"`` its ``segment`` is the speaker; output :math:`(B)`
+        - data: as in :class:`SelectionModel`; with ``"added"`` also ``mark`` :math:`(|\mathcal{V}|)`: 1 and 2
+          for the speakers, 0 for none; with ``"segments"``, ``segment`` is the speaker; output :math:`(B)`
 
     Raises:
-        ValueError: As :class:`SelectionModel`, or if :obj:`speakers` is unknown, or the encoder has not what
-            it needs.
+        ValueError: As :class:`SelectionModel`, or if :obj:`speakers` is unknown, or the encoder does not
+            support it.
 
     Example:
         >>> from graphdep.nn.models import SpeakerSelectionModel
@@ -566,7 +563,7 @@ class SpeakerSelectionModel(SelectionModel):
         if speakers == "segments" and (number := _segments(encoder)) < 2:
             raise ValueError(f"speakers='segments' needs two segments: the encoder has {number}")
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
-        if speakers == "added":  # at last, so that a refused option leaves the encoder as it was
+        if speakers == "added":  # last, so that an invalid option does not change the encoder
             encoder.add_marks(3)  # type: ignore[operator]
         self.speakers = speakers
 
@@ -575,7 +572,7 @@ class SpeakerSelectionModel(SelectionModel):
 
 
 def _segments(encoder: nn.Module) -> int:
-    """How many segments an encoder has vectors of."""
+    """Number of segment vectors of an encoder."""
     names = ("token_type_embeddings", "embedding.segment")
     tables = [module for name, module in encoder.named_modules() if name.endswith(names)]
     return max((table.num_embeddings for table in tables if isinstance(table, nn.Embedding)), default=0)
@@ -585,8 +582,8 @@ LOSSES = ("sigmoid", "softmax")
 
 
 class UtteranceManipulationModel(SelectionModel):
-    r"""A :class:`SelectionModel` that also learns from dialogues in which an utterance was moved, put in or
-    looked for, from `"Do Response Selection Models Really Know What's Next? Utterance Manipulation Strategies
+    r"""A :class:`SelectionModel` that also learns from dialogues in which an utterance is moved, inserted or
+    searched, from `"Do Response Selection Models Really Know What's Next? Utterance Manipulation Strategies
     for Multi-turn Response Selection" <https://arxiv.org/abs/2009.04703>`_ (UMS).
 
     .. math::
@@ -595,14 +592,14 @@ class UtteranceManipulationModel(SelectionModel):
         \mathcal{L}_{k} = \frac{1}{|E_k|} \sum_{e \in E_k} \frac{1}{|S_e|} \sum_{s \in S_e}
         \mathrm{BCE}(\sigma(\mathbf{w}_k^{\top} \mathbf{h}_s + b_k), y_s)
 
-    over the examples :math:`E_k` of each kind, as :mod:`graphdep.data.encoded` makes them, whose
-    symbols :math:`S_e` are the places that the answer may be; one of them has :math:`y_s = 1`. With
-    ``loss="softmax"`` each example has the cross entropy over its symbols, the public code's other way. The
-    weights are :class:`~graphdep.tasks.SelectionTask`'s.
+    over the examples :math:`E_k` of each kind (:mod:`graphdep.data.encoded`), whose symbols :math:`S_e` are
+    the candidate places of the answer; one of them has :math:`y_s = 1`. With ``loss="softmax"`` each example
+    has the cross entropy over its symbols, the alternative in the public code.
+    :class:`~graphdep.tasks.SelectionTask` sets the weights.
 
-    The vocabulary of the encoder does not grow: [INS], [DEL] and [SRCH] are the piece of [EOU] with a vector
-    of their own added to it, drawn at random. The public code adds three tokens with random vectors to the
-    table instead. All that is scored later has none of them.
+    The vocabulary of the encoder does not grow: [INS], [DEL] and [SRCH] are the piece of [EOU] plus a random
+    vector of their own. The public code instead adds three tokens with random vectors to the table. Scored
+    pairs have no such symbols.
 
     Examples have the layout of SIA's paper; with ``readout="cls"`` pairs are scored by [CLS] as it is: the
     public code puts its [EOT] behind the response and behind the utterance that is asked for as well, where
@@ -648,7 +645,7 @@ class UtteranceManipulationModel(SelectionModel):
     ) -> None:
         check_choice("loss", loss, LOSSES)
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
-        # Behind all checks: a wrong option leaves the encoder as it was.
+        # After all checks, so that an invalid option does not change the encoder.
         encoder.add_marks(1 + len(MANIPULATIONS))  # type: ignore[operator]
         self.loss = loss
         size: int = encoder.hidden_channels  # type: ignore[assignment]
@@ -657,7 +654,7 @@ class UtteranceManipulationModel(SelectionModel):
         draw_as_bert(self.manipulations)
 
     def reset_parameters(self) -> None:
-        """As of :class:`SelectionModel`, and what manipulations add."""
+        """As in :class:`SelectionModel`, including the parameters of the manipulations."""
         super().reset_parameters()
         draw_as_bert(self.manipulations)
 
@@ -676,7 +673,7 @@ class UtteranceManipulationModel(SelectionModel):
         return selected_pairs(data, self.score(data, x)), losses
 
     def _manipulated(self, data: Data, x: Tensor, name: str, mark: int) -> Loss:
-        """The mean over the examples of a kind; zero where there is none, with gradients of zero."""
+        """The mean over the examples of a kind; without any, zero with gradients of zero."""
         symbols = _symbols(data, mark)
         logits = self.manipulations[name](x.index_select(0, symbols)).squeeze(-1).float()
         target, example = data.mark_target[symbols], data.batch[symbols]
@@ -705,13 +702,13 @@ def _number_of_kind(data: Data, mark: int) -> int:
 
 
 def _log_sums(logits: Tensor, example: Tensor, size: int) -> Tensor:
-    """The logarithm of the sum of the exponentials of each example's logits."""
+    """The log-sum-exp of the logits of each example."""
     top = scatter(logits.detach(), example, dim_size=size, reduce="max")
     return top + scatter((logits - top[example]).exp(), example, dim_size=size).clamp(min=1e-30).log()
 
 
 class MaskedWordHead(nn.Module):
-    r"""Scores every piece for a masked node with the encoder's own input vectors, as BERT does.
+    r"""Scores all pieces at masked nodes with the encoder's input vectors, as BERT does.
 
     .. math::
         \mathbf{z} = \mathbf{E} \, \mathrm{LN}(\mathrm{gelu}(\mathbf{W} \mathbf{h} + \mathbf{b})) + \mathbf{c}
@@ -720,7 +717,7 @@ class MaskedWordHead(nn.Module):
         in_channels: Size of the node states.
         num_words: Number of input vectors.
         dim: Size of the input vectors :math:`\mathbf{E}`. (default: :obj:`in_channels`)
-        eps: Of the LayerNorm. (default: :obj:`1e-12`)
+        eps: Epsilon of the LayerNorm. (default: :obj:`1e-12`)
 
     Shapes:
         - x: :math:`(N, C)`; weight: the input vectors, :math:`(|\mathcal{W}|, d)`; output:
@@ -744,7 +741,7 @@ class MaskedWordHead(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters as BERT's are; the input vectors are the encoder's."""
+        """Draws its own parameters like BERT's; the input vectors belong to the encoder."""
         draw_as_bert(self)
         nn.init.zeros_(self.bias)
 
@@ -765,23 +762,23 @@ class PostTrainingModel(nn.Module):
         \mathbf{r} = \mathbf{W}_r \tanh(\mathbf{W}_p \mathbf{h}_{\mathrm{CLS}} + \mathbf{b}_p) + \mathbf{b}_r
 
     with BERT's :class:`MaskedWordHead`, which shares the encoder's input vectors, and BERT's pooler before
-    the relevance, as in the public code. Both heads are left behind after post-training. They start anew;
-    :func:`graphdep.nn.pretrained.load_masked_word_head` takes the first from a checkpoint that has one.
+    the relevance layer, as in the public code. Both heads are dropped after post-training. They start at
+    random; :func:`graphdep.nn.pretrained.load_masked_word_head` loads the first from a checkpoint.
 
     Only masked nodes have word logits: there is never a tensor of all nodes and all words.
 
     Args:
-        encoder: Gives node states and has :attr:`hidden_channels`:
+        encoder: Computes node states and has :attr:`hidden_channels`:
             :class:`~graphdep.nn.pretrained.PretrainedEncoder` or :class:`GraphTransformer`.
 
     Shapes:
-        - data: a batch of :math:`B` samples of :class:`~graphdep.datasets.PostTrainingDataset`, of whose
-          nodes :math:`M` are asked for (``mlm_target >= 0``)
+        - data: a batch of :math:`B` samples of :class:`~graphdep.datasets.PostTrainingDataset` with :math:`M`
+          masked nodes (``mlm_target >= 0``)
         - outputs: word logits :math:`(M, |\mathcal{W}|)` in the order of the nodes, and relevance logits
           :math:`(B, 3)`
 
     Raises:
-        ValueError: If the encoder has no table of input vectors, or an example has no CLS node or several.
+        ValueError: If the encoder has no table of input vectors, or an example does not have one CLS node.
 
     Example:
         >>> import torch
@@ -802,11 +799,11 @@ class PostTrainingModel(nn.Module):
         self.words = MaskedWordHead(size, num_words, dim)
         self.pool = nn.Linear(size, size)
         self.relevance = nn.Linear(size, NUM_LABELS)
-        self._reset_heads()  # the encoder comes with its weights
+        self._reset_heads()  # the encoder keeps its weights
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, the heads as BERT's are, added relations and terms too; pretrained weights
-        stay.
+        """Resets all parameters, the heads like BERT's, including added relations and terms; pretrained
+        weights stay.
         """
         reset(self.encoder)
         self._reset_heads()
@@ -831,7 +828,7 @@ class PostTrainingModel(nn.Module):
 @torch.compiler.disable  # reads values
 @kept
 def masked_nodes(data: Data) -> Tensor:
-    """The nodes whose word is asked for."""
+    """The masked nodes, whose word is predicted."""
     return (data.mlm_target >= 0).nonzero().view(-1)
 
 
@@ -839,7 +836,7 @@ def word_vectors(encoder: nn.Module) -> nn.Embedding:
     """The table of an encoder's input vectors.
 
     Raises:
-        ValueError: If it has none.
+        ValueError: If the encoder has no such table.
     """
     embedding = getattr(encoder, "embedding", None)
     if isinstance(embedding, NodeEmbedding):

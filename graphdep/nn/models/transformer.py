@@ -39,15 +39,15 @@ from graphdep.transforms.presets import resolve
 
 @dataclass(frozen=True, repr=False)
 class Memory:
-    """Encoded contexts, packed: the rows of one example after those of the other, without padding.
+    """Encoded contexts, packed: the rows of all examples are concatenated without padding.
 
-    A row may be a node, a word, an utterance or a whole context; the encoder decides.
+    Depending on the encoder, a row is a node, a word, an utterance or a whole context.
 
     Args:
         x: States ``[num_rows, channels]``.
-        ptr: Where the rows of each example start and end: ``[num_examples + 1]``.
-        group: Number of each row's utterance inside its example, ascending, ``[num_rows]``; :obj:`None` where
-            a row is more than a word or node. (default: :obj:`None`)
+        ptr: Boundaries of the examples: ``[num_examples + 1]``.
+        group: Utterance of each row, numbered within its example, ascending, ``[num_rows]``; :obj:`None` if a
+            row is larger than a word or node. (default: :obj:`None`)
 
     Example:
         >>> import torch
@@ -72,10 +72,10 @@ class Memory:
 
 
 class ContextEncoder(nn.Module, ABC):
-    r"""Base of the encoders of dialogues: from a batch of contexts to what a decoder reads.
+    r"""Base class of dialogue encoders: from a batch of contexts to the memory of a decoder.
 
     A subclass sets :attr:`hidden_channels` and :attr:`embedding`, whose word vectors the decoder shares, and
-    defines :meth:`forward`. One that learns from more than the response defines :meth:`auxiliary` as well.
+    defines :meth:`forward`. It also defines :meth:`auxiliary` if it has further training objectives.
 
     Shapes:
         - data: a batch of contexts with the node table, ROOT nodes included; output: a :class:`Memory` with
@@ -91,26 +91,26 @@ class ContextEncoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, data: Data) -> Memory:
-        """What a decoder reads of a batch."""
+        """The memory of a batch, for the decoder."""
 
     def bounds(self, data: Data) -> Tensor | None:
-        """The ``ptr`` of the :class:`Memory` of a batch; :obj:`None`, by default, if it takes a
-        :meth:`forward` to tell.
+        """The ``ptr`` of the :class:`Memory` of a batch; :obj:`None`, the default, if it needs a
+        :meth:`forward`.
         """
         return None
 
     def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
-        """Losses by name that are added to that of the response in training; none by default.
+        """Losses by name that are added to the response loss in training; none by default.
 
         Args:
-            data: The batch that :obj:`memory` was made of.
-            memory: What :meth:`forward` gave.
+            data: The batch from which :obj:`memory` was made.
+            memory: The output of :meth:`forward`.
         """
         return {}
 
 
 def example_bounds(data: Data) -> Tensor:
-    """Where the nodes of each example start and end: ``ptr`` of a batch, two numbers for a single example."""
+    """Boundaries of the examples among the nodes: ``ptr`` of a batch, two numbers for a single example."""
     ptr, batch = data.get("ptr"), data.get("batch")
     if ptr is not None:
         return ptr
@@ -123,7 +123,7 @@ def example_bounds(data: Data) -> Tensor:
 
 @kept
 def root_nodes(data: Data) -> Tensor:
-    """The ROOT node of every utterance."""
+    """The ROOT node of each utterance."""
     root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
     if root.numel() == 0:
         raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
@@ -132,7 +132,7 @@ def root_nodes(data: Data) -> Tensor:
 
 @kept
 def utterance_of(data: Data) -> Tensor:
-    """The utterance of every node, counted over the whole batch: ``[num_nodes]``."""
+    """The utterance of each node, numbered across the batch: ``[num_nodes]``."""
     batch = example_of(data)
     key = batch * (data.utterance.max() + 1) + data.utterance
     keys, utterance = key.unique(return_inverse=True)
@@ -144,20 +144,20 @@ def utterance_of(data: Data) -> Tensor:
 
 @kept
 def words_of(data: Data) -> Tensor:
-    """The nodes of words, without the empty nodes of enhanced graphs, which are no words of the text."""
+    """The nodes of words, without the empty nodes of enhanced graphs, which are not words of the text."""
     words, place = data.node_type == NodeType.WORD, data.get("word")
     return (words if place is None else words & (place >= 0)).nonzero().view(-1)
 
 
 def word_mean(data: Data, x: Tensor) -> Tensor:
-    """Mean over the words of every utterance, ``[num_utterances, channels]``; zeros without words."""
+    """Mean over the words of each utterance, ``[num_utterances, channels]``; zeros without words."""
     words = words_of(data)
     utterance = utterance_of(data)[words]
     return scatter(x.index_select(0, words), utterance, dim_size=root_nodes(data).numel(), reduce="mean")
 
 
 def check_sentences(data: Data, number: int, rule: str) -> None:
-    """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
+    """Raises :class:`ValueError` with the ``rule`` unless every example has ``number`` utterances."""
     if is_prepared(data):
         return
     batch = example_of(data)
@@ -165,7 +165,7 @@ def check_sentences(data: Data, number: int, rule: str) -> None:
 
 
 def check_each(count: Tensor, number: int, rule: str) -> None:
-    """Raises :class:`ValueError`, which says the ``rule``, unless every example has so many."""
+    """Raises :class:`ValueError` with the ``rule`` unless the ``count`` of every example is ``number``."""
     wrong = (count != number).nonzero().view(-1)
     if wrong.numel():
         example = int(wrong[0])
@@ -179,14 +179,14 @@ def example_of(data: Data) -> Tensor:
 
 
 def utterance_bounds(data: Data) -> Tensor:
-    """Where the utterances of each example start and end among those of the batch: ``[num_examples + 1]``."""
+    """Boundaries of the examples among the utterances of the batch: ``[num_examples + 1]``."""
     return torch.searchsorted(root_nodes(data), example_bounds(data))
 
 
 def with_positions_in_utterance(data: Data) -> Data:
     """A shallow copy whose positions count from the ROOT node of each utterance.
 
-    Added nodes without a position, of -1, stay so, and those at position 0 of the example are at 0 of theirs.
+    Added nodes at position -1 (none) stay there, and those at position 0 of the example move to 0 of theirs.
     """
     out = copy.copy(data)
     start = data.position[root_nodes(data)]
@@ -200,8 +200,8 @@ _COMPLETE = resolve("transformer", implicit=True)
 
 
 def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Tensor]]:
-    """The number of each text and the states of its nodes, [CLS] and [SEP] among them, on the CPU; short
-    texts first. The encoder (:class:`~graphdep.nn.pretrained.PretrainedEncoder`) stays in its mode.
+    """The index of each text and the states of its nodes, including [CLS] and [SEP], on the CPU; short texts
+    first. The encoder (:class:`~graphdep.nn.pretrained.PretrainedEncoder`) stays in its mode.
     """
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
     training = encoder.training
@@ -235,11 +235,11 @@ def _example(ids: list[int]) -> Data:
 
 
 class TextEncoder(nn.Module):
-    r"""Base of the encoders: a state for every node, and from those a vector for every utterance.
+    r"""Base class of text encoders: a state for every node, and from these a vector for every utterance.
 
-    A subclass sets :attr:`hidden_channels`, defines :meth:`forward`, and :meth:`readout` where an
-    utterance is not represented by its ROOT node. So any encoder goes into
-    :class:`~graphdep.nn.models.SentenceModel` and :class:`~graphdep.nn.models.SentencePairModel`.
+    A subclass sets :attr:`hidden_channels`, defines :meth:`forward`, and :meth:`readout` if the vector of an
+    utterance is not the state of its ROOT node. :class:`~graphdep.nn.models.SentenceModel` and
+    :class:`~graphdep.nn.models.SentencePairModel` accept any text encoder.
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ROOT nodes included;
@@ -254,29 +254,29 @@ class TextEncoder(nn.Module):
             reset(module)
 
     def add_marks(self, number: int) -> TextEncoder:
-        """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.node_table`), such as 1 for the
-        predicate whose roles are asked for: each mark has a vector that is added to the input of its nodes.
-        A subclass whose input is no :class:`NodeEmbedding` by the name of ``embedding`` has its own.
+        """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.node_table`), e.g. 1 for the predicate
+        whose roles are predicted: each mark has a vector that is added to the input of its nodes. Subclasses
+        without a :class:`NodeEmbedding` named ``embedding`` override it.
 
         Args:
-            number: Number of marks, 0 among them, which stands for none and adds nothing.
+            number: Number of marks including 0, which stands for no mark and adds nothing.
 
         Raises:
-            ValueError: If it reads them already, or :obj:`number` is below 2.
+            ValueError: If the encoder already reads marks, or :obj:`number` is below 2.
         """
         self.embedding.add_marks(number)  # type: ignore[operator, union-attr]
         return self
 
     def add_relations(self, embedding: nn.Module) -> TextEncoder:
         """Lets the encoder read RELATION and PHRASE nodes, which ``resolve("dam")`` and
-        ``resolve("constituents")`` make: see :meth:`NodeEmbedding.add_relations`. Only encoders whose layers
-        go over edges have a use for them.
+        ``resolve("constituents")`` make: see :meth:`NodeEmbedding.add_relations`. Useful only for encoders
+        whose layers attend over edges.
 
         Args:
-            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with :attr:`hidden_channels`.
+            embedding: E.g. a :class:`~graphdep.nn.models.RelationEmbedding` with :attr:`hidden_channels`.
 
         Raises:
-            ValueError: If it reads them already, or the vectors are of another size.
+            ValueError: If the encoder already reads them, or the vectors have another size.
         """
         self.embedding.add_relations(embedding)  # type: ignore[operator, union-attr]
         return self
@@ -290,21 +290,21 @@ class TextEncoder(nn.Module):
         return x.index_select(0, root_nodes(data))
 
     def check_texts(self, data: Data, number: int, rule: str) -> None:
-        """Raises :class:`ValueError`, which says the ``rule``, unless every example has so many texts that
-        :meth:`readout` gives a vector for.
+        """Raises :class:`ValueError` with the ``rule`` unless every example has ``number`` texts with a
+        vector from :meth:`readout`.
         """
         check_sentences(data, number, rule)
 
 
 class TransformerLayer(nn.Module):
-    r"""One Transformer encoder block, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_,
-    with the attention injected.
+    r"""A Transformer encoder block with any attention layer, from `"Attention Is All You Need"
+    <https://arxiv.org/abs/1706.03762>`_.
 
     .. math::
         \mathbf{h} = \mathrm{LN}(\mathbf{x} + \mathbf{W}_o \, \mathrm{conv}(\mathbf{x})), \quad
         \mathbf{x}' = \mathrm{LN}(\mathbf{h} + \mathbf{W}_2 \, \mathrm{ReLU}(\mathbf{W}_1 \mathbf{h}))
 
-    with dropout on both sums' right sides; :obj:`norm_first` normalises before each part instead.
+    with dropout on both sublayer outputs; :obj:`norm_first` normalises before each sublayer instead.
 
     Args:
         conv: Attention over edges; its output has :obj:`hidden_channels` channels.
@@ -317,7 +317,7 @@ class TransformerLayer(nn.Module):
         - x: :math:`(|\mathcal{V}|, C)`; output the same
 
     Raises:
-        ValueError: If the output of :obj:`conv` has not :obj:`hidden_channels` channels.
+        ValueError: If the output of :obj:`conv` does not have :obj:`hidden_channels` channels.
 
     Example:
         >>> import torch
@@ -374,28 +374,28 @@ class TransformerLayer(nn.Module):
 class GraphTransformer(TextEncoder):
     r"""Node embeddings and Transformer blocks whose attention follows the edges of the data.
 
-    The encoder of `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ where the edges are
-    complete. Which method it is else is said by two things: the transform that builds the edges, and the
-    attention that each block is given. So Transformer+DRA is this model with
-    :class:`~graphdep.nn.conv.DRAConv` on the edges of ``resolve("dra")`` and without position embeddings;
-    LISA has :class:`~graphdep.nn.conv.LISAConv` in one layer.
+    With complete edges it is the encoder of `"Attention Is All You Need"
+    <https://arxiv.org/abs/1706.03762>`_. The transform that builds the edges and the attention of each block
+    define the other methods. For example, Transformer+DRA is this model with
+    :class:`~graphdep.nn.conv.DRAConv`, the edges of ``resolve("dra")`` and no position embeddings; LISA has
+    :class:`~graphdep.nn.conv.LISAConv` in one layer.
 
     Args:
         num_words: Size of the vocabulary.
-        conv: Makes the attention of a layer from its number, counted from 0: one of
-            :mod:`graphdep.nn.conv`, or any PyG conv over ``x`` and ``edge_index``; its output has
-            :obj:`hidden_channels` channels. It is given the types of the edges where its ``forward`` has an
-            argument ``edge_type``, and for edges the shared :class:`~graphdep.nn.attention.AttentionLayout`
-            where it has an attribute ``takes_layout``, else ``edge_index``.
+        conv: Makes the attention of a layer, given its number (from 0): a layer of :mod:`graphdep.nn.conv`,
+            or any PyG conv over ``x`` and ``edge_index``; its output has :obj:`hidden_channels` channels. A
+            conv whose ``forward`` has an argument ``edge_type`` gets the edge types; a conv with an attribute
+            ``takes_layout`` gets the shared :class:`~graphdep.nn.attention.AttentionLayout` instead of
+            ``edge_index``.
         hidden_channels: Size of the node states. (default: :obj:`768`)
         num_layers: Number of blocks. (default: :obj:`3`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
-        dropout: Dropout probability of embeddings and blocks; the attention has its own for its weights.
+        dropout: Dropout probability of embeddings and blocks; each conv has its own for attention weights.
             (default: :obj:`0.1`)
         position_embedding: Add the embedding of a node's position. (default: :obj:`True`)
         level_embedding: Add the embedding of a word's depth. (default: :obj:`False`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
-        max_positions: Positions told apart. (default: :obj:`512`)
+        max_positions: Number of positions. (default: :obj:`512`)
         segments: Number of segments that have an embedding, e.g. 2 for a context and its response; 0 for no
             segment embedding. (default: :obj:`0`)
         embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
@@ -404,13 +404,12 @@ class GraphTransformer(TextEncoder):
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
-          saves memory), and ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`;
-          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first,
-          of which the last is the output
+          saves memory), and ``edge_type`` if the attention reads it; output :math:`(|\mathcal{V}|, C)`; with
+          :obj:`return_layers` also a list of :math:`L + 1` states, from the embeddings to the output
 
     Raises:
-        ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
-            that an attention without ``takes_layout`` cannot see.
+        ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques,
+            which an attention without ``takes_layout`` cannot read.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -465,7 +464,7 @@ class GraphTransformer(TextEncoder):
 
     @property
     def heads(self) -> int:
-        """Heads of the first block's attention; 1 where it does not tell."""
+        """Number of heads in the first block; 1 if its attention has no such attribute."""
         return getattr(self.layers[0].conv, "heads", 1)
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
@@ -487,7 +486,7 @@ class GraphTransformer(TextEncoder):
         for layer in self.layers:
             if not _takes_layout(layer.conv):
                 kind = type(layer.conv).__name__
-                refuse_clique(layout.clique, f"{kind} sees edges alone and the data has a 'clique'")
+                refuse_clique(layout.clique, f"{kind} reads explicit edges only and the data has a 'clique'")
 
 
 def _takes_layout(conv: nn.Module | Tensor) -> bool:
@@ -495,7 +494,7 @@ def _takes_layout(conv: nn.Module | Tensor) -> bool:
 
 
 def _reads(conv: nn.Module | Tensor) -> frozenset[str]:
-    """What an attention reads of edges, by its declaration, or by its arguments where it is not ours."""
+    """Kinds of edge information that an attention reads: as it declares, or judging by its arguments."""
     return getattr(conv, "reads", frozenset({TYPES} if _takes_types(conv) else ()))
 
 
@@ -508,9 +507,9 @@ class DependencyTransformer(GraphTransformer):
     r"""Transformer encoder with relation-attention, from `"Integrating Dependency Tree into Self-attention
     for Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (DT).
 
-    A :class:`GraphTransformer` with position and level embeddings whose attention is
-    :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The
-    relation vectors are shared by all layers; what scores them is each layer's own.
+    A :class:`GraphTransformer` with position and level embeddings and
+    :class:`~graphdep.nn.conv.GatedRelationConv` as attention; the state of the ROOT node represents an
+    utterance. All layers share the relation vectors, but each has its own score and gate parameters.
 
     ============  ======================  ===========  ===================
     Table 3       ``relation_attention``  ``gate``     ``level_embedding``
@@ -521,36 +520,36 @@ class DependencyTransformer(GraphTransformer):
     DT_full       True                    "sigmoid"    True
     ============  ======================  ===========  ===================
 
-    Sizes are the paper's. It gives no dropout, and none is the default: noise that differs between the two
-    sentences of a pair drowns what little tells them apart.
+    Sizes are the paper's. The paper gives no dropout rate; the default is 0, because noise that differs
+    between the two sentences of a pair hides their small differences.
 
     Args:
         num_words: Size of the vocabulary.
         num_relations: Number of relation ids.
         hidden_channels: Size of the node states. (default: :obj:`300`)
         num_layers: Number of blocks. (default: :obj:`3`)
-        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        heads: Number of attention heads per block; divides :obj:`hidden_channels`. (default: :obj:`6`)
         relation_dim: Size of the relation vectors. (default: :obj:`30`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`300`)
         dropout: Dropout probability. (default: :obj:`0.0`)
         relation_attention: Use relation scores; otherwise plain self-attention. (default: :obj:`True`)
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
-        untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``. (default: ``"keep"``)
-        start: Where relation vectors, scores and gates start: ``"random"``, narrow, or ``"torch"``, where
-            PyTorch's own layers do, see :class:`~graphdep.nn.attention.GatedRelationScore`. (default:
+        untyped: Pairs without a relation ``"keep"`` their score or pass the ``"gate"``. (default: ``"keep"``)
+        start: Initialization of relation vectors, scores and gates: ``"random"`` (narrow), or ``"torch"``
+            (PyTorch's defaults), see :class:`~graphdep.nn.attention.GatedRelationScore`. (default:
             ``"random"``)
         level_embedding: Add the embedding of a word's depth. (default: :obj:`True`)
         position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
-        max_positions: Positions told apart. (default: :obj:`512`)
+        max_positions: Number of positions. (default: :obj:`512`)
         embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
             :class:`~graphdep.nn.models.NodeEmbedding`. (default: :obj:`False`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
-          saves memory), and ``edge_type`` where relations are used; output :math:`(|\mathcal{V}|, C)`
+          saves memory), and ``edge_type`` for relation attention; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
         ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, :obj:`start` is unknown, or the
@@ -593,7 +592,7 @@ class DependencyTransformer(GraphTransformer):
         size = hidden_channels // heads
 
         def conv(number: int) -> AttentionConv:
-            if number == 0:  # after the word vectors and before the layers, as in models saved before
+            if number == 0:  # drawn between word vectors and layers, as in saved models
                 self.relation = _relation(num_relations, relation_dim, start) if relation_attention else None
             if self.relation is None:
                 return AttentionConv(hidden_channels, size, heads, dropout=dropout)
@@ -645,22 +644,22 @@ class ConstituentTransformer(TextEncoder):
     r"""Transformer encoder with constituent attention, from `"Tree Transformer: Integrating Tree Structures
     into Self-Attention" <https://aclanthology.org/D19-1098/>`_.
 
-    Each block attends within constituents that :class:`~graphdep.nn.conv.ConstituentConv` finds; those of a
-    block contain those of the block below. No parse is used, and no edges: the nodes of an example are one
-    sequence. This is the "TreeTransformer" of `"Modeling Compositionality with Dependency Graph for Dialogue
-    Generation" <https://aclanthology.org/2022.suki-1.2/>`_, and not :class:`TreeTransformer`, which applies
-    one block recursively over a dependency tree.
+    Each block attends within constituents that :class:`~graphdep.nn.conv.ConstituentConv` induces; they
+    contain the constituents of the block below. It uses neither parse nor edges: the nodes of an example are
+    one sequence. This is the "TreeTransformer" of `"Modeling Compositionality with Dependency Graph for
+    Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_. :class:`TreeTransformer` is another
+    model, which applies one block recursively over a dependency tree.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`768`)
         num_layers: Number of blocks. (default: :obj:`3`)
-        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`16`)
+        heads: Number of attention heads per block; divides :obj:`hidden_channels`. (default: :obj:`16`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
         dropout: Dropout probability. (default: :obj:`0.1`)
         position_embedding: Add the embedding of a node's position. (default: :obj:`True`)
-        renormalize: Let the attention weights of a node sum to 1. (default: :obj:`False`)
-        max_positions: Positions told apart. (default: :obj:`512`)
+        renormalize: Rescale the attention weights of each node to sum to 1. (default: :obj:`False`)
+        max_positions: Number of positions. (default: :obj:`512`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
@@ -729,20 +728,20 @@ class ConstituentTransformer(TextEncoder):
 
 @kept
 def _padding_of(data: Data) -> Padding:
-    """The places of nodes where examples are padded."""
+    """The padded positions of the nodes."""
     return Padding(example_bounds(data), data.node_type.numel())
 
 
 class WordAverage(TextEncoder):
-    r"""Represents an utterance by the mean of its word vectors, blind to their order and to the tree.
+    r"""Represents an utterance by the mean of its word vectors, without word order and tree.
 
-    The state of a word is its embedding, or with a :obj:`window` the mean over it and the words of its
-    utterance around it; that of ROOT is the mean over the words of the utterance.
+    The state of a word is its embedding, or with a :obj:`window` the mean over the word and its neighbours in
+    the utterance; the state of ROOT is the mean over the words of the utterance.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
-        window: Words on either side of a word that its state is a mean of, as well. (default: :obj:`0`)
+        window: Number of neighbours on either side of a word to average with. (default: :obj:`0`)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -750,7 +749,7 @@ class WordAverage(TextEncoder):
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If the data has no ROOT nodes, or :obj:`window` is no whole number from 0 on.
+        ValueError: If the data has no ROOT nodes, or :obj:`window` is not a whole number >= 0.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -802,34 +801,33 @@ class WordAverage(TextEncoder):
 
 @kept
 def _longest_text(data: Data) -> int:
-    """Words of the longest utterance."""
+    """Number of words in the longest utterance."""
     words = utterance_of(data)[words_of(data)]
     return int(words.bincount().max()) if len(words) else 0
 
 
 class FrozenEncoder(TextEncoder):
-    r"""The vectors that a pretrained encoder has for texts, as features for a head: nothing of it is trained.
+    r"""Text vectors of a frozen pretrained encoder, as features for a head.
 
-    The encoder reads each text on its own, :math:`[\text{CLS}]\ x_1 \dots x_n\ [\text{SEP}]`, over all pairs
-    of its nodes and without dropout; the vector of a text is the mean of the last layer over its pieces:
+    The encoder reads each text separately, :math:`[\text{CLS}]\ x_1 \dots x_n\ [\text{SEP}]`, with full
+    attention and without dropout; the vector of a text is the mean of the last layer over its pieces:
 
     .. math::
         \mathbf{v} = \frac{1}{n} \sum_{k=1}^{n} \mathbf{h}^L_k
 
-    A text without pieces has zeros. The state of every node is the vector of its text, so that
-    :meth:`readout` gives a vector for each text of an example, unlike that of
-    :class:`~graphdep.nn.pretrained.PretrainedEncoder`: it takes the place of an encoder of sentences in
-    :class:`SentenceModel` and :class:`SentencePairModel`. Edges and positions of the data are not read.
+    A text without pieces has a vector of zeros. The state of every node is the vector of its text, so
+    :meth:`readout` returns a vector for each text of an example, unlike that of
+    :class:`~graphdep.nn.pretrained.PretrainedEncoder`; it can replace a sentence encoder in
+    :class:`SentenceModel` and :class:`SentencePairModel`. It does not read edges and positions.
 
     Args:
-        encoder: A :class:`~graphdep.nn.pretrained.PretrainedEncoder`, which is taken out of training for
-            good.
+        encoder: A :class:`~graphdep.nn.pretrained.PretrainedEncoder`, which is frozen for good.
 
     Attributes:
-        tokens, max_length: The encoder's.
+        tokens, max_length: Those of the encoder.
 
     Shapes:
-        - data: a node table as :func:`~graphdep.data.encoded` makes it, a text a segment; output
+        - data: a node table of :func:`~graphdep.data.encoded` with one segment per text; output
           :math:`(|\mathcal{V}|, C)`, of :meth:`readout` :math:`(\text{texts}, C)`
 
     Example:
@@ -848,14 +846,14 @@ class FrozenEncoder(TextEncoder):
         super().__init__()
         self.encoder, self.hidden_channels = encoder.requires_grad_(False), encoder.hidden_channels
         self.tokens, self.max_length = encoder.tokens, encoder.max_length
-        # Not of the state_dict: made anew of texts that others need not have.
+        # Not in the state_dict: vectors are recomputed from texts, which others need not have.
         self.register_buffer("known", torch.zeros(0, self.hidden_channels), persistent=False)
         self._rows: dict[Pieces, int] = {}
         self.train(encoder.training)
 
     def remember(self, examples: Iterable[Data]) -> FrozenEncoder:
-        """Reads the texts of examples, each different one once, and keeps their vectors, 4 bytes a channel:
-        what they are then does not depend on the batches that the texts come in, nor takes time again.
+        """Reads each distinct text of the examples once and keeps its vector, 4 bytes per channel: later
+        results are faster and do not depend on batching.
         """
         texts = dict.fromkeys(text for data in examples for text in texts_of(data))
         new = [text for text in texts if text not in self._rows]
@@ -880,7 +878,7 @@ class FrozenEncoder(TextEncoder):
         return torch.stack(rows).index_select(0, text_of(data)[0])
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
-        """The vector of each text, in their order."""
+        """The vector of each text, in order."""
         return x.index_select(0, first_of_texts(data))
 
     def check_texts(self, data: Data, number: int, rule: str) -> None:
@@ -890,7 +888,7 @@ class FrozenEncoder(TextEncoder):
         return f"texts={len(self._rows)}"
 
     def _vectors(self, texts: Sequence[Pieces]) -> Tensor:
-        """The vectors of texts by the encoder, in full precision and fit for training, whoever asks."""
+        """The vectors of texts from the encoder, in full precision and usable in training, in any mode."""
         device = self.known.device
         with torch.inference_mode(False), torch.no_grad(), torch.autocast(device.type, enabled=False):
             table = torch.zeros(len(texts), self.hidden_channels)

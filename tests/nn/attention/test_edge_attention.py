@@ -567,7 +567,7 @@ def test_auto_says_once_why_it_is_slow_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
-    module._say_slow.cache_clear()
+    module._warn_slow.cache_clear()
     monkeypatch.setattr(module, "missing", lambda device: f"needs triton (got {device.type})")
     monkeypatch.setattr(module, "HAS_SCATTER", False)
     layout = AttentionLayout(edges((0, 1), (1, 0)), 2)
@@ -583,7 +583,7 @@ def test_scatter_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) 
     )  # the name is the function's, too
     monkeypatch.setattr(module, "HAS_SCATTER", False)
     with pytest.raises(
-        ValueError, match="backend='scatter' needs torch-scatter, .*'reference' does the same"
+        ValueError, match="backend='scatter' needs torch-scatter, .*'reference' gives the same"
     ):
         edge_attention(**CASES["complete"], backend="scatter")
     edge_attention(**CASES["complete"], backend="reference")
@@ -595,7 +595,7 @@ def test_a_layout_whose_tensors_were_written_into_is_refused():
     edge_attention(x, x, x, edge_index, layout=layout)
     moved = layout.clone()
     edge_index.copy_(edge_index.flip(0).clone())
-    with pytest.raises(ValueError, match="was changed in place after the AttentionLayout was made"):
+    with pytest.raises(ValueError, match="was changed in place after its AttentionLayout was made"):
         edge_attention(x, x, x, edge_index, layout=layout)
     edge_attention(x, x, x, moved.edge_index, layout=moved)  # which has tensors of its own
 
@@ -605,7 +605,7 @@ def test_a_layout_of_other_edges_is_refused(other):
     x, edge_index = torch.randn(3, 1, 2), torch.tensor([[0, 1], [1, 2]])
     layout = AttentionLayout(edge_index, 3)
     edge_attention(x, x, x, edge_index.clone(), layout=layout)  # the same edges, if other tensors
-    with pytest.raises(ValueError, match="'layout' is of 2 edges that are not the . of 'edge_index'"):
+    with pytest.raises(ValueError, match="'layout' has 2 edges that are not the . of 'edge_index'"):
         edge_attention(x, x, x, torch.tensor(other), layout=layout)
 
 
@@ -673,7 +673,7 @@ def test_a_layout_in_the_place_of_edges():
     x, edge_index = torch.randn(3, 1, 2), edges((0, 1), (1, 2))
     layout = AttentionLayout(edge_index, 3)
     assert torch.equal(edge_attention(x, x, x, layout), edge_attention(x, x, x, edge_index))
-    with pytest.raises(ValueError, match="'edge_index' is a layout: give no other as 'layout'"):
+    with pytest.raises(ValueError, match="'edge_index' is a layout: leave out 'layout'"):
         edge_attention(x, x, x, layout, layout=layout)
 
 
@@ -734,7 +734,7 @@ def test_complete_graphs_of_equal_size_are_views(
     clique = torch.arange(blocks).repeat_interleave(nodes) if implicit else None
     edges = WHOLE_NONE if implicit else complete_whole(blocks, nodes)
     layout = AttentionLayout(edges, blocks * nodes, clique=clique)
-    assert layout.whole_block == nodes
+    assert layout.full_block == nodes
     states = [torch.randn(blocks * nodes, 2, 3, dtype=torch.double).requires_grad_() for _ in range(3)]
     expected = edge_attention(*states, edges, layout=layout, backend="reference")
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
@@ -756,12 +756,12 @@ def test_complete_graphs_of_equal_size_are_views(
     ],
 )
 def test_others_are_not(layout: AttentionLayout) -> None:
-    assert layout.whole_block is None
+    assert layout.full_block is None
 
 
 def test_dropout_on_a_cpu_is_that_of_padded_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
-    monkeypatch.delattr(module, "whole_attention")
+    monkeypatch.delattr(module, "full_attention")
     states = [torch.randn(4, 1, 2) for _ in range(3)]
     clique = torch.tensor([0, 0, 1, 1])
     assert edge_attention(*states, WHOLE_NONE, clique=clique, dropout_p=0.5, backend="dense").shape == (

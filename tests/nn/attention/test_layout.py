@@ -356,7 +356,7 @@ def test_a_move_takes_all_that_was_computed() -> None:
     batch = batch_of_attached()
     moved = batch.clone().edge_layout
     assert moved is not batch.edge_layout
-    assert {"area", "padded", "whole_block", "has_repeated_edges"} <= vars(moved).keys()
+    assert {"area", "padded", "full_block", "has_repeated_edges"} <= vars(moved).keys()
     assert torch.equal(moved.padded.slot, batch.edge_layout.padded.slot)
     assert moved.padded.slot is not batch.edge_layout.padded.slot
     assert moved._host is batch.edge_layout

@@ -357,7 +357,7 @@ def test_errors_and_repr() -> None:
     with pytest.raises(ValueError, match=r"'start' must be one of zero, random \(got 'one'\)"):
         RelationKeyValue(TABLES_RELATIONS, TABLES_HEADS, TABLES_SIZE, start="one")
     *_, edge_index, edge_type = pairs()
-    with pytest.raises(ValueError, match=r"one relation id an edge .*\[24\] and \[2, 25\]"):
+    with pytest.raises(ValueError, match=r"one relation id per edge .*\[24\] and \[2, 25\]"):
         module_tables()(torch.zeros(NODES, 12), edge_index, edge_type[1:])
     with pytest.raises(ValueError, match="'edge_type' holds relation 6, but there are 6"):
         module_tables()(torch.zeros(NODES, 12), edge_index, edge_type + 1)

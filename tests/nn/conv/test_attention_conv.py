@@ -515,7 +515,7 @@ def test_export() -> None:
 @pytest.mark.filterwarnings("ignore:`torch.jit.:DeprecationWarning")
 def test_scripts_and_symbolic_traces_are_refused() -> None:
     conv, inputs = make("GatedRelationConv"), graph("GatedRelationConv")
-    with pytest.raises(ValueError, match="TorchScript is not supported: .* Take torch.compile"):
+    with pytest.raises(ValueError, match="TorchScript is not supported: .* Use torch.compile"):
         torch.jit.script(conv)
     with pytest.raises(ValueError, match="TorchScript is not supported"):
         torch.jit.trace(conv, example_kwarg_inputs=inputs)

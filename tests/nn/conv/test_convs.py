@@ -183,7 +183,7 @@ def test_errors() -> None:
         conv(x, EDGES)
     with pytest.raises(ValueError, match="needs all pairs: build the edges without implicit=True"):
         conv(x, AttentionLayout(EDGES, 7, clique=torch.zeros(7, dtype=torch.long)))
-    with pytest.raises(ValueError, match="needs edges inside of examples"):
+    with pytest.raises(ValueError, match="needs edges within examples"):
         conv(x, AttentionLayout(torch.tensor([[0], [3]]), 7, ptr=PTR))
     conv.register_message_forward_hook(lambda *args: None)
     with pytest.raises(ValueError, match="attends to all pairs: its edges cannot be explained"):
@@ -397,7 +397,7 @@ def test_half_precision() -> None:
 
 
 def test_errors_of_gate() -> None:
-    message = "'max_distance' must be at least 1, one number or 4, one a head \\(got {}\\)"
+    message = "'max_distance' must be at least 1, for all or each of 4 heads \\(got {}\\)"
     for wrong, shown in (
         (0, "0"),
         ([1, 2], "\\[1, 2\\]"),
@@ -409,9 +409,9 @@ def test_errors_of_gate() -> None:
     conv, data = make_gate(), resolve("gate")(dialogue_gate(1, 3))
     x = states(data)
     for missing in ((), (None,)):
-        with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge .*got None"):
+        with pytest.raises(ValueError, match="'edge_type' must hold one relation id per edge .*got None"):
             conv(x, data.edge_index, *missing)
-    with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge"):
+    with pytest.raises(ValueError, match="'edge_type' must hold one relation id per edge"):
         conv(x, data.edge_index, data.edge_type[:-1])
     with pytest.raises(ValueError, match="the pairs of a clique have no distance"):
         conv(x, AttentionLayout.of(resolve("g2g", implicit=True)(data)))

@@ -170,7 +170,7 @@ def test_errors() -> None:
     x, types = sentence()
     graph = edges(types, True)
     with pytest.raises(
-        ValueError, match="'edge_type' must hold one relation id an edge .*\\[35\\] and \\[2, 36\\]"
+        ValueError, match="'edge_type' must hold one relation id per edge .*\\[35\\] and \\[2, 36\\]"
     ):
         conv(x, graph["edge_index"], graph["edge_type"][:-1])
     for number in (RELATIONS, -1):

@@ -335,7 +335,7 @@ def test_what_a_response_looks_at_is_what_pytorchs_attention_says(norm_first: bo
     before = decoder(memory, ids, torch.tensor([0, 3]))
     assert not decoder.layers[0].cross._forward_pre_hooks
     assert torch.equal(before, decoder(memory, ids, torch.tensor([0, 3])))
-    with pytest.raises(ValueError, match=r"of one example \(got 2\)"):
+    with pytest.raises(ValueError, match=r"one example \(got 2\)"):
         decoder.attention(Memory(context, torch.tensor([0, 2, 4])), ids)
 
 

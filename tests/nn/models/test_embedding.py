@@ -149,7 +149,7 @@ def test_a_label_is_never_read_as_a_word() -> None:
     with pytest.raises(ValueError, match="'embedding' must give vectors of size 6 .got 5."):
         embedding.add_relations(RelationEmbedding(3, 5))
     embedding.add_relations(RelationEmbedding(3, 6))
-    with pytest.raises(ValueError, match="an embedding of relations already"):
+    with pytest.raises(ValueError, match="already has an embedding of relations"):
         embedding.add_relations(RelationEmbedding(3, 6))
 
 
@@ -336,7 +336,7 @@ def test_errors_of_marks():
     with pytest.raises(ValueError, match=r"'number' must be at least 2 \(got 1\)"):
         encoder.add_marks(1)
     encoder.add_marks(2)
-    with pytest.raises(ValueError, match="the encoder has an embedding of marks already: Embedding\\(2, "):
+    with pytest.raises(ValueError, match="the encoder already has an embedding of marks: Embedding\\(2, "):
         encoder.add_marks(2)
     del data["mark"]
     with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):

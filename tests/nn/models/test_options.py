@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], list[Row]]] = {
     "SpanReadout": (
         M.SpanReadout,
         [
-            ({"num_spans": 1, "path": True}, "'path' leads from one span to another"),
+            ({"num_spans": 1, "path": True}, "'path' joins two spans"),
             choice("num_spans", "1, 2", 3),
             choice("mode", "mean, top"),
         ],

@@ -249,7 +249,7 @@ def test_any_pyg_conv_will_do(name: str) -> None:
 def test_cliques_that_a_conv_cannot_see() -> None:
     for name, kind in (("GATv2Conv", "GATv2Conv"), ("mixed", "TransformerConv")):
         model = build(PYG[name])
-        with pytest.raises(ValueError, match=f"{kind} sees edges alone .*without implicit=True"):
+        with pytest.raises(ValueError, match=f"{kind} reads explicit edges only .*without implicit=True"):
             model(resolve("transformer", implicit=True)(example(1)))
         assert model(resolve("transformer")(example(1))).isfinite().all()
 

@@ -300,7 +300,7 @@ def test_a_batch_of_examples_with_relation_nodes(make):
 
 def test_other_errors(make, monkeypatch):
     encoder = with_relations(make(max_position_embeddings=70)[0])
-    with pytest.raises(ValueError, match=r"has an embedding of relations already: RelationEmbedding\("):
+    with pytest.raises(ValueError, match=r"has already has an embedding of relations: RelationEmbedding\("):
         with_relations(encoder)
     batch = batch_of(encoder)
     batch.deprel[-1] = len(RELATIONS)
@@ -506,7 +506,7 @@ def test_errors(make, monkeypatch):
     with pytest.raises(ValueError, match=r"'number' must be at least 2 \(got 1\)"):
         encoder.add_marks(1)
     encoder.add_marks(2)
-    with pytest.raises(ValueError, match="the encoder has an embedding of marks already: Embedding\\(2, 12"):
+    with pytest.raises(ValueError, match="the encoder already has an embedding of marks: Embedding\\(2, 12"):
         encoder.add_marks(2)
     del batch["mark"]
     with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):

@@ -423,7 +423,7 @@ def test_errors(make, make_model, make_tokenizer):
     with pytest.raises(ValueError, match=f"'edge_type' holds relation {COUNT}, but there are {COUNT}"):
         encoder(batch)
     batch.edge_type = batch.edge_type[1:]
-    with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge"):
+    with pytest.raises(ValueError, match="'edge_type' must hold one relation id per edge"):
         encoder(batch)
     for number in (True, 1.0, "1", None):
         with pytest.raises(ValueError, match="'layers' must be a whole number .*got "):
