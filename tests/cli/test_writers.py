@@ -221,13 +221,13 @@ def test_what_python_saves_replaces_its_own_alone(place, tmp_path, saver):
     written = bytearray(path.read_bytes())
     written[len(written) // 2] ^= 1
     path.write_bytes(written)
-    with pytest.raises(ValueError, match=f"{path.name} is there"):
+    with pytest.raises(ValueError, match=f"{path.name} exists and would"):
         save(tmp_path / name)
 
 
 def test_the_checkpoint_of_a_run_is_none_of_an_estimator(place):
     model = graphdep.SequenceClassifier.load(place / "run", parser="chain")
-    with pytest.raises(ValueError, match="best.ckpt is there"):
+    with pytest.raises(ValueError, match="best.ckpt exists and would"):
         model.save(place / "run" / "best.ckpt")
 
 
@@ -296,7 +296,7 @@ def test_the_same_table_is_written_again_and_another_one_is_not(here, tmp_path):
         before = (tmp_path / "table.md").read_bytes()
         done = here(*command, tmp_path, *other)
         assert done.exit_code == 2, done.output
-        assert f"summary.json is there, {said}" in done.stderr.replace("a table with ", "")
+        assert f"summary.json exists, {said}" in done.stderr.replace("a table with ", "")
         assert "--overwrite" in done.stderr
         assert (tmp_path / "table.md").read_bytes() == before
         assert here(*command, tmp_path, *other, "--overwrite").exit_code == 0

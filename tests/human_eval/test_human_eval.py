@@ -105,7 +105,7 @@ def test_the_seed_draws_contexts_and_order(tmp_path):
 def test_filled_sheets_are_overwritten_only_when_asked(systems, tmp_path):
     write_sheets(systems, tmp_path / "out", n=2, raters=1)
     (tmp_path / "out" / "key.json").unlink()
-    with pytest.raises(ValueError, match=r"raters/rate\.html is there and would .*overwrite=True"):
+    with pytest.raises(ValueError, match=r"raters/rate\.html exists and would .*overwrite=True"):
         write_sheets(systems, tmp_path / "out", n=2, raters=1)
     assert not (tmp_path / "out" / "key.json").exists()
     write_sheets(systems, tmp_path / "out", n=2, raters=1, overwrite=True)
@@ -136,7 +136,10 @@ def line(context='["a"]', response='"b"'):
     ("bad", "message"),
     [
         ("", "a blank line"),
-        ('{"context": ["a"], "response": "b", "response": "c"}', "no JSON: the key 'response' is there 2"),
+        (
+            '{"context": ["a"], "response": "b", "response": "c"}',
+            "no JSON: the key 'response' occurs 2 times",
+        ),
         ("[]", r"no object with 'context', a list .* and 'response', a string \(got '\[\]'\)"),
         ('{"context": ["a"]}', "no object with"),
         (line(context='["a", 1]'), "no object with"),

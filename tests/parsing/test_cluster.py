@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import types
 from contextlib import closing
 from pathlib import Path
 
@@ -201,13 +202,14 @@ def test_the_name_of_a_shard_says_what_is_in_it_and_who_parses_it():
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(cluster_parser, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"install graphdep\[cluster\]"):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"comes with graphdep\[cluster\]"):
         resolve_parser("chain", scheduler="tcp://127.0.0.1:8786")
 
 
 def test_processes_and_a_cluster_are_not_both(monkeypatch):
-    monkeypatch.setattr(cluster_parser, "find_spec", lambda name: True)
+    for name in ("dask", "distributed"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     with pytest.raises(ValueError, match=r"'workers' are processes of this machine.*\(got 2\)"):
         resolve_parser("chain", scheduler="tcp://127.0.0.1:8786", workers=2)
     made = ClusterParser(ChainParser(), "tcp://node1:8786")

@@ -522,7 +522,7 @@ def test_without_the_package(no_pybart):
     assert enhance([bunch]) == enhance(
         [bunch], "enhanced++"
     )  # the default works wherever graphdep is installed
-    with pytest.raises(ImportError, match=r"take engine 'rules', .* or install graphdep\[enhanced\]"):
+    with pytest.raises(ImportError, match=r"comes with graphdep\[enhanced\] .* and engine 'rules', "):
         enhance([bunch], "enhanced++", "pybart")
     done = dataclasses.replace(bunch, deps=[[("2", "det")], [("5", "nsubj")], [], [], []])
     assert enhance([done], "enhanced++", "pybart") == [done]

@@ -303,7 +303,9 @@ def test_a_model_is_no_encoder(kind):
     """Nor is it looked for on the hub."""
     assert kind.make().encoder is None
     for name in ("dt", "DT"):
-        with pytest.raises(ValueError, match=f"'encoder' '{name}' is no folder.*did you mean model='dt'"):
+        with pytest.raises(
+            ValueError, match=f"'encoder' '{name}' is not a folder but a model.*did you mean model='dt'"
+        ):
             kind.fit(name)
 
 

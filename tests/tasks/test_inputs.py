@@ -281,7 +281,7 @@ def test_pairs_are_tuples():
     assert (words, first, second) == (("She", "sings"), "She sings.", ("own", "words"))
     assert read_examples("X", np.array([["a", "b"]])) == [("a", "b")]
     for words in (["New York", "sleeps"], ["New York", "is", "big"], ["a b"], ["a", "b\u00a0c"]):
-        with pytest.raises(ValueError, match=r"^'X\[0\]\[\d\]' has white space.* a pair of texts a tuple"):
+        with pytest.raises(ValueError, match=r"^'X\[0\]\[\d\]' has white space.* a pair as tuple"):
             read_examples("X", [words])
 
 

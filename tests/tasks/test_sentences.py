@@ -413,7 +413,7 @@ def test_other_weights_in_the_same_folder_are_another_run(config_of, tmp_path):
     encoder = load_pretrained(config)
     with torch.no_grad():
         encoder.model.embeddings.word_embeddings.weight[7] += 1
-    encoder.save_pretrained(tmp_path / "bert")
+    encoder.save_pretrained(tmp_path / "bert", overwrite=True)
     assert load_splits(config).digest() != before
 
 

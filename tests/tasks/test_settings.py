@@ -140,10 +140,6 @@ WRONG = [
     ("sst", "bert-dt", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
     ("sst-trees", "rntn", {"node_labels": True, "phrases": True}, "'phrases' and 'node_labels' are both"),
     ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are of the treebank's own .*\(got trees"),
-    *(
-        ("sst", f"{model}@{control}", {"node_labels": True}, r"'node_labels' are .*, and no control's \(got")
-        for model, control in (("dt", "random"), ("tree-lstm", "chain"), ("dt-rnn", "noisy-20"))
-    ),
     ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' is for an encoder that is trained; a frozen"),
     ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
     ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),

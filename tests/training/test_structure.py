@@ -127,10 +127,10 @@ def test_structure_decides(tmp_path, ask):
     for other in ({"seeds": 4}, {"bound": 0.9}):
         with pytest.raises(ValueError, match="plan.json exists and would be replaced"):
             ask(HELPED, **other)
-    with pytest.raises(ValueError, match="plan.json is there"):
+    with pytest.raises(ValueError, match="plan.json exists and would"):
         ask(HELPED, words="xyz")
     (tmp_path / "runs" / "plan.json").write_text("{}")
-    with pytest.raises(ValueError, match="plan.json is there"):
+    with pytest.raises(ValueError, match="plan.json exists and would"):
         ask(HELPED)
     assert ask(HELPED, overwrite=True)["verdict"] == "yes"
     assert len(ask.trials) == 4
@@ -181,7 +181,7 @@ FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, N
         (0.5, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
         (0.53, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
         (0.9, 0.4, [FLAT], [FLAT], 0.5, None, "the model with trees is no better than no skill (0.4, 0.5)"),
-        (0.9, 0.9, [FLAT], [FLAT, RISING, FLAT], 0.5, None, "1 of 3 runs with trees were still getting"),
+        (0.9, 0.9, [FLAT], [FLAT, RISING, FLAT], 0.5, None, "1 of 3 runs with trees was still getting"),
         (0.9, 0.9, [FLAT], [FLAT, [0.86, 0.9]], 0.5, None, "1 of 2 runs with trees"),  # by half the bound
         (0.9, 0.9, [FLAT], [[None, 0.9]], 0.5, None, "1 of 1 runs with trees"),  # nobody knows
         # .1 in the last of three validations: .3 in as many again, and trees have .2 more.

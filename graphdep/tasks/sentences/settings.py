@@ -747,13 +747,8 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
     def _check_node_labels(self) -> None:
         if self.phrases:
             raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
-        if self.trees not in ("parser", "gold"):
-            whose = (
-                "the treebank's own trees"
-                if self.over_constituents
-                else "phrases that a parse's subtrees span"
-            )
-            raise ValueError(f"'node_labels' are of {whose}, and no control's (got trees={self.trees!r})")
+        if self.over_constituents and self.trees != "parser":
+            raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
 
     def _check_frozen(self) -> None:
         self.check_read(("frozen",), "a pretrained encoder", self.pretrained)

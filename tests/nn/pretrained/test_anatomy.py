@@ -225,7 +225,7 @@ def test_what_edges_would_overrule():
 
 def test_without_transformers(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(ImportError, match=r"need transformers: install graphdep\[pretrained\]"):
+    with pytest.raises(ImportError, match=r"needs transformers, which comes with graphdep\[pretrained\]"):
         register()
 
 

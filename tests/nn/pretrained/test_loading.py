@@ -255,7 +255,7 @@ def test_nothing_is_printed(folder, capfd):
 
 def test_without_transformers(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(ImportError, match=r"need transformers: install graphdep\[pretrained\]"):
+    with pytest.raises(ImportError, match=r"needs transformers, which comes with graphdep\[pretrained\]"):
         load_encoder("bert-base-uncased")
 
 
