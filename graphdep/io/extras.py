@@ -97,4 +97,5 @@ def known_version(package: str) -> str:
 def _is_there(module: str) -> bool:
     if module in sys.modules:  # None: it was forbidden
         return sys.modules[module] is not None
-    return importlib.util.find_spec(module) is not None
+    spec = importlib.util.find_spec(module)
+    return spec is not None and spec.loader is not None  # without a loader it is a folder of that name

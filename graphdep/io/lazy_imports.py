@@ -29,17 +29,17 @@ def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     where = _imported_for_types(module)
 
     def get(name: str) -> Any:
-        if name in where:
-            try:
+        try:
+            if name in where:
                 value = getattr(importlib.import_module(where[name]), name)
-            except ModuleNotFoundError as error:
-                if said := said_of(error, f"{package}.{name}"):
-                    raise ImportError(said) from error
-                raise
-        elif not name.startswith("__") and PathFinder.find_spec(f"{package}.{name}", module.__path__):
-            value = importlib.import_module(f"{package}.{name}")
-        else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            elif not name.startswith("__") and PathFinder.find_spec(f"{package}.{name}", module.__path__):
+                value = importlib.import_module(f"{package}.{name}")
+            else:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        except ModuleNotFoundError as error:
+            if said := said_of(error, f"{package}.{name}"):
+                raise ImportError(said) from error
+            raise
         setattr(module, name, value)
         return value
 

@@ -285,7 +285,10 @@ def _package(job: _Job, output: Path) -> list[Path]:
     written = []
     for kind in _KINDS:
         if not job.model(kind).is_file():
-            continue  # no multi-word tokens
+            if kind != "mwt":
+                raise ValueError(f"time was up before there was a {kind}: give more minutes")
+            (output / job.model(kind).name).unlink(missing_ok=True)  # the language has no multi-word tokens
+            continue
         checkpoint = torch.load(job.model(kind), map_location="cpu", weights_only=True)
         if kind in ("tagger", "parser"):
             checkpoint["model"] = _halved(checkpoint["model"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,14 +35,18 @@ def read_splits(treebanks: Sequence[Path], limit: int | None = None) -> dict[str
         if not parts[-1]:
             raise ValueError(f"no *-ud-*.conllu in {other}")
     result = {"train": [sentence for part in parts for sentence in part], "dev": dev, "test": test}
+    if not result["train"]:
+        raise ValueError(f"no *-ud-train.conllu in {first}, and one sentence in *-ud-dev.conllu")
     if not all(any(map(_has_xpos, part)) for part in parts):
         result = {split: list(map(_without_xpos, blocks)) for split, blocks in result.items()}
     return result
 
 
 def _sentences(treebank: Path, split: str, limit: int | None) -> list[str]:
-    source = next(iter(sorted(treebank.glob(f"*-ud-{split}*.conllu"))), None)
-    return [] if source is None else source.read_text(encoding="utf-8").strip().split("\n\n")[:limit]
+    """The blocks of all files of a split: large treebanks have several."""
+    files = sorted(treebank.glob(f"*-ud-{split}*.conllu"))
+    text = "\n\n".join(file.read_text(encoding="utf-8").strip() for file in files)
+    return [block for block in re.split(r"\n{2,}", text.strip()) if block][:limit]
 
 
 def _rows(sentence: str) -> list[list[str]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
+import yaml
 from huggingface_hub import ModelHubMixin
 
 from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_replaced
@@ -100,7 +101,7 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
             task=config.task,
             summary=summary,
             gives=_gives(family, config.task),
-            known="".join(f"{key}: {value}\n" for key, value in _known(config, state).items() if value),
+            known=yaml.safe_dump(_known(config, state), sort_keys=False),
             parser="" if config.parser == "bundled" else f", parser={config.parser!r}",
             predict=_predicts(config),
         ),
@@ -142,23 +143,26 @@ def _predicts(config: TrainConfig) -> str:
     return line and f"print({line})\n"
 
 
-def _known(config: TrainConfig, state: RunState) -> dict[str, str | None]:
+def _known(config: TrainConfig, state: RunState) -> dict[str, str]:
     """What the hub reads of a card: the encoder it is made from, language, licence and kind of task."""
     licence = licence_of(config.task_family.tasks[config.task].root) or ""
     identifier = licence.lower().replace(" ", "-") if re.match("MIT|CC BY", licence) else None
     base = hub_name(state.config.encoder) if getattr(state.config, "pretrained", False) else None
-    return {
+    known = {
         "base_model": base,
         "language": _language(config.parser),
         "license": identifier,
         "pipeline_tag": _asked(config.task)[0],
     }
+    return {key: value for key, value in known.items() if value}
 
 
 def _language(parser: str) -> str | None:
     """The language that a parser is of, where its name says so."""
     kind, _, own = parser.partition(":")
     found = own.partition("_")[0] if own else "en"
+    if kind == "bundled" and own:  # a folder, whose name says nothing
+        return None
     return (
         found
         if kind in ("bundled", "stanza", "spacy", "corenlp") and re.fullmatch("[a-z]{2}", found)

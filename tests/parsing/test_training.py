@@ -114,3 +114,21 @@ def test_a_parser_of_another_language(tmp_path):
     assert set(sentence.upos or []) <= {*WORDS.values(), "PUNCT"}
     assert set(sentence.deprel) <= {"nsubj", "root", "det", "obj", "punct"}
     assert sentence.xpos is None  # the treebank has none
+
+
+def test_a_split_of_several_files_is_read_whole(tmp_path):
+    folder = treebank(tmp_path / "a", train=3, dev=2, test=1)
+    (first,) = folder.glob("*-ud-train.conllu")
+    for part in ("a-1", "b-1"):
+        first.with_name(f"x-ud-train-{part}.conllu").write_text(first.read_text())
+    first.write_text("")
+    assert len(read_splits([folder])["train"]) == 6
+    (empty,) = folder.glob("*-ud-dev.conllu")
+    empty.write_text("\n\n")
+    with pytest.raises(ValueError, match="no .*-ud-dev.conllu in"):
+        read_splits([folder])
+
+
+def test_a_dev_split_of_one_sentence_cannot_be_trained_on_too(tmp_path):
+    with pytest.raises(ValueError, match="one sentence in .*-ud-dev.conllu"):
+        read_splits([treebank(tmp_path / "a", train=0, dev=1, test=1)])

@@ -473,3 +473,24 @@ def test_steps_share_the_nodes_until_one_changes_them(edges, tables, example, mo
     monkeypatch.setattr("graphdep.transforms.nodes.check_table", checked.append)
     assert_same_data(edges(batch), expected)
     assert len(checked) == tables
+
+
+@pytest.mark.parametrize(
+    ("pairs", "clique", "message"),
+    [
+        (([0], [5]), None, r"the edge \(0, 5\) between 2 nodes"),
+        (([-1], [0]), None, "the edge .* between 2 nodes"),
+        (([0], [1]), [0] * 5, "a clique for 5 of 2 nodes"),
+    ],
+)
+def test_edges_are_between_nodes_that_there_are(pairs, clique, message):
+    class Outside(EdgeConstructor):
+        def build(self, nodes):
+            return graphdep.transforms.EdgeSet(
+                nodes, *map(torch.tensor, pairs), None if clique is None else torch.tensor(clique)
+            )
+
+    data = to_data(graphdep.Sentence(["Go"], [0], ["root"]))
+    assert data.num_nodes == 2
+    with pytest.raises(ValueError, match=message):
+        Outside()(data)

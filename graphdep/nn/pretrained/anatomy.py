@@ -1,4 +1,4 @@
-"""How an encoder of the hub is built, and its attention over edges."""
+"""The structure of Hugging Face encoders, and their attention over edges."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from graphdep.nn.attention.relations import EdgeTerms, RelationVectors
 from graphdep.nn.conv.attention_conv import MessageSender
 from graphdep.nn.pretrained.distances import ENCODERS, DistanceEncoder, Scores
 
-# What the terms of a pair are that has none.
+# Terms of a pair without terms.
 _NEUTRAL = {"attn_bias": 0.0, "score_scale": 1.0, "edge_key": 0.0, "edge_value": 0.0}
 
 
 @dataclass(frozen=True)
 class NearEdges:
-    """Edges, and which of all pairs they are.
+    """Edges, and their selection from all pairs.
 
     Args:
         layout: The edges.
-        pairs: How many pairs they were taken from; :obj:`None`: they are as they were.
-        kept: Which of these are there, ``[num_pairs]``; :obj:`None`: all.
+        pairs: Number of pairs from which they were selected; :obj:`None` if nothing was removed.
+        kept: Mask of the selected pairs, ``[num_pairs]``; :obj:`None` for all.
     """
 
     layout: AttentionLayout
@@ -39,13 +39,13 @@ class NearEdges:
     kept: Tensor | None = None
 
     def terms(self, terms: Mapping[str, Any]) -> dict[str, Any]:
-        """The terms of the edges that are there, of those of all explicit edges."""
+        """The terms of the selected edges, given the terms of all explicit edges."""
         if self.pairs is None:
             return dict(terms)
         return {name: self._of(value, _NEUTRAL[name]) for name, value in terms.items()}
 
     def written_out(self) -> NearEdges:
-        """With the pairs of cliques as edges."""
+        """The same with the pairs of cliques as explicit edges."""
         layout = self.layout.materialize()
         return self if layout is self.layout else NearEdges(layout, layout.num_edges)
 
@@ -54,13 +54,13 @@ class NearEdges:
             return None
         assert self.pairs is not None
         x = term.expand() if isinstance(term, RelationVectors) else term
-        extra = self.pairs - x.size(0)  # pairs of cliques, which come behind the edges
+        extra = self.pairs - x.size(0)  # pairs of cliques, which follow the edges
         x = torch.cat([x, x.new_full((extra, *x.shape[1:]), neutral)])
         return x if self.kept is None else x[self.kept]
 
 
 def near_edges(layout: AttentionLayout, position: Tensor, window: int) -> NearEdges:
-    """The pairs whose places differ by less than the window, written out unless all do."""
+    """The pairs whose positions differ by less than the window; explicit unless all do."""
     if position.numel() == 0 or int(position.max()) - int(position.min()) < window:
         return NearEdges(layout)
     source, target = layout.pairs
@@ -112,30 +112,29 @@ NAME = "graphdep"
 
 @dataclass(eq=False)
 class LayerEdges:
-    """The edges of all layers in one forward pass, and what it leaves behind.
+    """The edges of all layers in one forward pass, and its recorded outputs.
 
     Args:
-        shared: The edges of every layer that has none of its own.
-        own: The edges of single layers, by their attention module.
-        terms: What the edges of single layers add, by their attention module, as a function of the states
-            that the layer reads.
+        shared: The edges of layers without edges of their own.
+        own: The edges of single layers, by attention module.
+        terms: The edge terms of single layers, by attention module, as a function of the layer's input
+            states.
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`.
-        weights: Where the layers put ``(pairs, alpha)`` in turn; :obj:`None`: nowhere.
-        calls: The attention modules in the order of their calls; :obj:`None`: not kept.
-        head_channels: Size of a head, of the last of these calls.
-        states: Where :func:`keep_state` puts what the first block reads, then what each block gives;
-            :obj:`None`: nowhere.
-        reads: What the layer at work reads, from :func:`keep_input` until its attention takes it.
-        senders: What sends the messages of single layers, by their attention module, while an explainer looks
-            at them.
-        windows: ``"own"``: a layer that sees only so many places around a word takes those edges that are
-            within them; ``"dropped"``: it takes all.
-        position: Places of the nodes in their examples, ``[num_nodes]``, for such layers.
-        placeless: Which nodes have no place, ``[num_nodes]``: distances say nothing of their pairs.
-        checkpoints: Whether a layer is computed again in the backward pass; for encoders of
-            :mod:`~graphdep.nn.pretrained.distances`, others know it themselves.
-        scored: Where layers with terms put what they read, their queries and keys, which of all pairs they
-            attend over, and what they add to the scores of these by themselves; :obj:`None`: nowhere.
+        weights: List to which each layer appends ``(pairs, alpha)``; :obj:`None` for no recording.
+        calls: List of the attention modules in call order; :obj:`None` for no recording.
+        head_channels: Size of a head in the last call.
+        states: List to which :func:`keep_state` appends the input of the first block, then the output of each
+            block; :obj:`None` for no recording.
+        reads: The input of the current layer, from :func:`keep_input` until its attention reads it.
+        senders: Message senders of single layers, by attention module, while an explainer is active.
+        windows: ``"own"``: a layer with a local window uses only the edges within it; ``"dropped"``: it uses
+            all.
+        position: Positions of the nodes in their examples, ``[num_nodes]``, for these layers.
+        placeless: Mask of nodes without a position, ``[num_nodes]``, whose pairs have no distance.
+        checkpoints: Whether layers are recomputed in the backward pass; only for encoders of
+            :mod:`~graphdep.nn.pretrained.distances`, since others handle it themselves.
+        scored: List to which layers with terms append their input, queries and keys, the selection of their
+            pairs, and their own score terms; :obj:`None` for no recording.
     """
 
     shared: AttentionLayout | None
@@ -156,12 +155,12 @@ class LayerEdges:
     _within: dict[tuple[AttentionLayout, int], NearEdges] = field(default_factory=dict)
 
     def within(self, layout: AttentionLayout, window: int | None) -> NearEdges:
-        """The edges that a layer with a window takes, found once for all layers that share them."""
+        """The edges within the window of a layer, computed once for all layers that share them."""
         if window is None or self.windows == "dropped":
             return NearEdges(layout)
         if self.position is None:
             raise ValueError(
-                f"a layer has a window of {window} places of its own: where the nodes are is not known"
+                f"a layer has a window of {window} positions, but the positions of the nodes are unknown"
             )
         if (layout, window) not in self._within:
             self._within[layout, window] = near_edges(layout, self.position, window)
@@ -169,9 +168,9 @@ class LayerEdges:
 
 
 def keep_input(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A hook before attention modules that hands what they read to the :class:`LayerEdges` of the pass.
+    """A hook before attention modules that passes their input to the :class:`LayerEdges` of the pass.
 
-    It runs again where a checkpoint runs a block again; hooks of the block itself do not.
+    It runs again when a checkpoint recomputes a block; hooks of the block itself do not.
     """
     graph = kwargs.get("graph")
     if graph is not None and attention in graph.terms:
@@ -179,9 +178,9 @@ def keep_input(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def keep_state(block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-    """A forward hook of blocks that hands their states to the :class:`LayerEdges` of the pass.
+    """A forward hook of blocks that passes their states to the :class:`LayerEdges` of the pass.
 
-    That of transformers is a closure, with which a model cannot be pickled.
+    The hook of transformers is a closure, which would prevent pickling the model.
     """
     graph = kwargs.get("graph")
     if graph is None or graph.states is None:
@@ -209,22 +208,22 @@ def graph_attention(
     scores: Scores | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    r"""Attention over edges in the form that transformers' ``AttentionInterface`` asks for.
+    r"""Attention over edges with the signature of transformers' ``AttentionInterface``.
 
-    The batch is one row of packed examples; ``graph`` is a keyword of the model's ``forward``, which hands it
-    down untouched.
+    The batch is one row of packed examples; ``graph`` is a keyword argument of the model's ``forward``, which
+    passes it on unchanged.
 
     Shapes:
         - query: :math:`(1, H, |\mathcal{V}|, d)`; key and value the same, or with fewer heads, each shared by
-          several of the query's
+          several query heads
         - output: :math:`(1, |\mathcal{V}|, H, d)`
 
     A layer with a window (ModernBERT's local ones) attends over the edges within it, unless
-    :attr:`LayerEdges.windows` says otherwise. ``scores`` are what a layer adds to the scores of its pairs by
-    itself; they are scaled with the rest of a score.
+    :attr:`LayerEdges.windows` says otherwise. ``scores`` are score terms that the layer itself adds; they are
+    scaled with the rest of the score.
 
     Raises:
-        ValueError: If there are no edges, or the layer has a mask of its own, which edges would overrule.
+        ValueError: If there are no edges, or the layer has its own mask, which edges would overrule.
     """
     if graph is None:
         raise ValueError(
@@ -232,7 +231,7 @@ def graph_attention(
             "attention back with model.set_attn_implementation('eager')"
         )
     if attention_mask is not None:
-        raise ValueError(f"{type(module).__name__} has a mask of its own, which edges would overrule")
+        raise ValueError(f"{type(module).__name__} has its own mask, which edges would overrule")
     if graph.calls is not None:
         graph.calls.append(module)
         graph.head_channels = query.size(-1)
@@ -243,14 +242,14 @@ def graph_attention(
         near = near.written_out()
     reads = graph.reads
     layout, terms = near.layout, near.terms(_terms(graph, module))
-    # An index would cost a copy into zeros in the backward pass, and one of what is no longer contiguous.
+    # Indexing would cost a copy into zeros in the backward pass, and one of a non-contiguous tensor.
     q, k, v = (x.squeeze(0).transpose(0, 1) for x in (query, key, value))
     if q.size(1) != k.size(1):
         k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
     added = None if scores is None else _of_placed(scores(q, k, layout), layout, graph.placeless)
     if added is not None:
         terms["attn_bias"] = _with_scores(terms, added)
-    usual = q.size(-1) ** -0.5  # what edge_attention scales by
+    usual = q.size(-1) ** -0.5  # the scaling of edge_attention
     if scaling is not None and scaling != usual:
         q = q * (scaling / usual)
     if graph.scored is not None and module in graph.terms:
@@ -279,7 +278,7 @@ def graph_attention(
 
 
 def _of_placed(scores: Tensor, layout: AttentionLayout, placeless: Tensor | None) -> Tensor:
-    """Scores of pairs, 0 where a node has no place."""
+    """Scores of pairs, 0 for pairs of a node without a position."""
     if placeless is None:
         return scores
     source, target = layout.edge_index
@@ -287,34 +286,34 @@ def _of_placed(scores: Tensor, layout: AttentionLayout, placeless: Tensor | None
 
 
 def _with_scores(terms: Mapping[str, Any], scores: Tensor) -> Tensor:
-    """The bias of pairs with what the model itself adds to their scores."""
+    """The bias of pairs, plus the model's own score terms."""
     scale, bias = terms.get("score_scale"), terms.get("attn_bias")
     scores = scores if scale is None else scores * scale
     return scores if bias is None else scores + bias
 
 
 def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Any]:
-    """What the edges of a layer add, for the states that it reads."""
+    """The edge terms of a layer for its current input."""
     if module not in graph.terms:
         return {}
-    reads, graph.reads = graph.reads, None  # kept, it would tie a checkpoint to what it is a part of
+    reads, graph.reads = graph.reads, None  # a reference would keep the checkpointed graph alive
     assert reads is not None
     return graph.terms[module](reads)._asdict()
 
 
 def register() -> None:
-    """Makes :func:`graph_attention` known to transformers under :obj:`NAME`."""
+    """Registers :func:`graph_attention` with transformers under :obj:`NAME`."""
     import_transformers().AttentionInterface.register(NAME, graph_attention)
 
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Without the progress bars and notes of transformers; what matters in them is checked by the caller."""
+    """Silences progress bars and notes of transformers; callers check for relevant problems themselves."""
     log = import_transformers().logging
     verbosity, bar = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()
     log.disable_progress_bar()
-    # Each retry would be told twice; what comes of them all is an error.
+    # Retries would be logged twice; their failure is an error.
     hub = logging.getLogger("huggingface_hub")
     level = hub.level
     hub.setLevel(logging.ERROR)
@@ -335,25 +334,25 @@ def import_transformers() -> Any:
     return transformers
 
 
-# Two examples of a trial: of different lengths, so that neither positions nor neighbours can agree by chance.
+# Two trial examples of different lengths, so that positions and neighbours cannot agree by chance.
 _TRIAL_LENGTHS = (5, 3)
-# A configuration may ask for what makes transformers put hooks on the model.
+# Configurations with these options would make transformers add hooks to the model.
 _NO_CAPTURE = {"output_hidden_states": False, "output_attentions": False}
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """The parts of an encoder.
+    """The structure of an encoder.
 
     Args:
         hidden_channels: Size of the node states.
-        heads: Attention heads of a layer.
+        heads: Attention heads per layer.
         head_channels: Size of a head.
-        attentions: Names of the attention modules, one a layer.
+        attentions: Names of the attention modules, one per layer.
         first_position: The position id of an example's first node.
-        max_length: Nodes that an example may have.
-        num_segments: Segments told apart; 0 where the model takes none.
-        distances: What runs the layers of an encoder that scores distances; :obj:`None`: the model itself.
+        max_length: Largest number of nodes in an example.
+        num_segments: Number of segments; 0 for a model without segments.
+        distances: Runs the layers of an encoder with distance scores; :obj:`None` for all others.
     """
 
     hidden_channels: int
@@ -371,33 +370,33 @@ class Anatomy:
 
     @property
     def scores_distances(self) -> bool:
-        """Whether the places of nodes make a term of their pairs' scores, which a pair may be without."""
+        """Whether distances are a separate score term, which pairs can lack."""
         return self.distances is not None and self.distances.scores_distances
 
     @property
     def shares_layers(self) -> bool:
-        """Whether one block does the work of several layers."""
+        """Whether one block is used as several layers."""
         return len(set(self.attentions)) < len(self.attentions)
 
 
 def examine(model: Any) -> Anatomy:
-    """Finds out how an encoder is to be run over edges, and refuses one that cannot be.
+    """Determines how to run an encoder over edges, and refuses unsupported encoders.
 
-    A trial with random ids settles it: over the complete graphs of two packed examples every layer must call
-    :func:`~graphdep.nn.pretrained.anatomy.graph_attention` once, and all hidden states must be those
-    that the model computes with its own attention from each example alone. A model that ignores the attention
-    interface, is causal, joins neighbours outside of its attention, or adds to the scores what edges do not
-    know fails. The layers of encoders that score distances are called one by one
-    (:mod:`~graphdep.nn.pretrained.distances`), and tried alike. The model is left as it was.
+    A trial with random ids decides: over the complete graphs of two packed examples every layer must call
+    :func:`~graphdep.nn.pretrained.anatomy.graph_attention` once, and all hidden states must equal those of
+    the model's own attention on each example alone. The trial fails for a model that ignores the attention
+    interface, is causal, mixes neighbours outside its attention, or has score terms that edges do not know.
+    Layers of encoders with distance scores are called one by one (:mod:`~graphdep.nn.pretrained.distances`)
+    and pass the same trial. The model is not changed.
     """
     config = model.config
     distances = ENCODERS.get(config.model_type)
     taken = inspect.signature(model.forward).parameters
     if distances is not None and (fault := distances.fault(model)):
         _refuse(model, fault)
-    has_decoder = distances is None and config.is_encoder_decoder  # mT5's encoder says so without one
+    has_decoder = distances is None and config.is_encoder_decoder  # mT5's encoder claims to be one
     if has_decoder or getattr(config, "is_decoder", False):
-        _refuse(model, "it is a decoder or has one")
+        _refuse(model, "it is, or has, a decoder")
     if distances is None and "position_ids" not in taken:
         _refuse(model, "it takes no position_ids, without which packed examples have wrong positions")
     for name, weight in model.named_parameters():
@@ -405,7 +404,7 @@ def examine(model: Any) -> Anatomy:
             raise ValueError(f"{type(model).__name__} cannot run over edges: weight {name!r} is not finite")
     first, length = _positions(model) if distances is None else distances.places(model)
     if type(length) is not int or length < 1:
-        _refuse(model, f"it has no places for nodes (got {length!r})")
+        _refuse(model, f"it has no positions for nodes (got {length!r})")
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
     plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, distances)
@@ -429,10 +428,10 @@ def run_model(
     graph: LayerEdges,
     return_layers: bool = False,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The states of packed examples, and those of every layer if wanted, for which :func:`hook_blocks` must
-    have been called: ``[num_nodes, C]`` each.
+    """The states of packed examples, and on request those of every layer, which need :func:`hook_blocks`
+    first: ``[num_nodes, C]`` each.
 
-    Nodes are given by their ids, or as vectors that stand for what ids have in the embedding table.
+    Nodes are given by ids, or by vectors that replace rows of the embedding table.
     """
     graph.position = position
     inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None]}
@@ -442,11 +441,11 @@ def run_model(
     inputs["inputs_embeds" if nodes.is_floating_point() else "input_ids"] = nodes[None]
     if anatomy.distances is not None:
         return _run_layers(model, anatomy.distances, inputs, graph, return_layers)
-    register()  # each time: the process may be another one than the constructor's
+    register()  # each time, since the process may differ from the constructor's
     graph.states = [] if return_layers else None
     x = model(graph=graph, **inputs, **_NO_CAPTURE).last_hidden_state
     layers = _layers(x, graph)
-    graph.states = None  # a checkpoint runs its block again, in the backward pass
+    graph.states = None  # a checkpoint reruns its block in the backward pass
     return x.squeeze(0), layers
 
 
@@ -457,7 +456,7 @@ def _run_layers(
     graph: LayerEdges,
     return_layers: bool,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The same of an encoder whose layers are called one by one."""
+    """As :func:`run_model`, for an encoder whose layers are called one by one."""
 
     def attend(
         module: nn.Module,
@@ -479,19 +478,19 @@ def _run_layers(
 
 
 def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
-    """The block of every layer; one that does the work of several layers is named several times."""
+    """The block of each layer; a block that is used as several layers is listed several times."""
     if anatomy.distances is not None:
         return anatomy.distances.blocks(model)
     return [_block(model, name.split(".")) for name in anatomy.attentions]
 
 
 def attention_modules(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
-    """The attention module of every layer."""
+    """The attention module of each layer."""
     return [model.get_submodule(name) for name in anatomy.attentions]
 
 
 def depths(model: nn.Module, anatomy: Anatomy) -> list[tuple[nn.Parameter, int]]:
-    """All parameters: 0 for the embeddings, the layer's number from 1, the last for what follows it.
+    """The depth of all parameters: 0 for the embeddings, the layer's number from 1, the last for the rest.
 
     Raises:
         ValueError: If the layers share their parameters.
@@ -500,7 +499,7 @@ def depths(model: nn.Module, anatomy: Anatomy) -> list[tuple[nn.Parameter, int]]
         name = type(model).__name__
         raise ValueError(f"the layers of {name} share their parameters: they cannot be treated one by one")
     layer = {p: i for i, block in enumerate(blocks(model, anatomy), 1) for p in block.parameters()}
-    if anatomy.distances is not None:  # tables of distances are defined behind the layers that read them
+    if anatomy.distances is not None:  # distance tables are defined after the layers that read them
         top = map(model.get_submodule, anatomy.distances.last)
         layer |= {p: anatomy.num_layers for module in top for p in module.parameters()}
         return [(parameter, layer.get(parameter, 0)) for parameter in model.parameters()]
@@ -512,12 +511,11 @@ def depths(model: nn.Module, anatomy: Anatomy) -> list[tuple[nn.Parameter, int]]
 
 
 def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
-    """Lets blocks and their attention give states to the :class:`LayerEdges` of a pass; the handles take that
-    back.
+    """Lets blocks and their attention pass states to the :class:`LayerEdges` of a pass; removing the handles
+    undoes it.
 
-    Keep the handles with the model: in another process, unpickling them keeps other hooks from taking the
-    places of these. Nothing is done, and there are no handles, where they do so already, or the layers are
-    called one by one.
+    Keep the handles with the model: unpickled in another process, they stop other hooks from taking their
+    ids. Does nothing, without handles, if the hooks exist or the layers are called one by one.
     """
     if anatomy.distances is not None:
         return []
@@ -532,20 +530,20 @@ def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
 
 
 def _block(model: nn.Module, path: list[str]) -> nn.Module:
-    """The entry of the innermost list of modules around the module at a path."""
+    """The entry of the innermost module list that contains the module at a path."""
     for end in range(len(path) - 1, 0, -1):
         if isinstance(model.get_submodule(".".join(path[:end])), nn.ModuleList):
             return model.get_submodule(".".join(path[: end + 1]))
-    _refuse(model, "its layers are no list of modules")
+    _refuse(model, "its layers are not a list of modules")
 
 
 def _layers(x: Tensor, graph: LayerEdges) -> list[Tensor]:
-    """The states kept, without the dimension of one row; the last is what the model gives."""
+    """The recorded states, without the batch dimension; the last one is the model's output."""
     return [state.squeeze(0) for state in (*graph.states[:-1], x)] if graph.states else []
 
 
 def _trial(model: Any, plain: Anatomy) -> Anatomy:
-    """What is known by now, and the attention modules in the order of their calls."""
+    """The structure found by a trial, with the attention modules in call order."""
     device = next(model.parameters()).device
     sizes = torch.tensor(_TRIAL_LENGTHS, device=device).clamp(max=plain.max_length)
     ids = _trial_ids(model, int(sizes.sum())).to(device)
@@ -559,9 +557,7 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
             register()
             model.set_attn_implementation(NAME)
         size = run_model(model, plain, *inputs, graph)[0].size(-1)
-    except (
-        Exception
-    ) as error:  # odd configurations make it raise anything, from ZeroDivisionError to IndexError
+    except Exception as error:  # unusual configurations may raise anything
         _refuse(model, f"a trial failed with {type(error).__name__}: {error}")
     names = _names_of_calls(model, graph)
     found = replace(plain, hidden_channels=size, head_channels=graph.head_channels, attentions=names)
@@ -592,7 +588,7 @@ def _names_of_calls(model: Any, graph: LayerEdges) -> tuple[str, ...]:
 
 
 def _states_alone(model: Any, anatomy: Anatomy, ids: Tensor) -> list[Tensor]:
-    """The states of all layers of one example, with positions and attention of the model's own."""
+    """The states of all layers for one example, with the model's own positions and attention."""
     states: list[Tensor] = []
     hooks = [
         block.register_forward_pre_hook(
@@ -609,7 +605,7 @@ def _states_alone(model: Any, anatomy: Anatomy, ids: Tensor) -> list[Tensor]:
 
 
 def _trial_ids(model: Any, count: int) -> Tensor:
-    """Ids from the embedding table, spread over it, without that of padding."""
+    """Ids spread over the embedding table, without the padding id."""
     rows = model.get_input_embeddings().num_embeddings
     known = torch.tensor([i for i in range(rows) if i != model.config.pad_token_id])
     return known[torch.arange(1, count + 1) * known.numel() // (count + 1)]
@@ -629,7 +625,7 @@ def _check_equal(model: Any, states: list[Tensor], expected: list[Tensor]) -> No
 
 
 def _positions(model: Any) -> tuple[int, int]:
-    """The first position id, and how many there are. Tables with a row for padding start behind it."""
+    """The first position id, and the number of positions; tables with a padding row start after it."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             first = 0 if module.padding_idx is None else module.padding_idx + 1

@@ -1,4 +1,4 @@
-"""Encoders that score a pair of nodes by their distance, whose layers are run one by one over edges."""
+"""Encoders with distance-dependent scores, whose layers are run one by one over edges."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import RelationVectors, pick_rows
 
 Scores = Callable[[Tensor, Tensor, AttentionLayout], Tensor]
-"""A term of scores, ``[num_pairs, heads]``, by queries and keys ``[num_nodes, heads, d]`` and the
-pairs, written out."""
+"""A score term, ``[num_pairs, heads]``, from queries and keys ``[num_nodes, heads, d]`` and explicit
+pairs."""
 
 
 Attend = Callable[..., Tensor]
-"""Attention of a layer over its edges, ``[1, num_nodes, heads * d]``, called with the attention module, the
-states that it reads, a tuple of queries, keys and values, the scaling, the dropout, and :obj:`Scores`."""
+"""Attention of a layer over its edges, ``[1, num_nodes, heads * d]``, from the attention module, its input,
+a tuple of queries, keys and values, the scaling, the dropout, and :obj:`Scores`."""
 
 
 class DistanceEncoder(ABC):
-    """How the layers of a kind of encoder are run, with the encoder's own modules.
+    """Runs the layers of a type of encoder with the encoder's own modules.
 
     Attributes:
-        auto_class: The class of transformers that loads it.
-        layers: The path of the list of layers.
-        last: Paths of the modules behind the layers.
-        scores_distances: Whether a term of the scores is all that distances do in a layer.
+        auto_class: The class of transformers that loads the encoder.
+        layers: Path of the list of layers.
+        last: Paths of the modules after the layers.
+        scores_distances: Whether distances affect a layer only through a score term.
     """
 
     auto_class = "AutoModel"
@@ -39,20 +39,20 @@ class DistanceEncoder(ABC):
     scores_distances = True
 
     def fault(self, model: Any) -> str | None:
-        """Why a model of this kind cannot be run over edges."""
+        """Why a model of this type cannot be run over edges; :obj:`None` if it can."""
         return None
 
     def places(self, model: Any) -> tuple[int, int]:
-        """The first position id, and how many there are."""
+        """The first position id, and the number of positions."""
         return 0, model.config.max_position_embeddings
 
     @abstractmethod
     def embed(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
-        """The states that the first layer reads, ``[1, num_nodes, C]``, of the inputs that models take."""
+        """The input states of the first layer, ``[1, num_nodes, C]``, from the inputs of the model."""
 
     @abstractmethod
     def layer(self, model: Any, layer: Any, x: Tensor, position: Tensor, attend: Attend) -> Tensor:
-        """A layer's output for states ``[1, num_nodes, C]`` of nodes at these positions, ``[num_nodes]``."""
+        """Output of a layer for states ``[1, num_nodes, C]`` of nodes at given positions, ``[num_nodes]``."""
 
     def finish(self, model: Any, x: Tensor) -> Tensor:
         return x
@@ -74,10 +74,10 @@ class DistanceEncoder(ABC):
 
 
 class MPNet(DistanceEncoder):
-    """MPNet: a bias for each head and bucket of distances, the same in all layers."""
+    """MPNet: a bias for each head and distance bucket, shared by all layers."""
 
     def fault(self, model: Any) -> str | None:
-        # The model itself tells as many apart, whatever its configuration says.
+        # The model itself uses 32 buckets, whatever its configuration says.
         number = model.encoder.relative_attention_bias.num_embeddings
         return f"it has {number} of 32 buckets of distances" if number < 32 else None
 
@@ -104,8 +104,8 @@ class MPNet(DistanceEncoder):
 
 
 class T5(DistanceEncoder):
-    """The encoders of T5, mT5 and UMT5: MPNet's bias, UMT5's in each layer anew, and scores that are not
-    scaled.
+    """The encoders of T5, mT5 and UMT5: MPNet's bias (in UMT5 one for each layer), and scores without
+    scaling.
     """
 
     auto_class = "AutoModelForTextEncoding"
@@ -116,7 +116,7 @@ class T5(DistanceEncoder):
         return "it has a decoder: take its T5EncoderModel" if hasattr(model, "decoder") else None
 
     def places(self, model: Any) -> tuple[int, int]:
-        return 0, getattr(model.config, "n_positions", None) or 512  # it was trained on; there is no table
+        return 0, getattr(model.config, "n_positions", None) or 512  # training length; there is no table
 
     def embed(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         words = inputs.get("inputs_embeds")
@@ -175,9 +175,9 @@ class Deberta(DistanceEncoder):
         s_{ij} = \frac{\mathbf{q}_i^{\top} \mathbf{k}_j + \mathbf{q}_i^{\top} \mathbf{k}^r_{\delta(i, j)}
         + \mathbf{k}_j^{\top} \mathbf{q}^r_{\delta(i, j)}}{\sqrt{3 d}}
 
-    with projections of a table by the bucket :math:`\delta` of a distance, from `"DeBERTa:
-    Decoding-enhanced BERT with Disentangled Attention" <https://arxiv.org/abs/2006.03654>`_ (Eq. 4), where
-    the last term's distance is that of the key, the same here since buckets are odd.
+    with projections of a table by the bucket :math:`\delta` of a distance, from `"DeBERTa: Decoding-enhanced
+    BERT with Disentangled Attention" <https://arxiv.org/abs/2006.03654>`_ (Eq. 4). There, the last term uses
+    the distance of the key, which is equal here since buckets are odd functions.
     """
 
     def fault(self, model: Any) -> str | None:
@@ -205,7 +205,7 @@ class Deberta(DistanceEncoder):
 
 
 def split_heads(module: Any, heads: int, query: str, key: str, value: str, x: Tensor) -> Any:
-    """Queries, keys and values by the projections of these names, ``[1, heads, num_nodes, d]`` each."""
+    """Queries, keys and values from the named projections, ``[1, heads, num_nodes, d]`` each."""
     names = (query, key, value)
     return tuple(getattr(module, name)(x).unflatten(-1, (heads, -1)).transpose(1, 2) for name in names)
 
@@ -219,7 +219,7 @@ def bucket_bias(
     bucket: Callable[[Tensor], Tensor],
     table: nn.Embedding,
 ) -> Tensor:
-    """A bias of the table for each pair, by the bucket of how far behind the query the key is."""
+    """A bias from a table for each pair, by the bucket of the key's distance behind the query."""
     source, target = layout.edge_index
     return pick_rows(table.weight, bucket(position[source] - position[target]))
 
@@ -234,7 +234,7 @@ def disentangled_scores(
     position: Tensor,
     scaling: float,
 ) -> Tensor:
-    """DeBERTa's terms of distances."""
+    """DeBERTa's distance terms."""
     source, target = layout.edge_index
     distance, span = position[target] - position[source], module.pos_ebd_size
     if module.position_buckets > 0:
@@ -259,4 +259,4 @@ ENCODERS: dict[str, DistanceEncoder] = {
     "roformer": RoFormer(),
     "deberta-v2": Deberta(),
 }
-"""By the ``model_type`` of the configuration."""
+"""Encoder types by the ``model_type`` of the configuration."""

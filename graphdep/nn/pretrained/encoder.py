@@ -72,19 +72,19 @@ from graphdep.transforms.presets import PHRASE_PRESETS
 from graphdep.vocab.pieces import SubwordTokens
 from graphdep.vocab.relations import RelationVocab
 
-# Tables are made larger than the vocabulary to be a multiple of 64 or 128. One with more rows to spare, or
-# most of its rows, is another tokenizer's.
+# Tables may be padded beyond the vocabulary to a multiple of 64 or 128. A table with more spare rows than
+# this, or mostly spare rows, belongs to another tokenizer.
 _SPARE_ROWS = 256
 _CLS = "[CLS]"
 _SPECIAL = ("cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
 
 
 def fit_vocabulary(model: Any, tokenizer: Any, eou: str) -> None:
-    """Checks that tokenizer and model belong together, and adds :obj:`eou` to both where it is unknown, and
-    [CLS] where there is none.
+    """Checks that tokenizer and model belong together, and adds :obj:`eou` to both if it is unknown, and
+    [CLS] if there is none.
 
-    A row is the mean of the table plus noise of a hundredth of the table's standard deviation, the same in
-    every run: near to all symbols and equal to none. The table never shrinks.
+    A new row is the mean of the table plus noise of 1/100 of the table's standard deviation, the same in
+    every run: close to all symbols, equal to none. The table never shrinks.
     """
     name = f"the tokenizer {type(tokenizer).__name__}"
     table = model.get_input_embeddings().weight
@@ -120,9 +120,9 @@ def _add_symbol(model: Any, tokenizer: Any, symbol: str, seed: int) -> None:
 
 
 def _check_eou(tokenizer: Any, eou: str, number: int) -> None:
-    """Raises :class:`ValueError` if the id means something else, too."""
+    """Raises :class:`ValueError` if the id also has another meaning."""
     special = [name for name in _SPECIAL if getattr(tokenizer, f"{name}_id", None) == number]
-    # A name in brackets is a symbol, also to a tokenizer of whole words, which would find it in text.
+    # A bracketed name is a symbol even for a tokenizer of whole words, which would find it in text.
     free = re.fullmatch(r"\[.+\]|<.+>", eou) or eou in tokenizer.get_added_vocab()
     if special or (not free and tokenizer.is_fast and _in_text(tokenizer, eou, number)):
         why = f"the {special[0]!r} of the tokenizer" if special else "which the tokenizer finds in text"
@@ -130,9 +130,9 @@ def _check_eou(tokenizer: Any, eou: str, number: int) -> None:
 
 
 def _in_text(tokenizer: Any, piece: str, number: int) -> bool:
-    """Whether text gives a piece of the vocabulary; none gives an unused one such as ``madeupword0``."""
+    """Whether text can produce a piece; an unused piece such as ``madeupword0`` never appears."""
     backend = tokenizer.backend_tokenizer
-    # A piece that stands only inside of words, such as "##s", is found when it is written twice.
+    # A piece that only occurs inside words, such as "##s", is found when it is written twice.
     for text in (piece, backend.decode([number, number], skip_special_tokens=False)):
         if backend.normalizer is not None:
             text = backend.normalizer.normalize_str(text)
@@ -144,9 +144,9 @@ def _in_text(tokenizer: Any, piece: str, number: int) -> bool:
 
 
 PAIRS = frozenset({CLIQUES})
-"""What a layer reads of edges."""
+"""Kinds of edge information that a layer reads."""
 TERMS = PAIRS | {TYPES}
-"""What it reads of them with terms."""
+"""Kinds that a layer with terms reads."""
 
 
 def edges_of_layers(
@@ -157,22 +157,22 @@ def edges_of_layers(
     backend: str = "auto",
     weights: list[tuple[Tensor, Tensor]] | None = None,
 ) -> LayerEdges:
-    """What the layers attend over. Each set of edges has one layout, which its layers share.
+    """The edges of all layers. Each set of edges has one layout, shared by its layers.
 
     Args:
-        data: The nodes, with edges unless all layers have edges of their own.
+        data: The nodes, with edges unless all layers have their own.
         attentions: The attention module of each layer.
-        edges: What builds the edges of single layers.
-        terms: What the edges of single layers add, by the layer's number. For a module whose ``untyped`` is
-            ``"gate"``, the pairs of cliques are edges too.
-        backend, weights: Of :class:`LayerEdges`.
+        edges: Transforms that build the edges of single layers.
+        terms: The edge terms of single layers, by layer number. For a module whose ``untyped`` is ``"gate"``,
+            the pairs of cliques are edges, too.
+        backend, weights: As in :class:`LayerEdges`.
 
     Raises:
-        ValueError: If a layer has no edges, they join two examples, or the terms of a layer lack types of
-            edges.
+        ValueError: If a layer has no edges, edges join two examples, or edges of a layer with terms have no
+            types.
     """
     made = {
-        # Layers that share edges may do so with others that have terms.
+        # Layers that share edges may do so with layers that have terms.
         transform: own_layout(data, transform, TERMS if _has_terms(edges, transform, terms) else PAIRS)
         for transform in set(edges.values())
     }
@@ -209,7 +209,7 @@ def _has_terms(
 
 @dataclass(frozen=True, eq=False)
 class TermsOver:
-    """What a layer's edges add, as a function of the states that it reads."""
+    """The edge terms of a layer, as a function of its input states."""
 
     module: nn.Module
     layout: AttentionLayout
@@ -226,7 +226,7 @@ class TermsOver:
     def gate_values(
         self, x: Tensor, query: Tensor, key: Tensor, near: NearEdges, added: Tensor | None
     ) -> GateValues:
-        """The gates for these states, of the edges that the layer attends over."""
+        """The gates of the layer's edges for these states."""
         _, gate, score = self(x, return_gate=True)
         pairs = self.layout.edge_index
         own = pair_scores(query, key, pairs)
@@ -240,7 +240,7 @@ class TermsOver:
 def make_terms(
     make: Callable[[], nn.Module], layers: Iterable[int], there: Iterable[nn.Module]
 ) -> dict[str, nn.Module]:
-    """A new module for each layer, by the layer's number."""
+    """A new module for each layer, by layer number."""
     if isinstance(make, nn.Module) or not callable(make):
         raise ValueError(
             "'make' must be a function that gives a new module for each layer, e.g. "
@@ -258,7 +258,7 @@ def make_terms(
 
 
 def check_shared(modules: Mapping[str, nn.Module], there: Iterable[nn.Parameter]) -> None:
-    """Raises :class:`ValueError` if relation vectors that modules share are no part of any of them."""
+    """Raises :class:`ValueError` if modules share relation vectors that belong to none of them."""
     known = {id(parameter) for parameter in there}
     known |= {id(parameter) for module in modules.values() for parameter in module.parameters()}
     for number, module in modules.items():
@@ -266,13 +266,13 @@ def check_shared(modules: Mapping[str, nn.Module], there: Iterable[nn.Parameter]
         shared = relation.parameters() if isinstance(relation, nn.Module) else ()
         if any(id(parameter) not in known for parameter in shared):
             raise ValueError(
-                f"'make' gives layer {number} relation vectors that are no part of the encoder, and so would "
-                "be neither trained nor saved: let the first layer have its own, and share those"
+                f"'make' gives layer {number} relation vectors outside the encoder, which would be "
+                "neither trained nor saved: let the first layer own them, and share these"
             )
 
 
 def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> None:
-    """Fails, as PyTorch does, unless the model runs with these terms, over a node that sees itself."""
+    """Raises PyTorch's error unless the model runs with these terms, on a node with a self loop."""
     node = torch.zeros(1, dtype=torch.long, device=model.device)
     data = Data(num_nodes=1, edge_index=node.new_zeros(2, 1), edge_type=node)
     training = model.training
@@ -302,23 +302,23 @@ def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
 
 
 def check_nodes(data: Data, has_relations: bool) -> Tensor:
-    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike."""
+    """The RELATION nodes or the PHRASE nodes of a node table; both are treated alike."""
     for key in ("input_ids", "position", "segment", *(("node_type", "deprel") if has_relations else ())):
         require_key(data, key, "make it with to_data(), text_data() or selection_data()")
     return related_nodes(data, has_relations, "encoder.embedding_channels")
 
 
 def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
-    """The position of each node; RELATION nodes beyond the last one share it, and those without one, of -1,
-    have 0, which :func:`without_places` keeps from them.
+    """The position of each node; RELATION nodes beyond the last position share it. Nodes at position -1
+    (none) get 0, which :func:`without_places` removes.
 
     Args:
         data: One example or a batch.
         related: The RELATION nodes.
-        max_length: The number of positions that there are.
+        max_length: The number of positions.
 
     Raises:
-        ValueError: If another node is beyond it.
+        ValueError: If another node is beyond the last position.
     """
     inside = data.position[related].clamp(min=0, max=max_length - 1)
     position = data.position.index_copy(0, related, inside)
@@ -344,8 +344,8 @@ def _some_without_place(data: Data) -> bool:
 
 @contextmanager
 def without_places(model: Any, data: Data, related: Tensor, scored: bool = False) -> Iterator[None]:
-    """Within it, the model adds no position and no segment to the RELATION nodes of position -1. Places that
-    are ``scored`` alone are left out by the layers.
+    """A context in which the model adds no position and segment embedding to RELATION nodes at position -1.
+    Positions that only affect scores are left out by the layers.
     """
     tables = {name: module for name, module in model.named_modules() if _is_place(name, module)}
     has_places = scored or any(name.endswith("position_embeddings") for name in tables)
@@ -383,7 +383,7 @@ def node_inputs(
     """
     if relations is None and marks is None:
         return data.input_ids
-    # The id of a relation may be none of a word; the vector that it gets at first is replaced.
+    # A relation id may not be a word id; the word vector read here is replaced.
     words = model.get_input_embeddings()(data.input_ids.index_fill(0, related, 0))
     if relations is not None:
         words = words.index_copy(0, related, relations(data.deprel[related]).to(words.dtype))
@@ -391,8 +391,8 @@ def node_inputs(
 
 
 def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any, *, overwrite: bool = False) -> None:
-    """Writes model and tokenizer to a folder, so that no file is seen half written, and their
-    ``SHA256SUMS``, by which files that nobody has changed since are replaced.
+    """Writes model and tokenizer to a folder, so that no file is ever incomplete, and their ``SHA256SUMS``,
+    by which unchanged files are replaced later.
 
     Raises:
         ValueError: If :obj:`folder` is a file, or another file would be replaced.
@@ -408,7 +408,7 @@ def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any, *, overwrit
         check_replaced(path, [*names, CHECKSUMS], unchanged_files(path), overwrite=overwrite)
         write_checksums(temporary, names)
         for file in temporary.iterdir():
-            if file.is_file():  # safetensors lets nobody but the writer read it
+            if file.is_file():  # safetensors makes the file readable for its writer only
                 file.chmod(file_mode(path / file.name))
             file.replace(path / file.name)
 
@@ -422,58 +422,58 @@ WINDOWS = ("own", "dropped")
 class PretrainedEncoder(TextEncoder):
     r"""A Hugging Face encoder (BERT, DeBERTa-v3, MPNet, ...) whose attention follows the edges of the data.
 
-    The model keeps its weights and its code; only its attention function is replaced, by
+    The model keeps its weights and its code; only its attention function is replaced by
     :func:`~graphdep.nn.attention.edge_attention` over one packed row: through the attention interface of
-    transformers, or, of encoders that score pairs by their distance (DeBERTa-v2 and v3, MPNet, T5, mT5, UMT5,
-    RoFormer), layer by layer. So no layer spends time on padding, and over complete graphs the states are
-    those of the padded model. Distances are those of the nodes' positions, and what they add to the score of
-    a pair belongs to the encoder's own score, which a gate scales. A short trial at construction compares all
-    hidden states with those of the model's own attention, and refuses other models (GPT, MobileBERT).
-    A tokenizer without a [CLS], such as T5's, gets one as it gets :obj:`eou`; its end of a sequence is [SEP].
+    transformers, or layer by layer for encoders with distance scores (DeBERTa-v2 and v3, MPNet, T5, mT5,
+    UMT5, RoFormer). So no layer spends time on padding, and over complete graphs the states equal those of
+    the padded model. Distances are those of the node positions, and their score terms belong to the encoder's
+    own score, which a gate scales. A short trial at construction compares all hidden states with those of the
+    model's own attention, and refuses unsupported models (GPT, MobileBERT).
+    A tokenizer without [CLS], such as T5's, gets one in the same way as :obj:`eou`; its end-of-sequence is
+    [SEP].
 
-    What a method adds to the model is given to it afterwards: :meth:`add_relations` for nodes that stand for
-    relations, :meth:`add_terms` for what typed edges do to scores and values. It is in the ``state_dict``,
-    and neither in :meth:`parameter_groups`, but in :meth:`added_parameters`, nor in what
-    :meth:`save_pretrained` writes.
+    Additions of a method come afterwards: :meth:`add_relations` for nodes that stand for relations,
+    :meth:`add_terms` for score and value terms of typed edges. They are in the ``state_dict`` and in
+    :meth:`added_parameters`, but neither in :meth:`parameter_groups` nor in the files of
+    :meth:`save_pretrained`.
 
     Args:
-        model: A ``transformers.PreTrainedModel`` without a head, as ``AutoModel`` gives it. It is taken over:
-            its attention is replaced, its pooler removed.
-        tokenizer: The fast tokenizer that belongs to it.
-        edges: For single layers, counted from 0, a preset or a transform that builds the edges of that layer
-            from the node table; all others have the edges of the data. (default: :obj:`None`)
-        eou: The symbol at the end of an utterance. Where the tokenizer does not know it, it is added, with
-            the mean of the embedding table and a little noise for a row. (default: ``"[EOU]"``)
+        model: A ``transformers.PreTrainedModel`` without a head, e.g. from ``AutoModel``. It is modified: its
+            attention is replaced and its pooler removed.
+        tokenizer: The model's fast tokenizer.
+        edges: Edges of single layers: a preset or a transform for a layer number, from 0, which builds them
+            from the node table; all other layers use the edges of the data. (default: :obj:`None`)
+        eou: The end symbol of an utterance. If the tokenizer does not know it, it is added, with the mean of
+            the embedding table plus a little noise as its row. (default: ``"[EOU]"``)
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
-        windows: Of a model some of whose layers see only the places around a word, such as ModernBERT:
-            ``"own"``, these attend over the edges within their window, or ``"dropped"``, over all.
-            (default: ``"own"``)
+        windows: For a model with local layers, such as ModernBERT: ``"own"``: these attend over the edges
+            within their window; ``"dropped"``: over all. (default: ``"own"``)
 
-    The encoder is in the mode that the model is in: from :func:`load_encoder` in evaluation mode, as
-    transformers has it. Call :meth:`train` before training; Lightning does not.
+    The encoder is in the mode of the model, which is evaluation mode after :func:`load_encoder`, as in
+    transformers. Call :meth:`train` before training; Lightning does not.
 
     Attributes:
         hidden_channels: Size of the node states.
-        embedding_channels: Size of the word embeddings, which most models have of the same size.
+        embedding_channels: Size of the word embeddings, in most models the same.
         num_layers: Number of layers.
-        heads: Attention heads of a layer.
+        heads: Attention heads per layer.
         head_channels: Size of a head.
-        max_length: Nodes that an example may have.
+        max_length: Largest number of nodes in an example.
         tokens: The :class:`~graphdep.vocab.Tokens` of the tokenizer.
-        parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
-        own_trees: Whether the tree of each text of the last :meth:`to_data` was given, with both of a pair.
-        tree_counts: Of its trees how many were given, bad, by the reason, or converted, by the scheme.
+        parser_failures: Texts of the last :meth:`to_data` that have a chain instead of a parse.
+        own_trees: Whether the tree of each text of the last :meth:`to_data` was given (for a pair, both).
+        tree_counts: Numbers of its trees that were given, bad (by reason), or converted (by scheme).
 
     Shapes:
-        - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
-          :func:`~graphdep.data.text_data` and :func:`~graphdep.data.selection_data` make it, and
-          edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
-          list of :math:`L + 1` such states: the embeddings, then the output of each layer. Of
-          :meth:`readout` :math:`(B, C)`, one vector an example.
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table of
+          :func:`~graphdep.data.text_data` or :func:`~graphdep.data.selection_data`, and edges; output
+          :math:`(|\mathcal{V}|, C)` in node order. With :obj:`return_layers` also a list of :math:`L + 1`
+          states: the embeddings, then the output of each layer. Output of :meth:`readout` :math:`(B, C)`, one
+          vector per example.
 
     Raises:
         ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
-            option is wrong.
+            option is invalid.
 
     Example:
         >>> from graphdep.nn.pretrained import load_encoder
@@ -488,8 +488,8 @@ class PretrainedEncoder(TextEncoder):
     own_trees: Sequence[bool] = ()
     tree_counts: dict[str, Any]
     checkpoints = False
-    senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
-    given_vectors: Callable[[Tensor], Tensor] | None = None  # instead of word vectors, for an explainer
+    senders: Sequence[EdgeSender] = ()  # one per layer, while an explainer reads messages
+    given_vectors: Callable[[Tensor], Tensor] | None = None  # replaces word vectors, for an explainer
 
     def __init__(
         self,
@@ -510,7 +510,7 @@ class PretrainedEncoder(TextEncoder):
             )
         check_backend(backend)
         if getattr(model, "pooler", None) is not None:
-            model.pooler = None  # nothing reads it, and parameters without a gradient hinder DDP
+            model.pooler = None  # it is unused, and DDP fails for parameters without gradients
         self.anatomy = examine(model)
         fit_vocabulary(model, tokenizer, eou)
         take_over_dropout(model)
@@ -534,35 +534,33 @@ class PretrainedEncoder(TextEncoder):
 
     @property
     def embedding_std(self) -> float:
-        """Standard deviation of new vectors beside those of words: that of the configuration, by which words
-        were drawn, or, where it has none, as T5's, that of the words.
+        """Standard deviation of new vectors: that of the configuration, with which words were initialized, or
+        that of the word vectors if there is none, as in T5.
         """
         words = self.model.get_input_embeddings().weight
         return getattr(self.model.config, "initializer_range", None) or words.std().item()
 
     def reset_parameters(self) -> None:
-        """Draws what was added anew. The model's weights are learnt already: they stay."""
+        """Resets the added parameters; the model keeps its pretrained weights."""
         reset(self.relations)
         reset(self.terms)
         if self.marks is not None:
             reset_marks(self.marks)
 
     def add_relations(self, embedding: nn.Module) -> PretrainedEncoder:
-        """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
+        """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes from arcs.
 
-        Their input is ``embedding(deprel)`` in place of a word embedding; positions, segments, LayerNorm and
-        dropout come on top as for words, but neither position nor segment for relation nodes of position -1
-        (``resolve("dam", position="none")``). Where there are more nodes than positions, the relation nodes
-        beyond the last position share it; words beyond it are refused. The module is moved to the device and
-        type of the model.
+        Their input is ``embedding(deprel)`` instead of a word embedding; positions, segments, LayerNorm and
+        dropout follow as for words, but relation nodes at position -1 get neither position nor segment
+        (``resolve("dam", position="none")``). Relation nodes beyond the last position share it; words beyond
+        it raise an error. The module is moved to the device and type of the model.
 
         Args:
-            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with
-                :attr:`embedding_channels`.
+            embedding: E.g. a :class:`~graphdep.nn.models.RelationEmbedding` with :attr:`embedding_channels`.
 
         Raises:
-            ValueError: If the encoder has such a module, its vectors are of another size, or the model takes
-                no vectors for nodes.
+            ValueError: If the encoder already has such a module, its vectors have another size, or the model
+                accepts no vectors for nodes.
         """
         self._check_takes_vectors("relations")
         embedding = embedding.to(self.model.device, self.model.dtype)
@@ -575,7 +573,7 @@ class PretrainedEncoder(TextEncoder):
         segments and LayerNorm.
 
         Raises:
-            ValueError: As there, or if the model takes no vectors for nodes.
+            ValueError: As there, or if the model accepts no vectors for nodes.
         """
         self._check_takes_vectors("marks")
         marks = make_marks(self.marks, number, self.embedding_channels)
@@ -589,25 +587,24 @@ class PretrainedEncoder(TextEncoder):
     def add_terms(
         self, make: Callable[[], nn.Module], layers: Iterable[int] | None = None
     ) -> PretrainedEncoder:
-        """Lets typed edges change scores and values, by a module of its own for each layer.
+        """Lets typed edges change scores and values, with a separate module for each layer.
 
-        A module is called as ``module(x, edge_index, edge_type)`` and gives
-        :class:`~graphdep.nn.attention.EdgeTerms`; ``x [N, C]`` are the states that the layer's attention
-        reads, the edges those of the layer. Pairs of a clique that are no edge have no terms, unless the
-        module has ``untyped="gate"``: then they are written out as edges of relation NONE. The modules are
-        moved to the device and type of the model. A trial on one node and one edge shows whether they fit;
-        unless all of them do, none is added.
+        A module is called as ``module(x, edge_index, edge_type)`` and returns
+        :class:`~graphdep.nn.attention.EdgeTerms`; ``x [N, C]`` are the input states of the layer's attention,
+        the edges those of the layer. Pairs that only a clique has get no terms, unless the module has
+        ``untyped="gate"``: then they become edges of relation NONE. The modules are moved to the device and
+        type of the model. A trial on one node and one edge checks all of them before any is added.
 
         Args:
-            make: Gives a new module, such as :class:`~graphdep.nn.attention.GatedRelationScore` or
-                :class:`~graphdep.nn.attention.RelationKeyValue`. Modules may share relation vectors that one
-                of them has for its own.
+            make: Returns a new module, such as :class:`~graphdep.nn.attention.GatedRelationScore` or
+                :class:`~graphdep.nn.attention.RelationKeyValue`. Modules may share relation vectors if one of
+                them owns these.
             layers: Numbers of the layers, from 0. (default: all)
 
         Raises:
-            ValueError: If there is no such layer, it has terms already, layers share their parameters, or
-                :obj:`make` gives no new modules, none that fit the model, or relation vectors that are no
-                part of the encoder.
+            ValueError: If a layer does not exist or already has terms, layers share their parameters, or
+                :obj:`make` returns no new modules, modules that do not fit, or relation vectors outside the
+                encoder.
         """
         numbers = [*range(self.num_layers)] if layers is None else [*layers]
         self._check_layers("layers", numbers)
@@ -624,10 +621,11 @@ class PretrainedEncoder(TextEncoder):
         return self
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
-        """States of [CLS], one an example: the texts of a pair are read together, and neither has a vector.
+        """States of [CLS], one per example: the texts of a pair are read together and have no separate
+        vectors.
 
         Raises:
-            ValueError: If an example has no CLS node or several.
+            ValueError: If an example does not have one CLS node.
         """
         return x.index_select(0, cls_nodes(data))
 
@@ -637,7 +635,7 @@ class PretrainedEncoder(TextEncoder):
         return f"{own}backend={self.backend!r}{windows}"
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
-        # At the boundary, where a look stalls no device.
+        # Here, before the data moves, a check does not synchronize a device.
         related = check_nodes(data, self.relations is not None)
         positions(data, related, self.max_length)
         if related.numel():
@@ -649,7 +647,7 @@ class PretrainedEncoder(TextEncoder):
         return (x, layers) if return_layers else x
 
     def attention(self, data: Data) -> list[tuple[Tensor, Tensor]]:
-        r"""What every layer attends to, for heat maps: ``(pairs, alpha)`` a layer, in evaluation mode.
+        r"""The attention of every layer, for heat maps: ``(pairs, alpha)`` per layer, in evaluation mode.
 
         Shapes:
             - pairs: :math:`(2, |\mathcal{P}|)`, source -> target; alpha: :math:`(|\mathcal{P}|, H)`
@@ -659,8 +657,8 @@ class PretrainedEncoder(TextEncoder):
         return weights
 
     def gates(self, data: Data) -> list[GateValues | None]:
-        """How far the gate of every layer lets relations into the scores, in evaluation mode; :obj:`None`
-        of a layer without a gate.
+        """The gates of every layer, for the share of relations in its scores, in evaluation mode; :obj:`None`
+        for a layer without a gate.
         """
         graph = self._edges_of(data)
         graph.scored = {}
@@ -674,7 +672,7 @@ class PretrainedEncoder(TextEncoder):
 
     @torch.no_grad()
     def _look(self, data: Data, graph: LayerEdges) -> None:
-        """A pass in evaluation mode, for what it leaves in the graph."""
+        """A forward pass in evaluation mode that records into ``graph``."""
         training = self.training
         self.eval()
         try:
@@ -696,38 +694,38 @@ class PretrainedEncoder(TextEncoder):
         max_length: int | None = None,
         bad_trees: str = "error",
     ) -> Batch:
-        """Texts as a batch, one example a text, on the device of the encoder.
+        """Texts as a batch, one example per text, on the device of the encoder.
 
-        Each text is parsed and becomes one tree; words and trees that are given are read as they are. What
-        does not fit is cut in whole words, with one warning;
-        ``cut_words`` of the batch has the counts, ``[num_texts, 2]``: those of a text, or of both of a pair.
-        Texts without a parse have a chain for a tree and are counted in :attr:`parser_failures`.
+        Each text is parsed to one tree; given words and trees are used unchanged. Texts that do not fit lose
+        whole words, with one warning; ``cut_words`` of the batch counts them, ``[num_texts, 2]``: those of a
+        text, or of both texts of a pair. Texts whose parse fails get a chain and are counted in
+        :attr:`parser_failures`.
 
         Args:
-            texts: Texts, lists of words, or parses, and for examples of two segments pairs of these, all as
-                :class:`~graphdep.SequenceClassifier` takes them.
+            texts: Texts, lists of words, or parses; for two segments, pairs of these; as in
+                :class:`~graphdep.SequenceClassifier`.
             parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-            edges: A preset, made with ``implicit=True``, or a transform; of typed edges, once
-                :meth:`add_terms` has given the encoder what reads them. (default: ``"transformer"``)
-            relations: Ids of relations, e.g. those that a model was trained with.
-                (default: a fresh :class:`~graphdep.RelationVocab`, and a warning says which labels it lacks)
-            roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, so
-                that words have the depths of their own sentences; or those after the ``"first"`` depend on
-                it, as in the tasks on sentences. (default: ``"all"``)
-            arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
-                parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
-            engine: What makes these graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
-            copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
-                their arcs to the word, ``"node"`` a node to each. (default: ``"word"``)
-            max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
-            bad_trees: What becomes of a parse that is no tree, ``"error"``, ``"attach"`` or ``"parse"``, as
-                :class:`~graphdep.sentence.Intake` has it. (default: ``"error"``)
+            edges: A preset, made with ``implicit=True``, or a transform; typed edges need :meth:`add_terms`
+                first. (default: ``"transformer"``)
+            relations: Ids of relations, e.g. those of a trained model. (default: a new
+                :class:`~graphdep.RelationVocab`, with a warning about unknown labels)
+            roots: For a text of several sentences, ``"all"`` roots stay roots, as in response selection, so
+                that words keep the depths in their sentences; or all but the ``"first"`` depend on the first,
+                as in the tasks on sentences. (default: ``"all"``)
+            arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, derived from the trees if
+                the parser has none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+            engine: Derives these graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
+            copies: Copies of words in enhanced++ graphs: ``"word"`` moves their arcs to the word, ``"node"``
+                makes each a node. (default: ``"word"``)
+            max_length: Largest number of nodes, without relation nodes. (default: :attr:`max_length`)
+            bad_trees: Treatment of a parse that is not a tree, ``"error"``, ``"attach"`` or ``"parse"``, as
+                in :class:`~graphdep.sentence.Intake`. (default: ``"error"``)
 
         Raises:
-            TypeError: If an entry is nothing of the kind; the message has its position.
-            ValueError: If there is no text, an entry is blank or no tree, :obj:`roots`, :obj:`arcs`,
-                :obj:`engine`, :obj:`copies` or :obj:`bad_trees` is unknown, :obj:`max_length` is more than
-                the encoder has positions for, or the edges have types and the encoder no terms, or marks.
+            TypeError: If an entry is none of these; the message has its position.
+            ValueError: If there is no text, an entry is blank or not a tree, :obj:`roots`, :obj:`arcs`,
+                :obj:`engine`, :obj:`copies` or :obj:`bad_trees` is unknown, :obj:`max_length` exceeds the
+                encoder's positions, or the edges have marks, or types without terms in the encoder.
         """
         length = self.max_length if max_length is None else max_length
         check_between("max_length", length, 1, self.max_length)
@@ -749,7 +747,7 @@ class PretrainedEncoder(TextEncoder):
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}
         options["phrases"] = phrases
         examples = [trees_data([next(ordered) for _ in part], known, **options) for part in parts]
-        if relations is None:  # else whoever has them sees the count
+        if relations is None:  # else their owner sees the count
             warn_of_unknown(known, [label for tree in trees for label in tree.deprel])
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
@@ -758,14 +756,14 @@ class PretrainedEncoder(TextEncoder):
         return batch
 
     def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
-        """Takes the first layers out of training, and with them the embeddings unless told otherwise.
+        """Freezes the first layers and, by default, the embeddings.
 
         Args:
-            layers: How many. (default: :obj:`0`)
+            layers: Number of layers. (default: :obj:`0`)
             embeddings: Freeze the embeddings. (default: :obj:`True`)
 
         Raises:
-            ValueError: If there are not so many layers, or they share their parameters.
+            ValueError: If the model has fewer layers, or its layers share their parameters.
         """
         check_between("layers", layers, 0, self.num_layers)
         for parameter, depth in depths(self.model, self.anatomy):
@@ -776,24 +774,24 @@ class PretrainedEncoder(TextEncoder):
     def parameter_groups(
         self, lr: float, weight_decay: float = 0.01, layer_decay: float = 1.0
     ) -> list[dict[str, Any]]:
-        r"""What an optimiser takes, with a learning rate that falls layer by layer from the top.
+        r"""Parameter groups for an optimiser, with a learning rate that decays layer by layer from the top.
 
         .. math::
             \eta_l = \eta \cdot \gamma^{L - l}
 
         for layers :math:`l = 1, \ldots, L` and the embeddings (:math:`l = 0`), from `"How to Fine-Tune BERT
-        for Text Classification?" <https://arxiv.org/abs/1905.05583>`_. Biases and the weights of LayerNorm,
-        which have one dimension, do not decay. Frozen parameters are left out; those of a head, and of what
-        was added to the model, are the caller's.
+        for Text Classification?" <https://arxiv.org/abs/1905.05583>`_. Biases and LayerNorm weights, which
+        are one-dimensional, have no weight decay. Frozen parameters are left out; parameters of a head and of
+        additions to the model are the caller's responsibility.
 
         Args:
-            lr: :math:`\eta`, of the last layer.
+            lr: :math:`\eta`, the rate of the last layer.
             weight_decay: Weight decay of matrices. (default: :obj:`0.01`)
             layer_decay: :math:`\gamma`. (default: :obj:`1.0`)
 
         Raises:
-            ValueError: If :obj:`layer_decay` is not above 0 and at most 1, or below 1 and the layers share
-                their parameters.
+            ValueError: If :obj:`layer_decay` is not in (0, 1], or is below 1 and the layers share their
+                parameters.
         """
         check_above("layer_decay", layer_decay, 0)
         check_share("layer_decay", layer_decay)
@@ -807,18 +805,18 @@ class PretrainedEncoder(TextEncoder):
         return [{"params": params, "lr": rate, "weight_decay": wd} for (rate, wd), params in groups.items()]
 
     def added_parameters(self) -> list[nn.Parameter]:
-        """The parameters that :meth:`parameter_groups` leaves out: those of what was added to the model."""
+        """The parameters of additions to the model, which :meth:`parameter_groups` leaves out."""
         return [p for name, p in self.named_parameters() if not name.startswith("model.")]
 
     def gradient_checkpointing(self, use_reentrant: bool = False) -> PretrainedEncoder:
-        """Computes the inside of each layer again in the backward pass instead of keeping it.
+        """Recomputes the inside of each layer in the backward pass instead of storing it.
 
         Args:
-            use_reentrant: Only :obj:`False`: the reentrant kind loses the gradients of what reaches a layer
-                as a keyword.
+            use_reentrant: Only :obj:`False`: reentrant checkpoints lose the gradients of a layer's keyword
+                arguments.
 
         Raises:
-            ValueError: If :obj:`use_reentrant`.
+            ValueError: If :obj:`use_reentrant` is true.
         """
         if use_reentrant:
             raise ValueError(
@@ -830,9 +828,9 @@ class PretrainedEncoder(TextEncoder):
         return self
 
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Writes model and tokenizer as transformers has them, in safetensors, for :func:`load_encoder` and
-        for others. Edges of single layers and what was added to the model are not kept; of the latter, a
-        warning tells.
+        """Writes model and tokenizer in transformers' format, with safetensors, for :func:`load_encoder` and
+        others. Edges of single layers and additions to the model are not saved; a warning names the
+        additions.
 
         Args:
             folder: The folder.
@@ -857,7 +855,7 @@ class PretrainedEncoder(TextEncoder):
     def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
         related = check_nodes(data, self.relations is not None)
         position = positions(data, related, self.max_length)
-        if not data.num_nodes:  # which transformers cannot reshape
+        if not data.num_nodes:  # transformers cannot reshape an empty batch
             x = torch.zeros(0, self.hidden_channels, dtype=self.model.dtype, device=data.input_ids.device)
             if graph.weights is not None:
                 nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
@@ -889,7 +887,7 @@ class PretrainedEncoder(TextEncoder):
         return {number: by_name[name] for number, name in edges.items()}
 
     def _check_layers(self, argument: str, layers: Iterable[int]) -> None:
-        """Raises :class:`ValueError` unless these are layers that can be treated one by one."""
+        """Raises :class:`ValueError` unless these layers exist and have their own parameters."""
         for number in layers:
             check_count(argument, number)
             check_between(argument, number, 0, self.num_layers - 1)

@@ -1,4 +1,4 @@
-"""Loads pretrained encoders and the parts of their checkpoints."""
+"""Loading of pretrained encoders and of parts of their checkpoints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphdep.nn.pretrained.encoder import Edges, PretrainedEncoder
 
 
 def load_part(kind: Any, name: str, what: str, **options: Any) -> Any:
-    """``kind.from_pretrained`` with errors that say what is missing where."""
+    """``kind.from_pretrained`` with errors that name the missing part and its place."""
     check_encoder_name(name)
     with loading(name, what):
         return kind.from_pretrained(name, trust_remote_code=False, **options)
@@ -33,32 +33,32 @@ def load_config(name: str) -> Any:
     """The configuration of an encoder.
 
     A file may also choose the attention, even code from the hub: build the model with
-    ``attn_implementation="eager"``, which overrules that.
+    ``attn_implementation="eager"``, which overrules it.
     """
     config = load_part(import_transformers().AutoConfig, name, "encoder")
     for part in (config, config.get_text_config()):
         try:
             check_counts(part.to_dict())
         except ValueError as error:
-            raise ValueError(f"{name!r} has no encoder of a size that can be built ({error})") from None
+            raise ValueError(f"{name!r} has no encoder of a valid size ({error})") from None
         if getattr(part, "quantization_config", None) is not None:
             raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
     return config
 
 
 def encoder_class(config: Any) -> Any:
-    """What builds the encoder of a configuration: of a model with a decoder the encoder alone."""
+    """The class for the encoder of a configuration; for a model with a decoder, the encoder only."""
     kind = ENCODERS.get(config.model_type)
     return getattr(import_transformers(), "AutoModel" if kind is None else kind.auto_class)
 
 
 def is_count_of_layers(name: str) -> bool:
-    """Whether a key of a configuration counts layers or what has some of them."""
+    """Whether a key of a configuration is a number of layers or of groups of layers."""
     return name.endswith(("layers", "groups", "group_num", "blocks"))
 
 
 def check_counts(options: Mapping[str, Any]) -> None:
-    """Raises :class:`ValueError` if building an encoder of these options would take any memory or time."""
+    """Raises :class:`ValueError` if building an encoder with these options would need excessive resources."""
     for name, value in options.items():
         most = LIMITS["num_layers"][1] if is_count_of_layers(name) else LARGEST_COUNT
         if isinstance(value, int) and abs(value) > most:
@@ -67,11 +67,11 @@ def check_counts(options: Mapping[str, Any]) -> None:
 
 @contextmanager
 def loading(name: str, what: str) -> Iterator[None]:
-    """Quiet, and with a :class:`ValueError` that names the folder for anything that transformers raises."""
+    """Silences transformers, and turns all of its errors into :class:`ValueError` with the folder's name."""
     try:
         with quiet_transformers():
             yield
-    except Exception as error:  # damaged files make it raise anything, from KeyError to SafetensorError
+    except Exception as error:  # damaged files may raise anything, e.g. KeyError
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         if not isinstance(error, (OSError, ValueError, RuntimeError)):
             first = f"{type(error).__name__}: {first}"
@@ -85,8 +85,8 @@ def loading(name: str, what: str) -> Iterator[None]:
 
 
 def set_dropout(config: Any, dropout: float | None) -> None:
-    """Sets every dropout probability, whatever a configuration calls them (``hidden_dropout_prob``,
-    ``attention_dropout``); :obj:`None` leaves them.
+    """Sets all dropout probabilities, whatever their names (``hidden_dropout_prob``, ``attention_dropout``);
+    :obj:`None` leaves them unchanged.
     """
     if dropout is None:
         return
@@ -96,7 +96,7 @@ def set_dropout(config: Any, dropout: float | None) -> None:
 
 
 _SPECIAL = ("cls_token", "sep_token", "unk_token", "pad_token", "mask_token")
-# Of where it comes from, of heads that are not there, and of what a file may not choose.
+# Options about the origin, about absent heads, and options that a file may not choose.
 _UNREAD = (
     *("_name_or_path", "num_labels", "id2label", "label2id", "auto_map", "quantization_config"),
     *("attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
@@ -104,7 +104,7 @@ _UNREAD = (
 
 
 def encoder_state(encoder: PretrainedEncoder) -> dict[str, str]:
-    """Configuration and tokenizer of an encoder, for :func:`encoder_of_state`."""
+    """Configuration and tokenizer of an encoder, as strings for :func:`encoder_of_state`."""
     config = {key: value for key, value in encoder.model.config.to_dict().items() if key not in _UNREAD}
     special = {name: getattr(encoder.tokenizer, name) for name in _SPECIAL}
     return {
@@ -118,16 +118,16 @@ def encoder_state(encoder: PretrainedEncoder) -> dict[str, str]:
 def encoder_of_state(
     state: Mapping[str, str], weights: Mapping[str, Tensor] | None = None
 ) -> PretrainedEncoder:
-    """The encoder with random weights, to load its own into.
+    """An encoder with random weights, into which its own can be loaded.
 
     Args:
-        state: What :func:`encoder_state` gave.
-        weights: The weights that will be loaded, by names that end as the model's do. The model is built
-            only if its parameters are among them in the same shapes: another one might take all memory.
-            (default: :obj:`None`)
+        state: The output of :func:`encoder_state`.
+        weights: The weights to be loaded, with names that end like the model's. The model is only built if
+            its parameters are among them in the same shapes: a damaged state could take all memory. (default:
+            :obj:`None`)
 
     Raises:
-        ValueError: If the state is damaged, or is not that of the weights.
+        ValueError: If the state is damaged, or does not fit the weights.
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
@@ -146,12 +146,12 @@ def encoder_of_state(
         return PretrainedEncoder(model, tokenizer, eou=state["eou"])
     except (ImportError, KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # a panic of tokenizers is no Exception
-        raise ValueError(f"no state of an encoder: {' '.join(str(error).split())[:200]}") from None
+    except BaseException as error:  # a panic of tokenizers is not an Exception
+        raise ValueError(f"not the state of an encoder: {' '.join(str(error).split())[:200]}") from None
 
 
 def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -> dict[str, Any]:
-    """The options of a configuration, none of which can keep a model from being built in a moment."""
+    """The options of a configuration, checked so that building the model is fast."""
     kept = {key: value for key, value in options.items() if key not in _UNREAD}
     for name, value in kept.items():
         if isinstance(value, dict) and name.endswith("config"):
@@ -164,8 +164,8 @@ def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -
 
 
 def _check_shapes(model: torch.nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Raises :class:`ValueError` unless every parameter of the model is among the weights, whole."""
-    # Weights of other modules may have the same ending, but are not below a `model`.
+    """Raises :class:`ValueError` unless the weights contain every parameter of the model in full size."""
+    # Weights of other modules may have the same ending, but are not inside a `model`.
     found = {f".{name}".rpartition(".model.")[2]: weight for name, weight in weights.items()}
     for name, parameter in model.named_parameters():
         if name.startswith("pooler."):
@@ -189,7 +189,7 @@ def _backend(text: str) -> Any:
 
 
 def _steps(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects of a JSON value."""
+    """All objects in a JSON value."""
     if isinstance(value, dict):
         yield value
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -197,8 +197,8 @@ def _steps(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_charsmap(charsmap: Any) -> None:
-    """Raises :class:`ValueError` if a map's own size is not that of what follows: tokenizers would believe
-    it, take that much memory, and end the process.
+    """Raises :class:`ValueError` if a map's size field exceeds its data: tokenizers would trust it, allocate
+    that memory, and abort the process.
     """
     blob = base64.b64decode(charsmap) if isinstance(charsmap, str) else b""
     if len(blob) < 4 or int.from_bytes(blob[:4], "little") > len(blob) - 4:
@@ -208,7 +208,7 @@ def _check_charsmap(charsmap: Any) -> None:
 logger = logging.getLogger("graphdep.nn.pretrained")
 
 _WORDS = "embeddings.word_embeddings.weight"
-# Not weights, or weights that are not read; older checkpoints have the former.
+# Entries that are no weights (in older checkpoints), and weights that are not read.
 _BERT_FP_UNREAD = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.")
 
 
@@ -223,28 +223,28 @@ def load_bert_fp(
     backend: str = "auto",
     windows: str = "own",
 ) -> PretrainedEncoder:
-    """The encoder of a checkpoint that the public code of `"Fine-grained Post-training for Improving
-    Retrieval-based Dialogue Systems" <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP) has written,
-    in evaluation mode.
+    """Loads the encoder of a checkpoint from the public code of `"Fine-grained Post-training for Improving
+    Retrieval-based Dialogue Systems" <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP), in
+    evaluation mode.
 
-    The file is a state dict of PyTorch, read with ``weights_only=True`` and checked against its checksums; a
-    file from before PyTorch 1.6 has none, about which there is a warning. It is of the BERT alone
-    (``bert.pt`` of post-training) or of a model around it, whose other weights are left out with a warning.
-    Its table has one row more than the tokenizer of :obj:`base`, that of ``[eos]``, the end of an utterance.
-    Here that row has the name :obj:`eou`, by which :func:`load_encoder` knows it once
-    :meth:`PretrainedEncoder.save_pretrained` has written the encoder. The pooler is not read.
+    The file is a PyTorch state dict, read with ``weights_only=True`` and checked against its checksums; a
+    file from before PyTorch 1.6 has none, which gives a warning. It contains only the BERT (``bert.pt`` of
+    post-training) or a model around it, whose other weights are dropped with a warning. Its table has one row
+    more than the tokenizer of :obj:`base`, for ``[eos]``, the end of an utterance. Here that row is named
+    :obj:`eou`, under which :func:`load_encoder` finds it after :meth:`PretrainedEncoder.save_pretrained`. The
+    pooler is not read.
 
     Args:
         path: The checkpoint.
-        base: Folder or name of the BERT whose configuration and tokenizer it has: ``bert-base-uncased`` for
+        base: Folder or name of the BERT with its configuration and tokenizer: ``bert-base-uncased`` for
             Ubuntu, ``bert-base-chinese`` for Douban and E-commerce. Its weights are not read.
         edges, eou, dtype, dropout, backend, windows: As in :func:`load_encoder`.
 
     Raises:
         FileNotFoundError: If there is no checkpoint.
-        ValueError: If it is no state dict, is damaged, or does not fit :obj:`base`: the message names what is
-            missing, unexpected, of another shape or no floating-point numbers; or if the tokenizer has
-            :obj:`eou` already.
+        ValueError: If the file is not a state dict, is damaged, or does not fit :obj:`base`: the message
+            names weights that are missing, unexpected, of another shape or not floating-point; or if the
+            tokenizer already has :obj:`eou`.
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
@@ -252,7 +252,7 @@ def load_bert_fp(
     state = _weights_of_bert(_read(path), os.fspath(path))
     name = os.fspath(base)
     config = load_config(name)
-    kind = config.model_type  # others may have layers of the same names, and other positions
+    kind = config.model_type  # other models may share layer names, but not positions
     if kind != "bert":
         raise ValueError(f"'base' must be a BERT (got {kind!r} in {name!r})")
     tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
@@ -277,7 +277,7 @@ def load_bert_fp(
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """A state dict, without running code that a file may hold."""
+    """A state dict, read without running code from the file."""
     if not os.path.isfile(path):
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
     has_checksums = zipfile.is_zipfile(path)
@@ -285,7 +285,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Tensor]:
         check_archive(path)
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+    except Exception as error:  # damaged files may raise anything, e.g. EOFError
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch ({first[:120]})") from None
     if not isinstance(state, dict) or not all(map(_is_entry, state.items())):
@@ -300,14 +300,14 @@ def _is_entry(entry: tuple[Any, Any]) -> bool:
 
 
 def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
-    """The weights of the BERT in a checkpoint, under the names that they have in it alone."""
+    """The weights of the BERT in a checkpoint, with the names that they have in a plain BERT."""
     prefixes = [key.removesuffix(_WORDS) for key in state if key.endswith(_WORDS)]
     if len(prefixes) != 1:
         raise ValueError(f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
     prefix = prefixes[0]
     others = [key for key in state if not key.startswith(prefix)]
     if others:
-        logger.warning("%s: left out what is no part of the BERT: %s", path, _named(others))
+        logger.warning("%s: dropped weights that are not part of the BERT: %s", path, _named(others))
     inside = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
     weights = {key: value for key, value in inside.items() if not key.startswith(_BERT_FP_UNREAD)}
     for key, value in weights.items():
@@ -317,7 +317,7 @@ def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
 
 
 def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
-    """Loads the weights, all of them and no others."""
+    """Loads exactly these weights."""
     wanted = model.state_dict()
     wrong = {
         "missing": sorted(key for key in wanted if key not in state and not key.startswith(_BERT_FP_UNREAD)),
@@ -348,7 +348,7 @@ def _described(state: Any) -> str:
     return f"{type(state[key]).__name__} under {str(key)[:80]!r}"
 
 
-# What the dense layer, the norm and the bias are called in BERT's family and in RoBERTa's.
+# Names of the dense layer, the norm and the bias in BERT's and in RoBERTa's families.
 _NAMES = (
     ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"),
     ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"),
@@ -356,20 +356,20 @@ _NAMES = (
 
 
 def load_masked_word_head(head: MaskedWordHead, name_or_folder: str | os.PathLike[str]) -> bool:
-    """Gives a head the weights that a checkpoint has for it, in place.
+    """Loads a checkpoint's weights for the head, in place.
 
-    BERT's and RoBERTa's checkpoints have them, unless they were saved without a head. Words of the head that
-    the checkpoint does not know keep a bias of 0.
+    Checkpoints of BERT and RoBERTa have them, unless they were saved without a head. Words that the
+    checkpoint does not know keep a bias of 0.
 
     Args:
         head: The head.
-        name_or_folder: As for :func:`load_encoder`.
+        name_or_folder: As in :func:`load_encoder`.
 
     Returns:
-        Whether the checkpoint has them; if not, the head stays as it is.
+        Whether the checkpoint has such weights; if not, the head is unchanged.
 
     Raises:
-        ValueError: If there is no such checkpoint, its sizes are others, or a weight is not finite.
+        ValueError: If there is no such checkpoint, its sizes differ, or a weight is not finite.
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
@@ -404,7 +404,7 @@ def load_masked_word_head(head: MaskedWordHead, name_or_folder: str | os.PathLik
 
 
 def _alike(config: Any) -> bool:
-    """Whether the checkpoint's head computes what ours does."""
+    """Whether the checkpoint's head is the same function as ours."""
     return config.hidden_act == "gelu" and config.tie_word_embeddings
 
 
@@ -437,17 +437,17 @@ def load_encoder(
     """A Hugging Face encoder with its tokenizer, ready to run over edges, in evaluation mode.
 
     Weights come from safetensors, or from a PyTorch file read with ``weights_only=True``; code from a folder
-    or the hub is never run, and the attention is not what ``config.json`` asks for. Weights that the encoder
-    has no place for, such as those of a head, are left out with a warning.
+    or the hub is never run, and the attention setting in ``config.json`` is ignored. Weights that the encoder
+    does not have, such as those of a head, are dropped with a warning.
 
     Args:
-        name_or_folder: A folder that ``save_pretrained`` wrote, or a name on the Hugging Face hub; with
-            :obj:`base` a checkpoint of BERT-FP.
-        base: The BERT that such a checkpoint is of, see
-            :func:`~graphdep.nn.pretrained.loading.load_bert_fp`. (default: :obj:`None`)
+        name_or_folder: A folder from ``save_pretrained``, or a name on the Hugging Face hub; with
+            :obj:`base`, a checkpoint of BERT-FP.
+        base: The BERT of such a checkpoint, see :func:`~graphdep.nn.pretrained.loading.load_bert_fp`.
+            (default: :obj:`None`)
         edges: Edges of single layers, see :class:`PretrainedEncoder`. (default: :obj:`None`)
-        eou: The symbol at the end of an utterance, added where it is unknown. (default: ``"[EOU]"``)
-        dtype: Type of the weights. (default: ``torch.float32``, whatever the file has)
+        eou: The end symbol of an utterance, added if it is unknown. (default: ``"[EOU]"``)
+        dtype: Type of the weights. (default: ``torch.float32``, whatever the type in the file)
         dropout: Dropout probability of states and attention weights alike. (default: the model's own)
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
         windows: ``"own"`` or ``"dropped"``, see :class:`PretrainedEncoder`. (default: ``"own"``)
@@ -455,7 +455,7 @@ def load_encoder(
     Raises:
         ValueError: If there is no such encoder or tokenizer, weights are missing, quantised or not finite,
             the model cannot run over edges, model and tokenizer do not belong together, or an option is
-            wrong.
+            invalid.
         ImportError: If transformers is not installed.
     """
     options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend, "windows": windows}
@@ -488,4 +488,4 @@ def _check_weights(report: Any, name: str) -> None:
     unused = sorted(key for key in report["unexpected_keys"] if not key.startswith("pooler."))
     if unused:
         what = f"{unused[0]!r} first ({len(unused)} in all)"
-        logger.warning("%s: weights that are no part of the encoder are left out, %s", name, what)
+        logger.warning("%s: dropped weights that are not part of the encoder, %s", name, what)

@@ -234,7 +234,7 @@ def check_submission(output: str | os.PathLike[str], *, overwrite: bool = False)
     check_folder("output", output)
     check_replaced(output, [*FILES, ARCHIVE], overwrite=overwrite)
     path = Path(os.path.realpath(output))
-    folder = next(parent for parent in path.parents if parent.exists())
+    folder = next(place for place in (path, *path.parents) if place.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"'output' cannot be made in {str(folder)!r} (got {os.fspath(output)!r})")
 
@@ -267,10 +267,10 @@ def write_submission(
                 # A date of its own: without one, the archive would have that of today.
                 archive.writestr(zipfile.ZipInfo(file), content, zipfile.ZIP_DEFLATED)
         path.mkdir(exist_ok=True)
-        for name in (ARCHIVE, *FILES):  # none of another submission stays beside these
-            (path / name).unlink(missing_ok=True)
         for name in (*answers, ARCHIVE):
             os.replace(temporary / name, path / name)
+        for name in {*FILES} - {*answers}:  # none of another submission stays beside these
+            (path / name).unlink(missing_ok=True)
 
 
 def _ids(task: SentenceTask, state: RunState) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def test_labels_of_arcs_are_added_to_the_words() -> None:
 
 
 def test_a_sequence_of_nothing() -> None:
-    with pytest.raises(ValueError, match=r"a length of 1 at least \(got \[2, 0\]\)"):
+    with pytest.raises(ValueError, match=r"a length of at least 1 \(got \[2, 0\]\)"):
         Packing(torch.tensor([2, 0]))
 
 

@@ -64,7 +64,7 @@ def test_biases_and_norms_of_families_do_not_decay(make_model, make_tokenizer, f
         ("big_bird", "its 3 layers call the attention interface of transformers 0 times"),
         ("deberta", "its 3 layers call the attention interface of transformers 0 times"),
         ("gpt2", "is causal"),
-        ("layoutlm", "mask of its own"),
+        ("layoutlm", "its own mask"),
         ("mobilebert", "joins neighbours"),
     ],
 )
@@ -82,7 +82,7 @@ def test_the_page_on_encoders_names_these_families():
 
 def test_a_decoder_of_berts_family_is_refused(make_model):
     with pytest.raises(
-        ValueError, match="BertModel cannot run over edges: it is a decoder or has one .*own-model.md"
+        ValueError, match="BertModel cannot run over edges: it is, or has, a decoder.*own-model.md"
     ):
         examine(make_model("bert", is_decoder=True))
 
@@ -215,9 +215,9 @@ def test_dropout_of_all_weights():
 
 
 def test_what_edges_would_overrule():
-    with pytest.raises(ValueError, match="Identity has a mask of its own"):
+    with pytest.raises(ValueError, match="Identity has its own mask"):
         graph_attention(MODULE, *states(), torch.zeros(1, 1, 3, 3), graph=graph())
-    with pytest.raises(ValueError, match="a window of 8 places of its own"):
+    with pytest.raises(ValueError, match="a window of 8 positions"):
         graph_attention(MODULE, *states(), None, graph=graph(), sliding_window=8)
     with pytest.raises(ValueError, match="call the PretrainedEncoder around it"):
         graph_attention(MODULE, *states(), None)

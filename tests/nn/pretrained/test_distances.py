@@ -253,7 +253,7 @@ def test_layers_freeze_with_what_they_read(made, form):
     ("family", "options", "why"),
     [
         ("deberta-v2", {"conv_kernel_size": 3}, "joins neighbours"),
-        ("roformer", {"is_decoder": True}, "is a decoder"),
+        ("roformer", {"is_decoder": True}, "it is, or has, a decoder"),
         ("mpnet", {"relative_attention_num_buckets": 24}, "24 of 32 buckets"),
     ],
 )

@@ -398,7 +398,7 @@ def test_layers_may_share_relation_vectors(make):
 
 def test_relation_vectors_of_no_layer(make):
     encoder = make()[0]
-    with pytest.raises(ValueError, match="'make' gives layer 0 relation vectors that are no part of the enc"):
+    with pytest.raises(ValueError, match="'make' gives layer 0 relation vectors outside the enc"):
         encoder.add_terms(sharing(nn.Embedding(COUNT, 5)))
     assert not encoder.terms
 

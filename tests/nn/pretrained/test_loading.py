@@ -83,7 +83,10 @@ def test_a_checkpoint_with_a_head(make_tokenizer, make_folder, caplog):
     with caplog.at_level(logging.WARNING):
         encoder = load_encoder(folder)
     (record,) = caplog.records
-    assert "no part of the encoder are left out, 'cls.predictions.bias' first (" in record.getMessage()
+    assert (
+        "dropped weights that are not part of the encoder, 'cls.predictions.bias' first ("
+        in record.getMessage()
+    )
     weight = model.bert.encoder.layer[0].output.dense.weight
     assert torch.equal(encoder.model.encoder.layer[0].output.dense.weight, weight)
 
@@ -343,9 +346,9 @@ def test_the_states_are_those_of_the_public_model(base, tmp_path, prefix, caplog
         state["bert_model.classifier.weight"] = torch.zeros(1, 8)
     with caplog.at_level(logging.WARNING, "graphdep"):
         encoder = load_bert_fp(saved(tmp_path / "bert.pt", state), base)
-    assert ("left out what is no part of the BERT: bert_model.classifier.weight" in caplog.text) == bool(
-        prefix
-    )
+    assert (
+        "dropped weights that are not part of the BERT: bert_model.classifier.weight" in caplog.text
+    ) == bool(prefix)
     assert not encoder.training
     data = example(encoder.tokens)
     assert data.input_ids.tolist().count(EOS) == 2
@@ -557,8 +560,8 @@ def changed(encoder, **options):
         ({"vocab_size": 10**9}, "'vocab_size' is 1000000000"),
         ({"model_type": "albert", "num_hidden_groups": 10**6}, "'num_hidden_groups'"),
         ({"model_type": "clip", "text_config": {"hidden_size": 8}}, "'text_config' is a configuration"),
-        ({"model_type": "nothing"}, "no state of an encoder"),
-        ({"hidden_act": "nothing"}, "no state of an encoder"),
+        ({"model_type": "nothing"}, "not the state of an encoder"),
+        ({"hidden_act": "nothing"}, "not the state of an encoder"),
     ],
 )
 def test_a_state_that_is_not_that_of_the_weights_is_refused_before_it_is_built(encoder, options, message):
@@ -594,7 +597,7 @@ def test_a_damaged_state_is_refused(encoder):
         tokenizer = json.loads(state["tokenizer"]) | {"normalizer": normalizer}
         damaged.append(state | {"tokenizer": json.dumps(tokenizer)})
     for one in damaged:
-        with pytest.raises(ValueError, match="no state of an encoder"):
+        with pytest.raises(ValueError, match="not the state of an encoder"):
             encoder_of_state(one)
 
 

@@ -1,1 +1,1 @@
-"""Fused kernels in Triton, behind one operator: `backend="triton"`."""
+"""Fused Triton kernels behind one operator: `backend="triton"`."""

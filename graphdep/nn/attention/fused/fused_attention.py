@@ -1,4 +1,4 @@
-"""Attention by the Triton kernels: what they serve, and their launch."""
+"""Attention by the Triton kernels: their limits and their launch."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from graphdep.nn.attention.fused.kernels import (
 )
 from graphdep.nn.attention.tiles import TENSORS, AttentionTiles
 
-# So many warps a program, by its rows: where registers do not spill when compiled ahead of time for sm_80,
-# sm_90 and sm_120 (tests/nn/attention/fused/test_kernels.py), not by measurement.
+# Warps per program, by rows: the number without register spills when compiled ahead of time for sm_80, sm_90
+# and sm_120 (tests/nn/attention/fused/test_kernels.py); not measured.
 TILE_WARPS = {16: (1, 2), 32: (4, 4), 64: (4, 8)}  # forward, backward
-FLASH_SHAPES = {"forward": (32, 4), "rows": (32, 8), "columns": (32, 8)}  # columns or rows at a time, warps
-#: Dropout compares numbers of so many bits.
+FLASH_SHAPES = {"forward": (32, 4), "rows": (32, 8), "columns": (32, 8)}  # columns or rows per step, warps
+#: Dropout compares random numbers of this many bits.
 DROPOUT_BITS = 24
 
 Tiles = dict[str, Tensor]
@@ -44,13 +44,13 @@ def forward(
     dropout_p: float,
     num_weights: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Output, weights of ``num_weights`` explicit edges after dropout, logarithms of the rows' sums."""
+    """Output, weights of ``num_weights`` explicit edges after dropout, and log-sum-exp of each row."""
     num_nodes, heads, _ = query.shape
     states, common = _arguments(
         query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, num_weights > 0
     )
     out = query.new_empty(query.shape)
-    alpha = query.new_zeros((num_weights, heads), dtype=torch.float32)  # an edge may be in no tile
+    alpha = query.new_zeros((num_weights, heads), dtype=torch.float32)  # some edges may be in no tile
     lse = query.new_empty((num_nodes, heads), dtype=torch.float32)
     weights_to = alpha if num_weights else None
     with _on(query):
@@ -76,14 +76,14 @@ def backward(
     tiles: Tiles,
     dropout_p: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of the states and the terms; empty where there is no such term."""
+    """Gradients of the states and the terms; empty for missing terms."""
     states, common = _arguments(
         query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, grad_alpha is not None
     )
     grad_out = grad_out.contiguous()
     grad_alpha = None if grad_alpha is None else grad_alpha.contiguous()
     grads = [query.new_empty(query.shape) for _ in range(3)]
-    # Zeros, as an edge that no byte names is written by nobody.
+    # Zeros, since no kernel writes the gradient of an edge without a byte.
     terms = [query.new_empty(0) if x is None else x.new_zeros(x.shape) for x in (attn_bias, score_scale)]
     to = [None if x is None else grad for x, grad in zip((attn_bias, score_scale), terms)]
     delta = torch.empty_like(lse)
@@ -111,7 +111,7 @@ def _arguments(
     dropout_p: float,
     weights: bool,
 ) -> tuple[tuple[Tensor | None, ...], dict[str, Any]]:
-    """What all kernels begin with, and what they are specialised for."""
+    """The first arguments of all kernels, and their constants for specialisation."""
     if query.stride(2) != 1 or not query.stride() == key.stride() == value.stride():
         query, key, value = (x.contiguous() for x in (query, key, value))
     bias, scale = (None if x is None or x.numel() == 0 else x.contiguous() for x in (attn_bias, score_scale))
@@ -143,12 +143,12 @@ def _arguments(
 
 
 def padded_channels(channels: int) -> int:
-    """Columns of a tile that holds so many channels: tensor cores take powers of two from 16 on."""
+    """Columns of a tile for ``channels``: tensor cores need powers of two, at least 16."""
     return max(16, 1 << (channels - 1).bit_length())
 
 
 def precision(dtype: torch.dtype) -> str:
-    """How products of 32 bits are computed, as for those of torch; others are exact anyway."""
+    """Precision of float32 products, following torch's setting; other types are exact anyway."""
     fast = dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest"
     return "tf32" if fast else "ieee"
 
@@ -174,14 +174,14 @@ def _on(query: Tensor) -> AbstractContextManager[Any]:
 
 
 INSTALLED = find_spec("triton") is not None
-#: Whether kernels run under Triton's interpreter, on the CPU; Triton itself looks when it is first imported.
+#: Whether kernels run under Triton's interpreter on the CPU, as decided at the first import of Triton.
 INTERPRETED = INSTALLED and os.environ.get("TRITON_INTERPRET") == "1"
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
-#: Channels a head that a program can hold.
+#: Largest number of channels per head in a program.
 MOST_CHANNELS = 128
 
-# Schema and implementations of their own, and autograd outside: a call costs half of what torch.library's
-# custom_op and register_autograd take.
+# Own schema, implementations and autograd: a call has half of the overhead of torch.library's custom_op and
+# register_autograd.
 _LIBRARY = torch.library.Library("graphdep", "DEF")
 _LIBRARY.define(
     "fused_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor? score_scale, "
@@ -204,14 +204,14 @@ def fused_attention(
     dropout_p: float,
     num_weights: int,
 ) -> tuple[Tensor, Tensor]:
-    """Attention over the pairs of some tiles; also the weights of the ``num_weights`` explicit edges (0:
-    none) after dropout, ``[num_weights, heads]`` in 32 bits.
+    """Attention over the pairs of the tiles, and the weights of ``num_weights`` explicit edges (or none)
+    after dropout, float32 ``[num_weights, heads]``.
     """
     seed = None
-    if dropout_p > 0:  # on the device, from torch's generator: nothing waits for it
+    if dropout_p > 0:  # on the device, from torch's generator, without synchronization
         seed = torch.randint(2**62, (1,), dtype=torch.int64, device=query.device)
     states = (query, key.to(query.dtype), value.to(query.dtype), attn_bias, score_scale, seed)
-    # Only what traces has to see an operator of tensors, whose dispatch takes its time in every call.
+    # Only tracing needs an operator over tensors; its dispatch would cost time in every call.
     traced = torch.compiler.is_compiling() or type(query) is not Tensor
     out, alpha = _FusedAttention.apply(
         *states, dropout_p, num_weights, *(tiles.tensors if traced else (tiles,))
@@ -220,17 +220,17 @@ def fused_attention(
 
 
 def refusal(query: Tensor, tiles: AttentionTiles, numbered: bool) -> str | None:
-    """Why the fused kernels cannot serve some states and pairs; :obj:`None`: they can.
+    """Why the fused kernels cannot serve these states and pairs; :obj:`None` if they can.
 
-    They need triton and CUDA (or ``TRITON_INTERPRET=1`` on the CPU), numbers of 16 or 32 bits, at most 128
-    channels a head, fewer than 2^31 numbers in a tensor, and pairs that bytes can say
+    They need triton and CUDA (or ``TRITON_INTERPRET=1`` on the CPU), 16- or 32-bit floats, at most 128
+    channels per head, fewer than 2^31 numbers in a tensor, and pairs that bytes can express
     (:meth:`~graphdep.nn.attention.tiles.AttentionTiles.refusal`).
     """
     return missing(query.device) or _refused_states(query) or tiles.refusal(numbered)
 
 
 def missing(device: torch.device) -> str | None:
-    """What is not there to run the kernels with on a device; :obj:`None`: all is."""
+    """The missing requirement of the kernels on a device; :obj:`None` if there is none."""
     if not INSTALLED:
         return f"{needs('triton', 'triton')} and a CUDA device (got {device.type})"
     if device.type != "cuda" and not INTERPRETED:
@@ -249,15 +249,15 @@ def _refused_states(query: Tensor) -> str | None:
     if INTERPRETED and query.dtype == torch.bfloat16:
         return "cannot serve bfloat16 under TRITON_INTERPRET=1: the interpreter multiplies it wrongly"
     if query.size(2) > MOST_CHANNELS:
-        return f"serves at most {MOST_CHANNELS} channels a head (got {query.size(2)})"
-    # Three of them may lie in one tensor; and a view reaches further than it has numbers.
+        return f"serves at most {MOST_CHANNELS} channels per head (got {query.size(2)})"
+    # Query, key and value may share one tensor, and a view may span more memory than its numbers.
     if max(query.numel() * 3, query.stride(0) * query.size(0)) >= 2**31:
         return f"serves tensors of fewer than 2^31 numbers (got {[*query.shape]}, three times)"
     return None
 
 
 class _FusedAttention(torch.autograd.Function):
-    """Of tiles, or for what traces of their tensors."""
+    """Autograd function over tiles, or over their tensors when tracing."""
 
     @staticmethod
     def forward(
@@ -286,7 +286,7 @@ class _FusedAttention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor, grad_alpha: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # so under create_graph=True alone
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # only with create_graph=True
             raise RuntimeError("backend='triton' has no second derivative: use backend='reference'")
         query, key, value, attn_bias, score_scale, seed, lse, *tiles = ctx.saved_tensors
         grads = (grad_out, grad_alpha if ctx.num_weights else None)
@@ -301,7 +301,7 @@ class _FusedAttention(torch.autograd.Function):
 
 @cache
 def _launch() -> Any:
-    """The module that has the kernels, which are imported when they are first called."""
+    """The module of the kernels, imported at their first call."""
     return import_module("graphdep.nn.attention.fused.fused_attention")
 
 

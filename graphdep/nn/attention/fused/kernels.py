@@ -5,27 +5,27 @@ from __future__ import annotations
 try:
     import triton.language as tl
     from triton import jit as jit
-except ImportError:  # then nobody can run a kernel, but every module can be imported
+except ImportError:  # without triton kernels cannot run, but the module can be imported
 
     def jit(function):
-        """The function as it is."""
+        """Returns the function unchanged."""
         return function
 
 
 @jit
 def keep_tile(seed, row, first, head, threshold, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """Which weights of a tile dropout keeps: by a number of 24 bits that depends on the seed, the row, the
-    column in its block and the head alone, so that a backward pass draws the same ones.
+    """Which weights of a tile dropout keeps: by a 24-bit number that depends only on the seed, the row, the
+    column in its block and the head, so that the backward pass draws the same numbers.
 
     Args:
-        seed: One number a call.
+        seed: One number per call.
         row: Nodes of the rows, ``[ROWS]``.
-        first: Place of the first column in its block, a multiple of four.
+        first: Index of the first column in its block, a multiple of four.
         head: The head.
         threshold: Share to drop, times 2^24.
         ROWS, COLUMNS: Size of the tile.
     """
-    # Philox gives four numbers at a time: one call serves four columns.
+    # Philox gives four numbers at a time, so one call serves four columns.
     column = first // 4 + tl.arange(0, COLUMNS // 4)
     zero = tl.zeros((ROWS, COLUMNS // 4), dtype=tl.int32)
     a, b, c, d = tl.philox(seed, zero + row[:, None], zero + column[None, :], zero + head, zero)
@@ -35,15 +35,15 @@ def keep_tile(seed, row, first, head, threshold, ROWS: tl.constexpr, COLUMNS: tl
 
 @jit
 def edge_offset(slot, rowptr, EDGE, head, H: tl.constexpr, HAS_EDGE: tl.constexpr):
-    """Which pairs of a tile have terms, and where their term stands in ``[num_edges, H]``.
+    """Which pairs of a tile have terms, and the offset of their terms in ``[num_edges, H]``.
 
     Args:
         slot: Bytes of the pairs, as int32, ``[rows, columns]``.
-        rowptr: First sorted edge of each row, ``[rows, 1]``; ``[1, rows]`` of a tile that lies on its side.
-        EDGE: The caller's numbers of the sorted edges.
+        rowptr: First sorted edge of each row, ``[rows, 1]``; ``[1, rows]`` for a transposed tile.
+        EDGE: Index of each sorted edge in ``edge_index``.
         head: The head.
         H: Number of heads.
-        HAS_EDGE: Whether ``EDGE`` has any; else sorted edges stand where the caller has them.
+        HAS_EDGE: Whether ``EDGE`` is given; otherwise the edges are already sorted.
     """
     numbered = (slot > 0) & (slot < 255)
     edge = rowptr + slot - 1
@@ -54,7 +54,7 @@ def edge_offset(slot, rowptr, EDGE, head, H: tl.constexpr, HAS_EDGE: tl.constexp
 
 @jit
 def tile_scores(raw, slot, numbered, edge, BIAS, SCALE, HAS_BIAS: tl.constexpr, HAS_SCALE: tl.constexpr):
-    """Scores with their terms, -inf where a pair may not attend; and the scale, 1 where there is none."""
+    """Scores with their terms, -inf for pairs that may not attend; and the scale, 1 without one."""
     score = raw
     scale = raw
     if HAS_SCALE:
@@ -69,7 +69,7 @@ def tile_scores(raw, slot, numbered, edge, BIAS, SCALE, HAS_BIAS: tl.constexpr, 
 def tile_weights(q, k, start, head, place, inside, SLOT, ROWPTR, EDGE, BIAS, SCALE, tile, sm_scale,
                  H: tl.constexpr, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_SCALE: tl.constexpr,
                  HAS_EDGE: tl.constexpr, NUMBERS: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """Weights of a tile; its scores without terms, which pairs have terms, and where these stand."""
+    """Weights of a tile; scores without terms, the mask of pairs with terms, and the offsets of the terms."""
     raw = tl.dot(q, tl.trans(k), input_precision=PRECISION) * sm_scale
     byte = SLOT + tile * (BLOCK * BLOCK) + place[:, None] * BLOCK + place[None, :]
     slot = tl.load(byte).to(tl.int32)
@@ -80,7 +80,7 @@ def tile_weights(q, k, start, head, place, inside, SLOT, ROWPTR, EDGE, BIAS, SCA
         numbered, edge = edge_offset(slot, rowptr[:, None], EDGE, head, H, HAS_EDGE)
     score, _ = tile_scores(raw, slot, numbered, edge, BIAS, SCALE, HAS_BIAS, HAS_SCALE)
     largest = tl.max(score, 1)
-    largest = tl.where(largest == float("-inf"), 0.0, largest)  # of a row that may attend to nothing
+    largest = tl.where(largest == float("-inf"), 0.0, largest)  # for a row that may attend to nothing
     weight = tl.exp(score - largest[:, None])
     total = tl.sum(weight, 1)
     weight = weight / tl.where(total == 0.0, 1.0, total)[:, None]
@@ -125,7 +125,7 @@ def tile_backward(Q, K, V, BIAS, SCALE, SEED, DOUT, DALPHA, DQ, DK, DV, DBIAS, D
                   H: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr, BLOCK_D: tl.constexpr,
                   HAS_BIAS: tl.constexpr, HAS_SCALE: tl.constexpr, HAS_EDGE: tl.constexpr,
                   DROPOUT: tl.constexpr, WEIGHTS: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """All gradients of a tile; with ``WEIGHTS`` also from those of the weights that the forward pass gave."""
+    """All gradients of a tile; with ``WEIGHTS`` also those that arrive at the returned weights."""
     head = tl.program_id(0) % H
     tile = tl.program_id(0) // H
     start = tl.load(TILE + 2 * tile)
@@ -157,7 +157,7 @@ def tile_backward(Q, K, V, BIAS, SCALE, SEED, DOUT, DALPHA, DQ, DK, DV, DBIAS, D
     delta = tl.sum(weight * grad_weight, 1)
     grad_score = weight * (grad_weight - delta[:, None])
     if HAS_BIAS or HAS_SCALE:
-        # Read again: kept since the scores were computed, they would not fit into registers.
+        # Read again: the bytes would not fit into registers while the scores are computed.
         byte = SLOT + tile * (BLOCK * BLOCK) + place[:, None] * BLOCK + place[None, :]
         rowptr = tl.load(ROWPTR + start + place, mask=inside, other=0)
         slot = tl.load(byte).to(tl.int32)
@@ -179,11 +179,11 @@ def tile_backward(Q, K, V, BIAS, SCALE, SEED, DOUT, DALPHA, DQ, DK, DV, DBIAS, D
 def flash_scores(left, right, rowptr, head, byte_tile, i, j, SLOT, EDGE, BIAS, SCALE, sm_scale,
                  H: tl.constexpr, TILE: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_SCALE: tl.constexpr,
                  HAS_EDGE: tl.constexpr, NUMBERS: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """Scores of rows ``i`` and columns ``j`` of a byte tile; what they come from: scores without terms,
-    scale, which pairs have terms and where.
+    """Scores of rows ``i`` and columns ``j`` of a byte tile, and their parts: scores without terms, scale,
+    mask of pairs with terms, and offsets of the terms.
 
     ``left`` are queries, ``right`` keys, ``i`` and ``rowptr`` are ``[rows, 1]``, ``j`` is ``[1, columns]``;
-    or all the other way round, for scores that lie on their side.
+    or the other way round, for transposed scores.
     """
     raw = tl.dot(left, tl.trans(right), input_precision=PRECISION) * sm_scale
     byte = SLOT + byte_tile.to(tl.int64) * (TILE * TILE) + i * TILE + j
@@ -234,7 +234,7 @@ def flash_forward(Q, K, V, BIAS, SCALE, SEED, OUT, LSE, ALPHA, FLASH, SLOT, USED
                 SLOT, EDGE, BIAS, SCALE, sm_scale,
                 H, TILE, HAS_BIAS, HAS_SCALE, HAS_EDGE, HAS_BIAS or HAS_SCALE, PRECISION)  # fmt: skip
             new = tl.maximum(largest, tl.max(score, 1))
-            shift = tl.where(new == float("-inf"), 0.0, new)  # of a row that may attend to nothing so far
+            shift = tl.where(new == float("-inf"), 0.0, new)  # for a row without any source so far
             weight = tl.exp(score - shift[:, None])
             shrink = tl.exp(largest - shift)
             total = total * shrink + tl.sum(weight, 1)
@@ -275,8 +275,8 @@ def flash_backward_pair(q, k, v, grad, lse, row, rowptr, first, head, byte_tile,
                         HAS_BIAS: tl.constexpr, HAS_SCALE: tl.constexpr, HAS_EDGE: tl.constexpr,
                         DROPOUT: tl.constexpr, WEIGHTS: tl.constexpr,
                         PRECISION: tl.constexpr):  # fmt: skip
-    """Weights of a part of a byte tile, before and after dropout, their gradients, and what
-    :func:`flash_scores` gives beside the scores; all of them transposed if ``ON_SIDE``.
+    """Weights of a part of a byte tile, before and after dropout, their gradients, and the parts of the
+    scores from :func:`flash_scores`; all transposed if ``ON_SIDE``.
     """
     numbers: tl.constexpr = HAS_BIAS or HAS_SCALE or WEIGHTS
     if ON_SIDE:

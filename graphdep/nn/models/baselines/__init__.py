@@ -1,1 +1,1 @@
-"""Systems that the papers compare with."""
+"""Baselines of the papers."""

@@ -22,20 +22,20 @@ from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import PhraseVocab
 
 WHOLE = PhraseVocab()["ROOT"]
-"""The label of what holds all words of an utterance where no constituent does."""
+"""Label of the constituent that is added around all words of an utterance if there is none."""
 
 
 class BinaryTrees(NamedTuple):
     r"""Binary trees over the words of each utterance. The :math:`n` words are nodes 0 to :math:`n - 1`, in
-    their order, the inner nodes follow.
+    order, followed by the inner nodes.
 
     Args:
-        word: The node of the node table of each word: ``[n]``.
+        word: The node of each word in the node table: ``[n]``.
         left, right: The children of each inner node: ``[inner]``.
-        label: Its label; one that binarizing has made has that of its constituent: ``[inner]``.
-        top: The node above all words of each utterance that has words.
-        root: The ROOT node of the node table of the same.
-        phrase: The node of each constituent of the data.
+        label: The label of each inner node; binarization copies the label of the constituent: ``[inner]``.
+        top: The top node of each utterance that has words.
+        root: The ROOT node of each of these utterances in the node table.
+        phrase: The tree node of each constituent of the data.
     """
 
     word: Tensor
@@ -48,14 +48,14 @@ class BinaryTrees(NamedTuple):
 
 
 def check_rule(rule: str) -> str:
-    """The rule, if it is known, else :class:`ValueError`."""
+    """Returns the rule, or raises :class:`ValueError` if it is unknown."""
     check_choice("binarized", rule, RULES)
     return rule
 
 
 def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
-    """The binary trees that :func:`~graphdep.sentence.sentence` makes of the constituents of each utterance;
-    of those over the same words the topmost counts.
+    """The binary trees from :func:`~graphdep.sentence.sentence` of the constituents of each utterance; among
+    constituents over the same words, the topmost counts.
     """
     return BinaryTrees(*_made_trees(data, rule))
 
@@ -66,7 +66,7 @@ def _made_trees(data: Data, rule: str) -> tuple[Tensor, ...]:
     spans = Spans(data, word, words)
     joined = spans.joined(_in_text_order(spans) if rule == "left" else _from_heads(spans, data.depth[word]))
     some = words > 0
-    top = (words.cumsum(0) - words)[some]  # the word of those that have one
+    top = (words.cumsum(0) - words)[some]  # the first word of utterances with words
     top = top.masked_scatter(words[some] > 1, joined.node_of_span[spans.mother == -1])
     label, phrase = spans.label[joined.span], spans.node_of(joined.node_of_span)
     return word, joined.left, joined.right, label, top, roots[some], phrase
@@ -78,7 +78,7 @@ def _levels(data: Data, rule: str) -> BinaryLevels:
 
 
 def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
-    """The nodes of all words, their number in each utterance, and the ROOT node of each."""
+    """The nodes of all words, the number of words in each utterance, and its ROOT node."""
     require_key(
         data,
         "phrase_index",
@@ -98,12 +98,12 @@ class _Joined(NamedTuple):
 
 
 class Spans:
-    """The constituents over several words, each span once, in preorder, and what lies directly in each: its
-    parts, words by their numbers and spans by theirs, from the number of words on.
+    """The constituents over several words, each span once, in preorder, with their children: words by their
+    numbers, and spans by theirs, counted from the number of words.
 
     Attributes:
-        above: What each word and then each span lies directly in, as such a number; -1 at the top.
-        of_phrase: The number of each constituent of the data.
+        above: The parent of each word, then of each span; -1 at the top.
+        of_phrase: The number of the span or word of each constituent of the data.
     """
 
     def __init__(self, data: Data, word: Tensor, words: Tensor) -> None:
@@ -119,7 +119,7 @@ class Spans:
         self._nest()
 
     def _keep(self, first: Tensor, last: Tensor, label: Tensor, phrases: int) -> None:
-        """Each span of several words once, with the label of the topmost constituent."""
+        """Keeps each span of several words once, with the label of its topmost constituent."""
         n = self.num_words
         order = (first * (n + 1) + n - last).argsort(stable=True)
         order = order[last[order] > first[order]]
@@ -127,7 +127,7 @@ class Spans:
         new = torch.cat([key.new_ones(min(1, key.numel()), dtype=torch.bool), key[1:] != key[:-1]])
         self.first, self.last = first[order][new], last[order][new]
         self.label = label[order][new]
-        # Of each constituent its span; those over one word are that word.
+        # The span of each constituent; a constituent over one word is that word.
         of_phrase = first.clone()
         of_phrase[order] = n + new.cumsum(0) - 1
         self.of_phrase = of_phrase[:phrases]
@@ -135,7 +135,7 @@ class Spans:
     def _nest(self) -> None:
         n = self.num_words
         self.owner, self.member = expand_ranges(self.first, self.last - self.first + 1)
-        order = self.member.argsort(stable=True)  # of a word, the outermost span first
+        order = self.member.argsort(stable=True)  # outermost span of a word first
         span, word = self.owner[order], self.member[order]
         same = word[1:] == word[:-1]
         none = span.new_full((min(1, span.numel()),), -1)
@@ -155,14 +155,14 @@ class Spans:
         self.rank = torch.arange(self.part.numel(), device=word.device) - count_before[self.within]
 
     def node_of(self, node_of_span: Tensor) -> Tensor:
-        """The node of each constituent."""
+        """The tree node of each constituent."""
         return _nodes(self.of_phrase, node_of_span, self.num_words)
 
     def joined(self, turn_and_after: tuple[Tensor, Tensor]) -> _Joined:
-        """The inner nodes: each part but the first to be taken is joined with those before it.
+        """The inner nodes: each child after the first joins the children taken before it.
 
         Args:
-            turn_and_after: When each part is taken, from 0, and whether it stands after those before it.
+            turn_and_after: When each child is taken, from 0, and whether it stands after those taken before.
         """
         turn, after = turn_and_after
         order = (self.within * (self.num_words + 1) + turn).argsort()
@@ -180,7 +180,7 @@ class Spans:
 
 
 def _nodes(part: Tensor, node_of_span: Tensor, num_words: int) -> Tensor:
-    """The nodes of words and spans."""
+    """The tree nodes of words and spans."""
     is_span = part >= num_words
     return part.masked_scatter(is_span, node_of_span[part[is_span] - num_words])
 
@@ -190,9 +190,9 @@ def _in_text_order(spans: Spans) -> tuple[Tensor, Tensor]:
 
 
 def _from_heads(spans: Spans, depth: Tensor) -> tuple[Tensor, Tensor]:
-    """The head first, then what is to its right from the nearest on, then what is to its left."""
+    """The head first, then the children to its right, nearest first, then those to its left."""
     n = spans.num_words
-    key = depth * n + torch.arange(n, device=depth.device)  # of words of one depth the first
+    key = depth * n + torch.arange(n, device=depth.device)  # among words of equal depth the first
     least = torch.full_like(spans.first, int(key.max()) + 1 if n else 0)
     least = least.scatter_reduce(0, spans.owner, key[spans.member], "amin")
     is_head = torch.cat([key, least])[spans.part] == least[spans.within]
@@ -204,8 +204,8 @@ def _from_heads(spans: Spans, depth: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class SpanLevels:
-    """Words and constituents, those over the same words as one; all of one depth are a level, over the whole
-    batch, so that the parts of a level are just the level below it, as in :class:`TreeLevels`.
+    """Words and constituents (one per span) in levels of equal depth, across the batch: the children of a
+    level are exactly the level below it, as in :class:`TreeLevels`.
 
     Words are numbered first, then constituents.
 
@@ -215,11 +215,11 @@ class SpanLevels:
     Attributes:
         word: The node of each word.
         phrase: The number of each constituent of the data.
-        top: The number of what holds all words of each utterance that has any.
-        root: The ROOT node of the same.
-        order: The numbers level by level, deepest first.
+        top: The number of the top constituent or word of each utterance that has words.
+        root: The ROOT node of each of these utterances.
+        order: The numbers, level by level, deepest first.
         sizes: Number of members of each level.
-        governors: Per level, except for the last, the place of what each member lies in, in the next one.
+        governors: For each level but the last, the index of each member's parent in the next level.
     """
 
     def __init__(self, data: Data) -> None:
@@ -229,11 +229,11 @@ class SpanLevels:
         number = torch.arange(spans.above.numel(), device=self.word.device)
         above = torch.where(spans.above >= 0, spans.above, number)
         self.top = (above == number).nonzero().view(-1)
-        # Those of one word stand before spans: in the order of the utterances again.
+        # Single words stand before spans; restore the order of the utterances.
         first = torch.cat([number[: self.word.numel()], spans.first])
         self.top = self.top[first[self.top].argsort()]
         depth, jump = (above != number).long(), above
-        while not torch.equal(jump, jump[jump]):  # twice as far at each step
+        while not torch.equal(jump, jump[jump]):  # doubles the distance at each step
             depth = depth + depth[jump]
             jump = jump[jump]
         self.order = depth.argsort(descending=True, stable=True)
@@ -242,11 +242,11 @@ class SpanLevels:
         place[self.order] = number - (sizes.cumsum(0) - sizes).flip(0)[depth[self.order]]
         self.sizes: list[int] = sizes.tolist()
         self.governors: tuple[Tensor, ...] = place[above[self.order]].split(self.sizes)[:-1]
-        # Where each begins, for those that need the order of parts in the text.
+        # The first word of each member, for encoders that need the text order of the children.
         self.begin = first[self.order].split(self.sizes)
 
     def join(self, levels: list[Tensor]) -> Tensor:
-        """One row a number, from the rows of each level."""
+        """One row per number, from the rows of each level."""
         x = torch.cat(levels)
         return torch.zeros_like(x).index_copy(0, self.order, x)
 
@@ -255,23 +255,23 @@ States = tuple[Tensor, ...]
 
 
 class _Level(NamedTuple):
-    """The nodes of one depth, those with children first, then words."""
+    """The nodes of one depth, first those with children, then words."""
 
     inner: Tensor  # numbers among the inner nodes
     words: Tensor
-    left: Tensor  # places of the children in the level below
+    left: Tensor  # indices of the children in the level below
     right: Tensor
 
 
 class BinaryLevels(Moves):
-    """All nodes of the same depth form a level, over the whole batch, so that the children of a level are
-    just the level below it, as in :class:`TreeLevels`.
+    """The nodes of each depth form a level, across the batch: the children of a level are exactly the level
+    below it, as in :class:`TreeLevels`.
 
     Args:
         trees: The trees of a batch.
 
     Attributes:
-        levels: From the deepest to the nodes at the top.
+        levels: The levels, from the deepest to the top.
     """
 
     def __init__(self, trees: BinaryTrees) -> None:
@@ -297,12 +297,12 @@ class BinaryLevels(Moves):
         ]
 
     def up(self, leaves: States, compose: Callable[[States, States, Tensor], States]) -> States:
-        """The states of all nodes, in their order, from those of the words.
+        """The states of all nodes, in order, computed upwards from the words.
 
         Args:
             leaves: States of the words: each ``[n, ...]``.
-            compose: Gives the states of inner nodes from those of their left and right children and the
-                numbers of the nodes among the inner ones.
+            compose: Computes the states of inner nodes from those of their left and right children and the
+                indices of the inner nodes.
         """
         states: list[States] = []
         for level, words in zip(self.levels, self._words(leaves)):
@@ -313,16 +313,16 @@ class BinaryLevels(Moves):
         return self._join(states)
 
     def down(self, x: Tensor, first: Callable, step: Callable) -> States:
-        """The states of all nodes, in their order, from those of the nodes above.
+        """The states of all nodes, in order, computed downwards from the top.
 
         Args:
-            x: What the nodes have of their own: ``[nodes, ...]``.
-            first: Gives the states of nodes at the top from their rows of ``x``.
-            step: Gives the states of left children and then of their sisters from their rows of ``x`` and
-                the states of the nodes above, half as many.
+            x: The input of the nodes: ``[nodes, ...]``.
+            first: Computes the states of the top nodes from their rows of ``x``.
+            step: Computes the states of left children, then of right children, from their rows of ``x`` and
+                the states of their parents, half as many.
         """
         top = torch.arange(_size(self.levels[-1]), device=x.device)
-        # Which nodes of each level stand where, from the top.
+        # The nodes in the order of the computed levels, from the top.
         order = [top, *(torch.cat([above.left, above.right]) for above in reversed(self.levels[1:]))]
         levels = list(zip(reversed(self.levels), order))
         nodes = [torch.cat([level.inner + self.num_words, level.words])[places] for level, places in levels]
@@ -335,8 +335,8 @@ class BinaryLevels(Moves):
         return tuple(torch.cat(parts).index_select(0, back) for parts in zip(*states))
 
     def _words(self, leaves: States) -> list[States]:
-        """The rows of the words of each level; split once, since slices that are taken one by one would each
-        send back a gradient of full size.
+        """The rows of the words of each level; split once, since the backward pass of every single slice
+        would allocate a gradient of full size.
         """
         order = torch.cat([level.words for level in self.levels])
         sizes = [level.words.numel() for level in self.levels]
@@ -355,33 +355,33 @@ def _rows(states: States, places: Tensor) -> States:
 
 
 def _depth(trees: BinaryTrees, node: Tensor) -> Tensor:
-    """How far each node is below the top."""
+    """Number of arcs from each node to the top."""
     above = node.clone()
     above[trees.left] = above[trees.right] = node[trees.word.numel() :]
     depth = (above != node).long()
-    while not torch.equal(above, above[above]):  # twice as far at each step
+    while not torch.equal(above, above[above]):  # doubles the distance at each step
         depth = depth + depth[above]
         above = above[above]
     return depth
 
 
 class ConstituentEncoder(TextEncoder):
-    r"""Base of the encoders that go through the constituents of a text, two parts at a time.
+    r"""Base class of encoders that compose the constituents of a text from two parts at a time.
 
-    The constituents (``to_data(..., phrases="spans")``) are binarised as
-    :func:`~graphdep.sentence.sentence` does it; those over the same words are one. A subclass defines
-    :meth:`node_states`; all nodes of one depth are to be computed at once, over the whole batch. ROOT has the
-    state of the node above all words. Nodes that are neither word nor ROOT have zeros, and so has the ROOT of
-    an utterance without words.
+    The constituents (``to_data(..., phrases="spans")``) are binarised as in
+    :func:`~graphdep.sentence.sentence`; constituents over the same words are merged. A subclass defines
+    :meth:`node_states`, which should compute all nodes of one depth at once, across the batch. ROOT has the
+    state of the top node. All nodes other than words and ROOT have zeros, and so has the ROOT of an utterance
+    without words.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states.
-        in_channels: Size of the words' vectors, as :attr:`embedding` gives them. (default: that of
-            :obj:`vectors`; :obj:`hidden_channels` without any)
-        binarized: How constituents of more than two parts are binarised: ``"left"``, or from the ``"head"``,
-            which the dependency tree gives. (default: ``"left"``)
-        dropout: Dropout probability of the words' vectors. (default: :obj:`0.0`)
+        in_channels: Size of the word vectors from :attr:`embedding`. (default: that of :obj:`vectors`, or
+            else :obj:`hidden_channels`)
+        binarized: Binarization of constituents with more than two parts: ``"left"``, or from the ``"head"``,
+            given by the dependency tree. (default: ``"left"``)
+        dropout: Dropout probability of the word vectors. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
@@ -424,7 +424,7 @@ class ConstituentEncoder(TextEncoder):
 
     @abstractmethod
     def node_states(self, data: Data, trees: BinaryTrees, levels: BinaryLevels) -> Tensor:
-        """The states of all nodes of the binary trees, ``[words + inner, C]``; there is one word at least."""
+        """The states of all nodes of the binary trees, ``[words + inner, C]``; there is at least one word."""
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
         if binary_trees(data, self.binarized).word.numel():
@@ -434,8 +434,8 @@ class ConstituentEncoder(TextEncoder):
         return self.states(data)[0]
 
     def states(self, data: Data) -> tuple[Tensor, Tensor]:
-        r"""The states of the nodes of the table, and those of its constituents, in their order:
-        :math:`(|\mathcal{V}|, C)` and :math:`(|\mathcal{P}|, C)`.
+        r"""The states of the nodes of the table, and of its constituents, in order: :math:`(|\mathcal{V}|,
+        C)` and :math:`(|\mathcal{P}|, C)`.
         """
         trees = binary_trees(data, self.binarized)
         num_words = trees.word.numel()
@@ -453,16 +453,16 @@ class ConstituentEncoder(TextEncoder):
 
 
 class BiTreeLSTM(ConstituentEncoder):
-    r"""Bidirectional Tree-LSTM whose constituents have words of their own, from `"Head-Lexicalized
-    Bidirectional Tree LSTMs" <https://aclanthology.org/Q17-1012/>`_.
+    r"""Bidirectional Tree-LSTM with a head word for each constituent, from `"Head-Lexicalized Bidirectional
+    Tree LSTMs" <https://aclanthology.org/Q17-1012/>`_.
 
-    Each constituent gets the word of its head, softly chosen, number by number, from those of its children:
+    The head word of a constituent is a soft, elementwise choice between those of its children:
 
     .. math::
         \mathbf{z}_j = \sigma(\mathbf{W}^z [\mathbf{x}_l; \mathbf{x}_r] + \mathbf{b}^z), \quad
         \mathbf{x}_j = \mathbf{z}_j \odot \mathbf{x}_l + (1 - \mathbf{z}_j) \odot \mathbf{x}_r
 
-    Upwards goes an LSTM of two children whose gates also see the memory,
+    The upward pass is a binary Tree-LSTM whose gates also see the memory cells,
 
     .. math::
         [\mathbf{i}; \mathbf{f}^l; \mathbf{f}^r] &= \sigma(\mathbf{W} \mathbf{x}_j + \mathbf{U} [\mathbf{h}_l;
@@ -474,9 +474,9 @@ class BiTreeLSTM(ConstituentEncoder):
         \mathbf{o} &= \sigma(\mathbf{W}^o \mathbf{x}_j + \mathbf{U}^o [\mathbf{h}_l; \mathbf{h}_r] +
         \mathbf{V}^o \mathbf{c}_j + \mathbf{b}^o), \quad \mathbf{h}_j = \mathbf{o} \odot \tanh(\mathbf{c}_j)
 
-    where both forget gates share :math:`\mathbf{W}`; a word sees :math:`\mathbf{x}_j` alone. Downwards goes
-    one whose former state is that of the node above, :math:`p`, with matrices :math:`s` for left and right
-    children:
+    where both forget gates share :math:`\mathbf{W}`; a word only sees :math:`\mathbf{x}_j`. The downward pass
+    is an LSTM whose previous state is that of the parent :math:`p`, with separate matrices :math:`s` for left
+    and right children:
 
     .. math::
         [\mathbf{i}; \mathbf{f}] &= \sigma(\mathbf{W}^{\downarrow} \mathbf{x}_j + \mathbf{U}^{\downarrow}_s
@@ -489,26 +489,26 @@ class BiTreeLSTM(ConstituentEncoder):
         \mathbf{U}^{\downarrow o}_s \mathbf{h}^{\downarrow}_p + \mathbf{V}^{\downarrow o}
         \mathbf{c}^{\downarrow}_j + \mathbf{b}^{\downarrow o}) \odot \tanh(\mathbf{c}^{\downarrow}_j)
 
-    from :math:`\mathbf{x}` alone at the top. The state of a node is made of both and of the mean of
+    and only from :math:`\mathbf{x}` at the top. The state of a node combines both and the mean of
     :math:`\mathbf{h}^{\downarrow}` over its words,
 
     .. math::
         \mathbf{s}_j = \mathrm{ReLU}(\mathbf{R} [\mathbf{h}_j; \overline{\mathbf{h}^{\downarrow}_w};
         \mathbf{h}^{\downarrow}_j] + \mathbf{b}^s)
 
-    and ROOT has that of the topmost node. The formulas were learned from the authors' `code
-    <https://github.com/zeeeyang/lexicalized_bitreelstm>`_, among them what words and the top leave out, the
-    shared :math:`\mathbf{W}` and :math:`\mathbf{s}_j`; the paper's text was not at hand, and whether it says
-    the same of these we could not verify. :math:`\mathbf{s}_j` has 128 channels in the code beside states of
-    150; here both have one size. Dropout is that of the words' vectors, as there, where it is .5; the paper's
-    trees are the sentiment treebank's. :math:`\mathbf{x}` has the size of the vectors. All nodes of one depth
-    are computed at once, over the whole batch.
+    and ROOT has the state of the top node. The formulas, including the reduced terms of words and of the top,
+    the shared :math:`\mathbf{W}` and :math:`\mathbf{s}_j`, follow the authors' `code
+    <https://github.com/zeeeyang/lexicalized_bitreelstm>`_; the paper's text was not available, so they are
+    not verified against it. In the code :math:`\mathbf{s}_j` has 128 channels and the states 150; here both
+    have one size. Dropout is on the word vectors, as in the code, where it is .5; the paper uses the trees of
+    the sentiment treebank. :math:`\mathbf{x}` has the size of the vectors. All nodes of one depth are
+    computed at once, across the batch.
 
     Args:
         num_words: Size of the vocabulary.
-        hidden_channels: Size of the states of either direction, and of :math:`\mathbf{s}_j`. (default:
+        hidden_channels: Size of the states of each direction, and of :math:`\mathbf{s}_j`. (default:
             :obj:`150`)
-        binarized: As of :class:`ConstituentEncoder`. (default: ``"left"``)
+        binarized: As in :class:`ConstituentEncoder`. (default: ``"left"``)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -516,8 +516,8 @@ class BiTreeLSTM(ConstituentEncoder):
         - data: a node table with ROOT nodes and constituents; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`hidden_channels` is below 1 or no whole number, :obj:`binarized` is unknown, or
-            the data has no constituents or no ROOT nodes.
+        ValueError: If :obj:`hidden_channels` is not a whole number >= 1, :obj:`binarized` is unknown, or the
+            data has no constituents or no ROOT nodes.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -589,7 +589,7 @@ class _UpwardCell(nn.Module):
             lin.reset_parameters()
 
     def inputs(self, x: Tensor) -> Tensor:
-        """What the words of heads add to all five gates."""
+        """The terms of the head words in all five gates."""
         i, f, g, o = self.lin_x(x).chunk(4, dim=-1)
         return torch.cat([i, f, f, g, o], dim=-1)
 
@@ -629,7 +629,7 @@ class _DownwardCell(nn.Module):
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def step(self) -> Callable[[Tensor, States], States]:
-        """The step from nodes to their left children and then to the right ones, who share products."""
+        """The step from nodes to their left children, then to the right ones, with shared products."""
         of_h, of_c = (torch.cat(lin.weight.chunk(2, dim=1)) for lin in (self.lin_h, self.lin_c))
         size = self.lin_o.in_features
 
@@ -645,7 +645,7 @@ class _DownwardCell(nn.Module):
 
 
 def _of_both(x: Tensor) -> Tensor:
-    """Left halves of the rows above right ones."""
+    """Left halves of the rows, followed by the right halves."""
     return torch.cat(x.chunk(2, dim=-1))
 
 
@@ -665,29 +665,29 @@ class BinaryTreeLSTM(ConstituentEncoder):
         \mathbf{c}_{jk}, \quad \mathbf{h}_j = \mathbf{o}_j \odot \tanh(\mathbf{c}_j)
 
     where :math:`\mathbf{h}_{j1}, \mathbf{h}_{j2}` are the states of the left and right child; words have
-    children of zeros, and other nodes an :math:`\mathbf{x}_j` of zeros, so that :math:`\mathbf{W}^f` is never
-    used and is not there. The authors' `code <https://github.com/stanfordnlp/treelstm>`_ differs: a word has
-    no gates :math:`\mathbf{i}` and :math:`\mathbf{u}`,
+    zeros as children, and other nodes zeros as :math:`\mathbf{x}_j`, so :math:`\mathbf{W}^f` is unused and
+    left out. The authors' `code <https://github.com/stanfordnlp/treelstm>`_ differs: a word has no gates
+    :math:`\mathbf{i}` and :math:`\mathbf{u}`,
 
     .. math::
         \mathbf{c}_j = \mathbf{W}^c \mathbf{x}_j + \mathbf{b}^c, \quad
         \mathbf{h}_j = \sigma(\mathbf{W}^o \mathbf{x}_j + \mathbf{b}^{o'}) \odot \tanh(\mathbf{c}_j),
 
-    and biases of its own; and each forget gate has its own bias. ``leaf="code"`` has all this, and the
-    paper's count of parameters for sentiment, 316,800, is of it: there each composing gate has its bias
-    twice, which is the same function, and here once (316,050). Its models of relatedness (SICK: 205,190
-    parameters) have no :math:`\mathbf{o}` besides, :math:`\mathbf{h} = \tanh(\mathbf{c})`, for which there is
-    no option here. The paper's trees are those of the treebank, or of the Stanford parser, whose binariser
-    takes the parts off around the head: ``binarized="head"`` has that shape, with heads from the dependency
-    tree. ROOT has the state of the topmost node. Pretrained vectors enter in their own size. All nodes of one
-    depth are computed at once, over the whole batch.
+    and separate biases; and each forget gate has its own bias. ``leaf="code"`` implements this, and the
+    paper's 316,800 parameters for sentiment refer to it: the code has the bias of each composing gate twice,
+    which is the same function, and here there is one (316,050). Its models of relatedness (SICK: 205,190
+    parameters) also lack :math:`\mathbf{o}`, :math:`\mathbf{h} = \tanh(\mathbf{c})`, for which there is no
+    option here. The paper's trees are those of the treebank, or of the Stanford parser, which binarises
+    around the head: ``binarized="head"`` gives that shape, with heads from the dependency tree. ROOT has the
+    state of the top node. Pretrained vectors keep their size. All nodes of one depth are computed at once,
+    across the batch.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states; the paper has 150 (sentiment: 150, relatedness: 142).
             (default: :obj:`300`)
         leaf: ``"paper"`` or ``"code"``, see above. (default: ``"paper"``)
-        binarized: As of :class:`ConstituentEncoder`. (default: ``"left"``)
+        binarized: As in :class:`ConstituentEncoder`. (default: ``"left"``)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -729,7 +729,7 @@ class BinaryTreeLSTM(ConstituentEncoder):
         check_choice("leaf", leaf, LEAVES)
         self.leaf = leaf
         paper = leaf == "paper"
-        # In the paper one bias for words and other nodes: that of lin_x.
+        # The paper has one bias for words and other nodes: that of lin_x.
         self.lin_x = nn.Linear(self.in_channels, (3 if paper else 2) * hidden_channels)
         self.lin_h = nn.Linear(2 * hidden_channels, 5 * hidden_channels, bias=not paper)
         self.bias_f = nn.Parameter(torch.zeros(hidden_channels)) if paper else None
@@ -773,24 +773,23 @@ class RNTN(ConstituentEncoder):
         \mathbf{V}^{[1:d]} \begin{bmatrix} \mathbf{b} \\ \mathbf{c} \end{bmatrix} + \mathbf{W}
         \begin{bmatrix} \mathbf{b} \\ \mathbf{c} \end{bmatrix} + \mathbf{a}\Bigg)
 
-    where :math:`\mathbf{b}, \mathbf{c}` are the states of the left and right child,
-    :math:`\mathbf{V} \in \mathbb{R}^{2d \times 2d \times d}` gives one number a slice, and a word has its
-    vector as its state. The bias :math:`\mathbf{a}` is left out of the paper's formula and is in Stanford
-    CoreNLP, which also takes :math:`\tanh` of the words' vectors: ``leaf="code"``. With :math:`4d^3`
-    parameters in the tensor, :math:`d` stays small: the paper found 25 to 35 best. Tensor, bias and
-    :math:`\mathbf{W}`, near two identities, start as in CoreNLP, since the paper does not say; the words'
-    vectors as everywhere here, with deviation :math:`d^{-1/2}`, where the paper has them within .0001 of 0
-    and CoreNLP within .001. Its labels at all nodes
-    are those of :class:`~graphdep.datasets.SST` with ``trees=True``; on other corpora, trees are binarised
-    parses, and the label is that of ROOT, which has the state of the topmost node. Pretrained vectors are
-    projected to :math:`d`, which the paper, without any, has no need of. All nodes of one depth are computed
-    at once, over the whole batch.
+    where :math:`\mathbf{b}, \mathbf{c}` are the states of the left and right child, each slice of
+    :math:`\mathbf{V} \in \mathbb{R}^{2d \times 2d \times d}` gives one number, and the state of a word is its
+    vector. The bias :math:`\mathbf{a}` is not in the paper's formula but in Stanford CoreNLP, which also
+    applies :math:`\tanh` to the word vectors: ``leaf="code"``. With :math:`4d^3` parameters in the tensor,
+    :math:`d` must be small: the paper found 25 to 35 best. The paper does not give the initialization;
+    tensor, bias and :math:`\mathbf{W}` (close to two identities) follow CoreNLP. Word vectors have the usual
+    standard deviation :math:`d^{-1/2}`, but are within .0001 of 0 in the paper and within .001 in CoreNLP.
+    The paper's labels at all nodes are those of :class:`~graphdep.datasets.SST` with ``trees=True``; other
+    corpora have binarised parses and a label at ROOT, which has the state of the top node. Pretrained
+    vectors, which the paper does not use, are projected to :math:`d`. All nodes of one depth are computed at
+    once, across the batch.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states :math:`d`. (default: :obj:`30`)
-        leaf: ``"paper"``, the words' vectors, or ``"code"``, their :math:`\tanh`. (default: ``"paper"``)
-        binarized: As of :class:`ConstituentEncoder`. (default: ``"left"``)
+        leaf: ``"paper"``: the word vectors; ``"code"``: their :math:`\tanh`. (default: ``"paper"``)
+        binarized: As in :class:`ConstituentEncoder`. (default: ``"left"``)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -855,7 +854,7 @@ class RNTN(ConstituentEncoder):
 
     def _compose(self, left: States, right: States, inner: Tensor) -> States:
         pair = torch.cat([left[0], right[0]], dim=-1)
-        # First over one side of all slices, the large product; then over the other.
+        # First over one side of all slices, the large product, then over the other side.
         half = (pair @ self.tensor).view(pair.size(0), pair.size(1), self.hidden_channels)
         product = torch.einsum("ni,nik->nk", pair, half.to(pair.dtype))
         return (torch.tanh(product + self.lin(pair)),)

@@ -25,20 +25,20 @@ from graphdep.nn.models.transformer import TransformerLayer
 
 
 class AttentiveModule(nn.Module):
-    r"""Words of one text, :math:`\mathbf{Q}`, look at those of another, :math:`\mathbf{K}`.
+    r"""Attention from the words of one text, :math:`\mathbf{Q}`, to those of another, :math:`\mathbf{K}`.
 
     .. math::
         \mathbf{X} = \mathrm{LN}\big(\mathbf{Q} + \operatorname{softmax}(\mathbf{S}) \mathbf{K}\big), \qquad
         \mathrm{LN}\big(\mathbf{X} + \max(0, \mathbf{X} \mathbf{W}_1 + \mathbf{b}_1) \mathbf{W}_2 +
         \mathbf{b}_2\big)
 
-    with scores :math:`\mathbf{S} = \mathbf{Q} \mathbf{K}^{\top} / \sqrt{C}`, or if they are ``aware``
+    with scores :math:`\mathbf{S} = \mathbf{Q} \mathbf{K}^{\top} / \sqrt{C}`, or if ``aware``
     :math:`\mathrm{ReLU}(\mathbf{Q} \mathbf{U}) \mathbf{D} \, \mathrm{ReLU}(\mathbf{K} \mathbf{U})^{\top} /
     \sqrt{C}` with a diagonal :math:`\mathbf{D}`.
 
     Args:
-        channels: Size of the words' vectors.
-        aware: Which scores. (default: :obj:`False`)
+        channels: Size of the word vectors.
+        aware: Use the second form of the scores. (default: :obj:`False`)
     """
 
     def __init__(self, channels: int, *, aware: bool = False) -> None:
@@ -56,8 +56,8 @@ class AttentiveModule(nn.Module):
             nn.init.ones_(self.diagonal)
 
     def forward(self, query: Tensor, key: Tensor, query_mask: Tensor, key_mask: Tensor) -> Tensor:
-        """States of the query's words ``[texts, words, C]``, zeros where it has none; masks are
-        ``[texts, words]`` and true where words are.
+        """States of the query's words ``[texts, words, C]``, zeros at padding; masks are ``[texts, words]``,
+        True at words.
         """
         left, right = query, key
         if self.lin_score is not None and self.diagonal is not None:
@@ -70,15 +70,15 @@ class AttentiveModule(nn.Module):
 
 
 class TurnTransformer(nn.Module):
-    r"""Every utterance of an example attends to every other; turn embeddings tell their order.
+    r"""Every utterance of an example attends to all others; turn embeddings encode their order.
 
     Args:
         hidden_channels: Size of the utterance vectors.
         num_layers: Number of blocks.
-        heads: Attention heads a block; divides :obj:`hidden_channels`.
+        heads: Number of attention heads per block; divides :obj:`hidden_channels`.
         ff_channels: Size of the feed-forward layers.
         dropout: Dropout probability.
-        max_turns: Turns told apart, later ones share the last embedding; 0 for no turn embedding.
+        max_turns: Number of turn embeddings, later turns share the last one; 0 for none.
 
     Shapes:
         - x: :math:`(\text{utterances}, C)`; ptr: :math:`(B + 1)`; output :math:`(\text{utterances}, C)`
@@ -119,7 +119,7 @@ class TurnTransformer(nn.Module):
         reset(self.layers)
 
     def forward(self, x: Tensor, ptr: Tensor, layout: AttentionLayout | None = None) -> Tensor:
-        """``layout``: that of :func:`turn_layout`, where it has been made."""
+        """``layout``: the output of :func:`turn_layout`, if it has been prepared."""
         number = torch.arange(x.size(0), device=x.device)
         if self.turn is not None:
             turn = number - ptr[:-1].repeat_interleave(ptr.diff(), output_size=x.size(0))
@@ -131,7 +131,7 @@ class TurnTransformer(nn.Module):
 
 
 def turn_layout(ptr: Tensor, turns: int) -> AttentionLayout:
-    """The pairs of turns of the same example, of so many in all with bounds ``ptr``."""
+    """The pairs of turns of the same example, for ``turns`` turns in total with boundaries ``ptr``."""
     clique = torch.zeros(turns, dtype=torch.long, device=ptr.device)
     return AttentionLayout(clique.new_empty(2, 0), turns, clique=clique, ptr=ptr)
 
@@ -143,14 +143,14 @@ _WINDOW = 3
 
 
 class IOI(MatchingModel):
-    r"""Lets an utterance and the response interact block after block, and matches them in each, from `"One
+    r"""Lets an utterance and the response interact block by block, and matches them in each block, from `"One
     Time of Interaction May Not Be Enough: Go Deep with an Interaction-over-Interaction Network for Response
     Selection in Dialogues" <https://aclanthology.org/P19-1001/>`_.
 
-    A block :math:`k` reads representations :math:`\mathbf{U}, \mathbf{R}` of an utterance and the response,
-    in the first one their word vectors :math:`\mathbf{E}_u, \mathbf{E}_r`. Each looks at itself and at the
-    other, by attentive modules :math:`\mathrm{AM}` as in :class:`DeepAttentionMatching`, four of each block's
-    own, and what it finds is compressed:
+    Block :math:`k` reads representations :math:`\mathbf{U}, \mathbf{R}` of an utterance and the response; in
+    the first block these are their word vectors :math:`\mathbf{E}_u, \mathbf{E}_r`. Each attends to itself
+    and to the other, by four attentive modules :math:`\mathrm{AM}` per block, as in
+    :class:`DeepAttentionMatching`, and the results are compressed:
 
     .. math::
         \hat{\mathbf{U}} &= \mathrm{AM}(\mathbf{U}, \mathbf{U}), \qquad
@@ -159,51 +159,49 @@ class IOI(MatchingModel):
         \mathbf{U}' &= \mathrm{LN}\big(\mathbf{E}_u + \mathbf{U} + \mathrm{ReLU}([\mathbf{U};
         \hat{\mathbf{U}}; \bar{\mathbf{U}}; \tilde{\mathbf{U}}] \mathbf{W} + \mathbf{b})\big)
 
-    and so for :math:`\mathbf{R}`, with weights of its own; :math:`\mathbf{E}` is added from the second block
-    on. The next block reads :math:`\mathbf{U}', \mathbf{R}'`. The products :math:`\mathbf{U}
+    and in the same way for :math:`\mathbf{R}`, with separate weights; :math:`\mathbf{E}` is added from the
+    second block on. The next block reads :math:`\mathbf{U}', \mathbf{R}'`. The products :math:`\mathbf{U}
     \mathbf{R}^{\top}`, :math:`\hat{\mathbf{U}} \hat{\mathbf{R}}^{\top}` and :math:`\bar{\mathbf{U}}
-    \bar{\mathbf{R}}^{\top}`, divided by :math:`\sqrt{C}`, are the channels of an image. Two times a
-    convolution with ReLU and max pooling, in windows of three times three, and a layer with tanh make the
-    matching vector of the utterance; a GRU reads those of the context, and its last state gives the block's
-    logit :math:`s_k`. Responses are ranked by :math:`\sum_k \sigma(s_k)`: the output is the logit of their
-    mean,
+    \bar{\mathbf{R}}^{\top}`, divided by :math:`\sqrt{C}`, are the channels of an image. Two convolutions with
+    ReLU and max pooling, both 3 x 3, and a layer with tanh compute the matching vector of the utterance; a
+    GRU reads those of the context, and its last state gives the block's logit :math:`s_k`. Responses are
+    ranked by :math:`\sum_k \sigma(s_k)`: the output is the logit of their mean,
 
     .. math::
         g(c, r) = \frac{1}{K} \sum_k \sigma(s_k)
 
-    With ``objective="local"`` every block learns the label by itself, and the losses are summed; with
-    ``"global"`` :math:`\sigma(\sum_k s_k)` learns it and ranks, as in the code.
+    With ``objective="local"`` every block learns the label separately, and the losses are summed; with
+    ``"global"`` the label is learned and ranked by :math:`\sigma(\sum_k s_k)`, as in the code.
 
-    The formulas were learned from the authors' `code <https://github.com/chongyangtao/IOI>`_ and its
-    documents; the paper's text was not at hand. As far as we know its attention is the scaled product of
-    Transformers; that of the code is ``form="code"``: scores :math:`\mathrm{ReLU}(\mathbf{Q} \mathbf{V})
-    \mathbf{D} \, \mathrm{ReLU}(\mathbf{K} \mathbf{V})^{\top} / \sqrt{C}` with a diagonal :math:`\mathbf{D}`.
-    Published sizes are the defaults: 200 channels, seven blocks, 32 and 16 filters, 50 words, the last 10
-    turns, dropout .2, Adam with a rate of 1e-4 that falls to 5e-5, batches of 100. What is not as in the
-    code: word vectors start from word2vec's, here drawn at random unless there are :obj:`vectors`; batch and
-    rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is set; dropout acts on word
-    vectors, compressed ones and images, where the code names more places and lets it act in none;
-    similarities of padding are zeros in all channels, which the code does not mask in those of what texts see
-    of themselves and of each other; unknown words are padding there, here they are words, whose vector starts
-    at zeros; :math:`\mathbf{D}` starts at ones, there it is drawn; LayerNorm adds PyTorch's 1e-5 to a
-    variance, not 1e-8; padded turns are not read by the GRU; a loss is not cut at 10; the GRU is PyTorch's
-    (:class:`SMN`), layers start as PyTorch's do, and pooling pads behind the words alone, where TensorFlow's
-    pads before them, too, for some sizes that are not the published ones.
+    The formulas follow the authors' `code <https://github.com/chongyangtao/IOI>`_ and its documentation; the
+    paper's text was not available. As far as we know the paper uses the scaled product of Transformers; the
+    code's attention is ``form="code"``: scores :math:`\mathrm{ReLU}(\mathbf{Q} \mathbf{V}) \mathbf{D} \,
+    \mathrm{ReLU}(\mathbf{K} \mathbf{V})^{\top} / \sqrt{C}` with a diagonal :math:`\mathbf{D}`. The defaults
+    are the published sizes: 200 channels, seven blocks, 32 and 16 filters, 50 words, the last 10 turns,
+    dropout .2, Adam with a rate of 1e-4 that falls to 5e-5, batches of 100. Differences from the code: word
+    vectors start at random unless there are :obj:`vectors` (code: word2vec); batch size and rate are the
+    preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is set; dropout acts on word vectors,
+    compressed vectors and images (the code names more places but applies none); similarities of padding are
+    zeros in all channels (the code does not mask those after attention); unknown words are words whose vector
+    starts at zeros (code: padding); :math:`\mathbf{D}` starts at ones (code: random); LayerNorm adds
+    PyTorch's 1e-5 to a variance, not 1e-8; the GRU skips padded turns; the loss is not clipped at 10; the GRU
+    is PyTorch's (:class:`SMN`), layers have PyTorch's initialization, and pooling pads only after the words
+    (TensorFlow's also before them, for some unpublished sizes).
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the word vectors, of all representations, and of matching vectors. (default:
             :obj:`200`)
-        num_layers: Blocks. (default: :obj:`7`)
-        max_words: Words of an utterance that are read, the last ones; the side of the image. (default:
+        num_layers: Number of blocks. (default: :obj:`7`)
+        max_words: Number of (last) words read from an utterance; side length of the image. (default:
             :obj:`50`)
-        max_turns: Utterances of the context that are read, the last ones. (default: :obj:`10`)
-        objective: What learns the label: each block (``"local"``) or their sum (``"global"``). (default:
+        max_turns: Number of (last) utterances read from the context. (default: :obj:`10`)
+        objective: The label is learned by each block (``"local"``) or by their sum (``"global"``). (default:
             ``"local"``)
-        form: Of the attention, ``"paper"`` or ``"code"``. (default: ``"paper"``)
+        form: Form of the attention, ``"paper"`` or ``"code"``. (default: ``"paper"``)
         dropout: Dropout probability. (default: :obj:`0.2`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
-            not :obj:`hidden_channels`. (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected if ``dim`` differs
+            from :obj:`hidden_channels`. (default: :obj:`None`)
 
     Shapes:
         - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
@@ -276,7 +274,7 @@ class IOI(MatchingModel):
 
 
 Texts = tuple[Tensor, Tensor]
-"""Of an utterance and of the response, for each pair."""
+"""A tensor of the utterance and one of the response, for each pair."""
 
 
 class _Block(nn.Module):
@@ -285,7 +283,7 @@ class _Block(nn.Module):
         self.max_words = max_words
         self.own = nn.ModuleList(AttentiveModule(channels, aware=aware) for _ in range(2))
         self.crossed = nn.ModuleList(AttentiveModule(channels, aware=aware) for _ in range(2))
-        sides = range(0 if is_last else 2)  # no block reads what the last would give it
+        sides = range(0 if is_last else 2)  # no block reads the output of the last
         self.compress = nn.ModuleList(nn.Linear(4 * channels, channels) for _ in sides)
         self.norm = nn.ModuleList(nn.LayerNorm(channels) for _ in sides)
         self.dropout = Dropout(dropout)
@@ -304,7 +302,7 @@ class _Block(nn.Module):
             module.reset_parameters()
 
     def seen(self, texts: Texts, masks: Texts) -> tuple[Texts, Texts]:
-        """What each sees of itself, and of the other."""
+        """The results of self-attention and of cross-attention of both texts."""
         (u, r), (u_mask, r_mask) = texts, masks
         own = self.own[0](u, u, u_mask, u_mask), self.own[1](r, r, r_mask, r_mask)
         return own, (self.crossed[0](u, r, u_mask, r_mask), self.crossed[1](r, u, r_mask, u_mask))
@@ -312,7 +310,7 @@ class _Block(nn.Module):
     def compressed(
         self, texts: Texts, own: Texts, crossed: Texts, start: Texts | None, masks: Texts
     ) -> Texts:
-        """What the next block reads."""
+        """The input of the next block."""
         out = []
         for side in range(2):
             x, other = texts[side], crossed[side]
@@ -336,12 +334,12 @@ DAM_FORMS = ("paper", "code")
 
 
 class DeepAttentionMatching(MatchingModel):
-    r"""Matches an utterance and the response by attention within and across them, layer by layer, from
-    `"Multi-Turn Response Selection for Chatbots with Deep Attention Matching Network"
-    <https://aclanthology.org/P18-1103/>`_. It is no relation of DAM, whose relations are nodes.
+    r"""Matches an utterance and the response by self- and cross-attention, layer by layer, from `"Multi-Turn
+    Response Selection for Chatbots with Deep Attention Matching Network"
+    <https://aclanthology.org/P18-1103/>`_. It is unrelated to DAM with relation nodes.
 
-    An attentive module lets the words of one text look at those of another, without matrices for queries,
-    keys and values:
+    An attentive module is attention from the words of one text to those of another, without matrices for
+    queries, keys and values:
 
     .. math::
         \mathbf{X} &= \mathrm{LN}\big(\mathbf{Q} + \operatorname{softmax}(\mathbf{Q} \mathbf{K}^{\top} /
@@ -349,8 +347,8 @@ class DeepAttentionMatching(MatchingModel):
         \mathrm{AM}(\mathbf{Q}, \mathbf{K}) &= \mathrm{LN}\big(\mathbf{X} + \max(0, \mathbf{X} \mathbf{W}_1 +
         \mathbf{b}_1) \mathbf{W}_2 + \mathbf{b}_2\big)
 
-    From the word vectors :math:`\mathbf{U}^0, \mathbf{R}^0` of an utterance and of the response on, each
-    looks at itself, with one module a layer for both, and at the other, with one for either direction:
+    Starting from the word vectors :math:`\mathbf{U}^0, \mathbf{R}^0` of an utterance and the response, each
+    attends to itself, with one module per layer for both, and to the other, with one module per direction:
 
     .. math::
         \mathbf{U}^{l+1} &= \mathrm{AM}_l(\mathbf{U}^l, \mathbf{U}^l), \qquad
@@ -359,37 +357,35 @@ class DeepAttentionMatching(MatchingModel):
         \tilde{\mathbf{R}}^l = \mathrm{AM}^r_l(\mathbf{R}^l, \mathbf{U}^l)
 
     The products :math:`\mathbf{U}^l {\mathbf{R}^l}^{\top}` and :math:`\tilde{\mathbf{U}}^l
-    {\tilde{\mathbf{R}}^l}{}^{\top}` of all :math:`l = 0 \dots L` are the channels of an image of turns,
-    words of the utterance and words of the response. Two times a convolution in three dimensions with ELU and
-    max pooling, in windows of three, make the features :math:`\mathbf{f}` of it, and :math:`g(c, r) =
-    \sigma(\mathbf{W} \mathbf{f} + b)`.
+    {\tilde{\mathbf{R}}^l}{}^{\top}` for all :math:`l = 0 \dots L` are the channels of a 3D image over turns,
+    words of the utterance and words of the response. Two 3D convolutions with ELU and max pooling, with
+    windows of size 3, compute its features :math:`\mathbf{f}`, and :math:`g(c, r) = \sigma(\mathbf{W}
+    \mathbf{f} + b)`.
 
-    The formulas were learned from the authors' `code <https://github.com/baidu/Dialogue>`_ and its documents;
-    the paper's text was not at hand. With ``form="code"`` all products are divided by :math:`\sqrt{C}`, which
-    the code does "to prevent gradient explosion" and, as far as we know, the paper's formulas do not.
-    Published sizes are the defaults: 200 channels, five layers, 32 and 16 filters, 9 turns, 50 words,
-    word2vec vectors that are tuned (here drawn at random, unless there are :obj:`vectors`), Adam with a rate
-    of 1e-3 that falls by a tenth every 400 updates, batches of 256; for Douban 16 and 16 filters, which are
-    not here. What is not as in the code: similarities of padding are zeros, where there they are those of its
-    vector; a linear layer's bias is a vector, not a number; linear layers and filters start as PyTorch's do,
-    there orthogonal and between -.01 and .01; LayerNorm adds PyTorch's 1e-5 to a variance, not 1e-6;
-    gradients are not cut to values between -1 and 1, nor is a loss at 10; pooling pads as said of
-    :class:`IOI`; batch and rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is
-    set.
+    The formulas follow the authors' `code <https://github.com/baidu/Dialogue>`_ and its documentation; the
+    paper's text was not available. With ``form="code"`` all products are divided by :math:`\sqrt{C}`, which
+    the code does "to prevent gradient explosion"; as far as we know, the paper's formulas do not. The
+    defaults are the published sizes: 200 channels, five layers, 32 and 16 filters, 9 turns, 50 words, tuned
+    word2vec vectors (here random, unless there are :obj:`vectors`), Adam with a rate of 1e-3 that falls by a
+    tenth every 400 updates, batches of 256; the 16 and 16 filters for Douban are not available here.
+    Differences from the code: similarities of padding are zeros, not those of its vector; a linear layer's
+    bias is a vector, not a number; linear layers and filters have PyTorch's initialization, not orthogonal
+    and within .01 of 0; LayerNorm adds PyTorch's 1e-5 to a variance, not 1e-6; gradients are not clipped to
+    [-1, 1], nor the loss at 10; pooling pads as in :class:`IOI`; batch size and rate are the preset's (32,
+    1e-3), the rate constant unless ``warmup_steps`` is set.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the word vectors and of all states. (default: :obj:`200`)
-        num_layers: Times that a text looks at itself, :math:`L`; 0 for products of word vectors and of one
-            look at the other. (default: :obj:`5`)
-        max_words: Words of an utterance that are read, the last ones; a side of the image. (default:
+        num_layers: Number of self-attention layers, :math:`L`; 0 only uses products of word vectors and one
+            cross-attention. (default: :obj:`5`)
+        max_words: Number of (last) words read from an utterance; side length of the image. (default:
             :obj:`50`)
-        max_turns: Utterances of the context that are read, the last ones; the depth of the image. (default:
-            :obj:`9`)
+        max_turns: Number of (last) utterances read from the context; depth of the image. (default: :obj:`9`)
         form: ``"paper"``, or ``"code"`` for scaled products. (default: ``"paper"``)
         dropout: Dropout probability of the word vectors; the paper has none. (default: :obj:`0.0`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
-            not :obj:`hidden_channels`. (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected if ``dim`` differs
+            from :obj:`hidden_channels`. (default: :obj:`None`)
 
     Shapes:
         - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:

@@ -16,10 +16,10 @@ from graphdep.nn.prepared import kept, no_states
 
 
 class TreeLevels(Moves):
-    r"""All nodes of the same depth form a level, over the whole batch.
+    r"""The nodes of each depth form a level, across the batch.
 
-    The dependents of a level are just the level below it, so a step up or down needs no other states, and a
-    batch takes as many steps as its deepest tree has levels. The last level are the ROOT nodes.
+    The dependents of a level are exactly the level below it, so a step up or down needs no other states, and
+    a batch takes as many steps as its deepest tree has levels. The last level has the ROOT nodes.
 
     Args:
         data: A node table with ROOT nodes.
@@ -27,10 +27,10 @@ class TreeLevels(Moves):
     Attributes:
         order: The nodes of the trees, deepest level first: ``[nodes in trees]``.
         sizes: Number of nodes of each level, deepest first.
-        governors: Per level, except for the last, the place of each node's governor in the next one.
+        governors: For each level but the last, the index of each node's governor in the next level.
 
     Raises:
-        ValueError: If the data has no ROOT nodes, or a depth is not one more than that of the governor.
+        ValueError: If the data has no ROOT nodes, or a depth is not that of the governor plus one.
     """
 
     def __init__(self, data: Data) -> None:
@@ -42,15 +42,15 @@ class TreeLevels(Moves):
         level = depth[self.order]
         count = torch.bincount(level)
         self.sizes: list[int] = count.flip(0).tolist()
-        below = count.flip(0).cumsum(0).flip(0) - count  # nodes in deeper levels
+        below = count.flip(0).cumsum(0).flip(0) - count  # number of nodes in deeper levels
         place = torch.empty_like(depth)
         place[self.order] = torch.arange(level.numel(), device=level.device) - below[level]
         self.governors = place[governor[self.order]].split(self.sizes)[:-1]
 
     @cached_property
     def families(self) -> list[tuple[Tensor, Tensor]]:
-        """Per level, except for the last, the places in the next one that are governors, and which of them is
-        each node's.
+        """For each level but the last, the indices of governors in the next level, and the index of each
+        node's governor among these.
         """
         return [governor.unique(return_inverse=True) for governor in self.governors]
 
@@ -59,7 +59,7 @@ class TreeLevels(Moves):
         return x.split(self.sizes)
 
     def join(self, levels: list[Tensor]) -> Tensor:
-        """One row a node, in the order of the nodes, from the rows of each level; zeros outside the trees."""
+        """One row per node, in node order, from the rows of each level; zeros outside the trees."""
         x = torch.cat(levels)
         return x.new_zeros(self.num_nodes, x.size(-1)).index_copy_(0, self.order, x)
 
@@ -71,7 +71,7 @@ def tree_levels(data: Data) -> TreeLevels:
 
 
 def sum_children(x: Tensor, governor: Tensor, size: int) -> Tensor:
-    """For each of ``size`` governors the sum of the rows of its dependents."""
+    """The sum of the dependents' rows, for each of ``size`` governors."""
     return x.new_zeros(size, x.size(-1)).index_add_(0, governor, x)
 
 
@@ -85,7 +85,7 @@ def check_trees(data: Data) -> None:
         above = int(governor[node])
         raise ValueError(
             f"node {node} of depth {int(depth[node])} has governor {above} of depth {int(depth[above])}: "
-            "every tree needs a ROOT node, and a depth of one more at each arc"
+            "every tree needs a ROOT node, and each arc adds one to the depth"
         )
 
 
@@ -104,13 +104,14 @@ class TreeLSTM(TextEncoder):
         \mathbf{c}_j &= \mathbf{i}_j \odot \mathbf{u}_j + \sum_k \mathbf{f}_{jk} \odot \mathbf{c}_k,
         \quad \mathbf{h}_j = \mathbf{o}_j \odot \tanh(\mathbf{c}_j)
 
-    where :math:`C(j)` are the dependents of word :math:`j`. ROOT has no word to add: its state is
-    :math:`\tilde{\mathbf{h}}`, the state of the root word (their sum, where a tree has several). Nodes
-    outside the trees have zeros. Pretrained vectors enter in their own size. The authors' `code
+    where :math:`C(j)` are the dependents of word :math:`j`. ROOT has no word: its state is
+    :math:`\tilde{\mathbf{h}}`, the state of the root word (or the sum of several). Nodes outside the trees
+    have zeros. Pretrained vectors keep their size. The authors' `code
     <https://github.com/stanfordnlp/treelstm>`_ has no :math:`\mathbf{o}` in its models of relatedness
-    (:math:`\mathbf{h} = \tanh(\mathbf{c})`, as the paper's 203,400 parameters say); here it is always there.
+    (:math:`\mathbf{h} = \tanh(\mathbf{c})`, consistent with the paper's 203,400 parameters); here there
+    always is one.
 
-    With :obj:`bidirectional` an LSTM also goes from each governor :math:`g` down to its dependents :math:`j`,
+    With :obj:`bidirectional` an LSTM also goes down from each governor :math:`g` to its dependents :math:`j`,
     as over the dependency trees of `"End-to-End Relation Extraction using LSTMs on Sequences and Tree
     Structures" <https://arxiv.org/abs/1601.00770>`_; a root word starts from zeros:
 
@@ -122,17 +123,17 @@ class TreeLSTM(TextEncoder):
         \mathbf{c}^{\downarrow}_g, \quad
         \mathbf{h}^{\downarrow}_j = \mathbf{o}_j \odot \tanh(\mathbf{c}^{\downarrow}_j)
 
-    A word then has :math:`[\mathbf{h}_j; \mathbf{h}^{\downarrow}_j]`, half of the channels each, and ROOT the
-    state of the root word with the mean of :math:`\mathbf{h}^{\downarrow}` over the words. This is a form of
-    our own: `"Head-Lexicalized Bidirectional Tree LSTMs" <https://aclanthology.org/Q17-1012/>`_ goes down
+    A word then has :math:`[\mathbf{h}_j; \mathbf{h}^{\downarrow}_j]`, half of the channels each; ROOT has the
+    state of the root word and the mean of :math:`\mathbf{h}^{\downarrow}` over the words. This form is our
+    own: `"Head-Lexicalized Bidirectional Tree LSTMs" <https://aclanthology.org/Q17-1012/>`_ goes down
     constituency trees, whose inner nodes have no words.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states, both directions together. (default: :obj:`300`)
         bidirectional: Also go down the tree. (default: :obj:`False`)
-        execution: ``"level"``: all nodes of one depth at once, over the whole batch. ``"recursive"``: one
-            node after the other, as in most public code. Both give the same. (default: ``"level"``)
+        execution: ``"level"``: all nodes of one depth at once, across the batch. ``"recursive"``: node by
+            node, as in most public code. Both give the same result. (default: ``"level"``)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -207,7 +208,7 @@ class _UpwardCell(nn.Module):
         return self.lin_f.in_features
 
     def inputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """What the words add to i, o, u and to f."""
+        """The terms of the words in i, o, u and in f."""
         iou, f = self.lin_x(x).split([3 * self.channels, self.channels], dim=-1)
         return iou, f
 
@@ -224,7 +225,7 @@ class _UpwardCell(nn.Module):
         return self.combine(iou + self.lin_iou(h.sum(dim=0, keepdim=True)), kept.sum(dim=0, keepdim=True))
 
     def combine(self, iou: Tensor, kept: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The states from the sums in the gates and from what the dependents' memory leaves."""
+        """The states from the gate inputs and from the memory that the dependents keep."""
         gates, u = iou.split([2 * self.channels, self.channels], dim=-1)
         i, o = torch.sigmoid(gates).chunk(2, dim=-1)
         c = i * torch.tanh(u) if kept is None else torch.addcmul(kept, i, torch.tanh(u))
@@ -232,7 +233,7 @@ class _UpwardCell(nn.Module):
 
 
 class _DownwardCell(nn.Module):
-    """An LSTM cell whose former state is the governor's."""
+    """An LSTM cell whose previous state is that of the governor."""
 
     def __init__(self, in_channels: int, channels: int) -> None:
         super().__init__()
@@ -244,7 +245,7 @@ class _DownwardCell(nn.Module):
         self.lin_h.reset_parameters()
 
     def forward(self, gates: Tensor, h: Tensor | None, c: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The states of nodes from the input's terms and the states of their governors, if any."""
+        """The states of nodes from the input terms and the states of their governors, if any."""
         gates = gates if h is None else gates + self.lin_h(h)
         i, o, u, f = gates.chunk(4, dim=-1)
         written = torch.sigmoid(i) * torch.tanh(u)
@@ -266,7 +267,7 @@ def _by_level(data: Data, x: Tensor, up: _UpwardCell, down: _DownwardCell | None
 def _levels_up(levels: TreeLevels, x: Tensor, cell: _UpwardCell) -> list[Tensor]:
     if len(levels.sizes) == 1:  # ROOT nodes alone
         return [x.new_zeros(levels.sizes[0], cell.channels)]
-    # Split once: slices taken one by one would each send back a gradient of full size.
+    # Split once: the backward pass of every single slice would allocate a gradient of full size.
     iou, f = (levels.split(term) for term in cell.inputs(x))
     h, c = cell.combine(iou[0])
     states = [h]
@@ -302,10 +303,10 @@ def _by_node(data: Data, x: Tensor, up: _UpwardCell, down: _DownwardCell | None)
 
 
 def _trees(data: Data) -> list[dict[int, list[int]]]:
-    """Per utterance its nodes, governors first, each with its dependents.
+    """The nodes of each utterance, governors first, each with its dependents.
 
-    Read backwards, dependents come first: that stands for the recursion of other code, which on a sentence of
-    some hundred words goes deeper than Python allows.
+    In reverse, dependents come first, which replaces the recursion of other code: for a sentence of a few
+    hundred words it would exceed Python's recursion limit.
     """
     children: list[list[int]] = [[] for _ in range(data.num_nodes)]
     for node, governor in enumerate(data.governor_index.tolist()):
@@ -314,7 +315,7 @@ def _trees(data: Data) -> list[dict[int, list[int]]]:
     trees = []
     for root in root_nodes(data).tolist():
         nodes = [root]
-        for node in nodes:  # grows on the way
+        for node in nodes:  # grows in the loop
             nodes += children[node]
         trees.append({node: children[node] for node in nodes})
     return trees
@@ -340,7 +341,7 @@ def _tree_down(
 ) -> None:
     memory: dict[int, Tensor | None] = {}
     for governor, below in tree.items():
-        # ROOT is no word and has no memory to hand on.
+        # ROOT is not a word and has no memory to pass on.
         h = states[governor] if governor in memory else None
         for node in below:
             states[node], memory[node] = cell(cell.lin_x(inputs[node]), h, memory.get(governor))
@@ -357,27 +358,26 @@ class DependencyTreeRNN(TextEncoder):
         \mathbf{h}_i = \tanh\Big(\frac{1}{\ell(i)} \Big(\mathbf{W}_v \mathbf{x}_i +
         \sum_{j \in C(i)} \ell(j)\, \mathbf{W}_{pos(i,j)} \mathbf{h}_j\Big)\Big)
 
-    where :math:`C(i)` are the dependents of word :math:`i`, :math:`\ell(i)` is the number of words at and
-    below it, and :math:`pos(i, j)` says that :math:`j` is the first, second, ... of the dependents to the
-    left or to the right of :math:`i`: each such place has a matrix of its own, and there are no biases. The
-    paper has as many places as its data need; here those beyond the last share its matrix, so that no tree
-    is too wide. Of the dependents in UD's EWT .2% stand beyond the sixth place of their side.
+    where :math:`C(i)` are the dependents of word :math:`i`, :math:`\ell(i)` is the number of words in its
+    subtree, and :math:`pos(i, j)` is the place of :math:`j` among the dependents to the left or to the right
+    of :math:`i`: each place has its own matrix, without biases. The paper has as many places as its data
+    need; here later places share the last matrix, so that no tree is too wide. In UD's EWT, .2% of the
+    dependents are beyond the sixth place of their side.
 
-    What is counted outwards from the governor, we have not found said; on the right, that is also the order
-    of the words, on the left it is the other way round, and :obj:`places_from` has both. The paper does not
-    say either where its matrices start: here where PyTorch's linear layers of as many channels do. That its
-    nonlinearity is tanh we could not verify.
+    We found no statement that places count outwards from the governor; to the right this is also word order,
+    to the left it is the reverse, and :obj:`places_from` has both. The paper does not give the initialization
+    either: here it is that of PyTorch's linear layers of that size. We could not verify that the nonlinearity
+    is tanh.
 
-    ROOT has no word to add: its state is that of the root word (where a tree has several, their mean,
-    weighted by :math:`\ell`). Nodes outside the trees have zeros. Pretrained vectors enter in their own size.
+    ROOT has no word: its state is that of the root word (or the mean of several, weighted by :math:`\ell`).
+    Nodes outside the trees have zeros. Pretrained vectors keep their size.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
-        dependent_places: Places with a matrix of their own on either side, so that there are twice as many.
-            (default: :obj:`6`)
-        places_from: ``"governor"``: the dependent next to the governor is the first of its side; ``"left"``:
-            the leftmost is. (default: ``"governor"``)
+        dependent_places: Number of places with their own matrix on each side. (default: :obj:`6`)
+        places_from: The first place of a side: ``"governor"``: the dependent next to the governor;
+            ``"left"``: the leftmost one. (default: ``"governor"``)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -385,8 +385,8 @@ class DependencyTreeRNN(TextEncoder):
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`places_from` is unknown, :obj:`dependent_places` is no whole number from 1 on,
-            the data has no ROOT nodes, or its depths do not fit its governors.
+        ValueError: If :obj:`places_from` is unknown, :obj:`dependent_places` is not a whole number >= 1, the
+            data has no ROOT nodes, or its depths do not fit its governors.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -445,8 +445,8 @@ class DependencyTreeRNN(TextEncoder):
         return levels.join([*states, _weighted_mean(states[-1], weight, levels)])
 
     def _composed(self, x: Tensor, family: tuple[Tensor, Tensor], place: Tensor, size: int) -> Tensor:
-        """For each of ``size`` governors the sum of its dependents' rows, each by the matrix of its place."""
-        # One product for all places: rows side by side by their place. Only governors have such rows.
+        """Sums the dependents' rows for ``size`` governors, each row times the matrix of its place."""
+        # One product for all places: rows are concatenated by place. Only governors have such rows.
         inner, row = family
         places = 2 * self.dependent_places
         slots = sum_children(x, row * places + place, inner.numel() * places)
@@ -454,7 +454,7 @@ class DependencyTreeRNN(TextEncoder):
         return parts.new_zeros(size, self.hidden_channels).index_copy_(0, inner, parts)
 
     def _places_of(self, governor: Tensor, node: Tensor) -> Tensor:
-        """The matrix of each of some nodes, the left side's first; of no meaning for words under ROOT."""
+        """The matrix of each given node, left side first; meaningless for words under ROOT."""
         governor = governor[node]
         right = (node > governor).long()
         family = 2 * governor + right
@@ -469,6 +469,6 @@ class DependencyTreeRNN(TextEncoder):
 
 
 def _weighted_mean(x: Tensor, weight: Tensor, levels: TreeLevels) -> Tensor:
-    """The states of the ROOT nodes from those of the root words; zeros where there are none."""
+    """The states of the ROOT nodes from those of the root words; zeros without any."""
     governor, size = levels.governors[-1], levels.sizes[-1]
     return sum_children(weight * x, governor, size) / sum_children(weight, governor, size).clamp(min=1)

@@ -50,7 +50,7 @@ class HREDEncoder(ContextEncoder):
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
-        - data: a node table with ROOT nodes; output: a :class:`Memory` of one row an example
+        - data: a node table with ROOT nodes; output: a :class:`Memory` with one row per example
 
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1 or odd for two directions, or the data has no ROOT
@@ -111,18 +111,18 @@ class HREDDecoder(ResponseDecoder):
         \mathbf{s}_0 = \tanh(\mathbf{W}_0 \mathbf{c} + \mathbf{b}_0), \quad
         \mathbf{s}_t = \mathrm{GRU}([\mathbf{e}_{y_{t-1}} \Vert \mathbf{c}], \mathbf{s}_{t-1})
 
-    :math:`\mathbf{c}` is the last row of the example's memory: the only one, or the context's state after its
-    last utterance; zeros where there is none. The paper's logits also have a term of the word before, which
-    is left out: the GRU has read that word.
+    :math:`\mathbf{c}` is the last row of the example's memory: the only row, or the context's state after its
+    last utterance; zeros without rows. The paper's logits also have a term of the previous word, which is
+    left out, since the GRU has read that word.
 
     Args:
-        embedding: The encoder's embedding, whose word vectors go in and score the words.
-        hidden_channels: Size of the states, the encoder's too.
-        dropout: Dropout probability of what goes in and out. (default: :obj:`0.1`)
+        embedding: The encoder's embedding, whose word vectors are the input and score the output.
+        hidden_channels: Size of the states, equal to the encoder's.
+        dropout: Dropout probability of inputs and outputs. (default: :obj:`0.1`)
         tie: Score words with their vectors, see :class:`WordOutput`. (default: :obj:`True`)
 
     Shapes:
-        - memory: one or more rows an example with :math:`C` channels; see :class:`ResponseDecoder`
+        - memory: one or more rows per example with :math:`C` channels; see :class:`ResponseDecoder`
 
     Example:
         >>> import torch
@@ -146,14 +146,14 @@ class HREDDecoder(ResponseDecoder):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters anew; the word vectors are the encoder's."""
+        """Resets its own parameters; the word vectors belong to the encoder."""
         for module in (self.lin_start, self.gru, self.output):
             module.reset_parameters()
 
     def layout(
         self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
     ) -> tuple[Any, ...]:
-        """The token before each target token, its example, the examples with targets, and these packed."""
+        """The token before each target token, its example, the examples with targets, and their packing."""
         sizes = target_ptr.diff()
         example = torch.arange(sizes.numel(), device=sizes.device)
         example = example.repeat_interleave(sizes, output_size=target_ids.numel())
@@ -194,14 +194,14 @@ class HREDDecoder(ResponseDecoder):
 
 @dataclass(frozen=True)
 class _HREDState:
-    """Context ``[E, C]`` and state of every hypothesis ``[E, W, C]``."""
+    """Context ``[E, C]`` and state of each hypothesis ``[E, W, C]``."""
 
     context: Tensor
     hidden: Tensor
 
 
 def _last_rows(memory: Memory) -> Tensor:
-    """The last row of every example ``[B, C]``; zeros where it has none."""
+    """The last row of each example ``[B, C]``; zeros without rows."""
     rows = torch.cat([memory.x.new_zeros(1, memory.x.size(1)), memory.x])
     return rows[memory.ptr[1:].where(memory.ptr.diff() > 0, 0)]
 
@@ -214,9 +214,9 @@ class HRANEncoder(ContextEncoder):
         \mathbf{h}_{i,j} = [\overrightarrow{\mathrm{GRU}}(\mathbf{x}_{i,0}, \ldots, \mathbf{x}_{i,j});
         \overleftarrow{\mathrm{GRU}}(\mathbf{x}_{i,n_i}, \ldots, \mathbf{x}_{i,j})]
 
-    The rest of the network, attention to words, a network over utterances and attention to these, depends on
-    the state of the decoder and so is its part. A row of the memory is a word, or the ROOT node before the
-    words, which is a start symbol; its group is its utterance.
+    The rest of the network (attention to words, a network over utterances and attention to utterances)
+    depends on the state of the decoder, so it is part of the decoder. A row of the memory is a word, or the
+    ROOT node before the words, which is a start symbol; its group is its utterance.
 
     Args:
         num_words: Size of the vocabulary.
@@ -226,7 +226,7 @@ class HRANEncoder(ContextEncoder):
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
-        - data: a node table with ROOT nodes; output: a :class:`Memory` of one row a word or ROOT
+        - data: a node table with ROOT nodes; output: a :class:`Memory` with one row per word or ROOT
 
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1 or odd, or the data has no ROOT nodes.
@@ -265,8 +265,8 @@ class HRANDecoder(ResponseDecoder):
     r"""Recurrent decoder with two levels of attention, from `"Hierarchical Recurrent Attention Network for
     Response Generation" <https://arxiv.org/abs/1701.07149>`_.
 
-    At step :math:`t`, from the last utterance :math:`m` to the first, the words of an utterance are summed up
-    and read by a GRU over utterances; then the utterances are summed up for the decoder:
+    At step :math:`t`, from the last utterance :math:`m` to the first, attention sums the words of each
+    utterance for a GRU over utterances; then attention sums the utterances for the decoder:
 
     .. math::
         \mathbf{r}_{i} &= \sum_j \mathrm{softmax}_j \left(
@@ -278,14 +278,14 @@ class HRANDecoder(ResponseDecoder):
         \mathbf{l}_{i}, \quad
         \mathbf{s}_t = \mathrm{GRU}([\mathbf{e}_{y_{t-1}} \Vert \mathbf{c}_t], \mathbf{s}_{t-1})
 
-    Simplified: :math:`\mathbf{l}_{m+1}` and :math:`\mathbf{s}_0` are zeros (the paper draws the first at
-    random), and the logits see :math:`\mathbf{s}_t` alone, not the word before, which the GRU has read.
-    Utterances without rows are passed over.
+    Simplifications: :math:`\mathbf{l}_{m+1}` and :math:`\mathbf{s}_0` are zeros (the paper draws the first at
+    random), and the logits depend only on :math:`\mathbf{s}_t`, not on the previous word, which the GRU has
+    read. Utterances without rows are skipped.
 
     Args:
-        embedding: The encoder's embedding, whose word vectors go in and score the words.
-        hidden_channels: Size of the states, the encoder's too.
-        dropout: Dropout probability of what goes in and out. (default: :obj:`0.1`)
+        embedding: The encoder's embedding, whose word vectors are the input and score the output.
+        hidden_channels: Size of the states, equal to the encoder's.
+        dropout: Dropout probability of inputs and outputs. (default: :obj:`0.1`)
         tie: Score words with their vectors, see :class:`WordOutput`. (default: :obj:`True`)
 
     Shapes:
@@ -323,7 +323,7 @@ class HRANDecoder(ResponseDecoder):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws its own parameters anew; the word vectors are the encoder's."""
+        """Resets its own parameters; the word vectors belong to the encoder."""
         for name, module in self.named_children():
             if name not in ("embedding", "dropout"):
                 module.reset_parameters()  # type: ignore[operator]
@@ -331,7 +331,7 @@ class HRANDecoder(ResponseDecoder):
     def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
         sizes = target_ptr.diff()
         words = self.embedding.words(previous_ids(target_ids, target_ptr))
-        # The longest responses first: those still going on at a step are then the first ones.
+        # Longest responses first, so that the unfinished ones at each step are a prefix.
         order = sizes.argsort(descending=True, stable=True)
         start, sizes = target_ptr[:-1][order], sizes[order]
         state = self.start(memory)
@@ -361,7 +361,7 @@ class HRANDecoder(ResponseDecoder):
         return _HRANState(state.key[example], state.value[example], state.real[example], hidden)
 
     def _advance(self, state: _HRANState, words: Tensor) -> _HRANState:
-        """The state after one more word ``[E, W, C]`` of every hypothesis."""
+        """The state after one more word ``[E, W, C]`` of each hypothesis."""
         context = self._utterances(self._words(state), state)
         x = self.dropout(torch.cat([words, context], dim=-1)).flatten(0, 1)
         hidden = self.gru(x, state.hidden.flatten(0, 1)).view_as(state.hidden)
@@ -383,7 +383,7 @@ class HRANDecoder(ResponseDecoder):
         return levels[::-1]
 
     def _utterances(self, levels: list[Tensor], state: _HRANState) -> Tensor:
-        """What the decoder reads of the utterances ``[E, W, C]``."""
+        """The attention over utterances, as input of the decoder ``[E, W, C]``."""
         if not levels:
             return torch.zeros_like(state.hidden)
         level = torch.stack(levels, dim=2)  # [E, W, U, C]
@@ -395,8 +395,8 @@ class HRANDecoder(ResponseDecoder):
 
 @dataclass(frozen=True)
 class _HRANState:
-    """Words of all utterances, as keys and as values ``[E, U, L, C]``, which are real ``[E, U, L]``, and the
-    state of every hypothesis ``[E, W, C]``.
+    """Words of all utterances, as keys and as values ``[E, U, L, C]``, their mask ``[E, U, L]``, and the
+    state of each hypothesis ``[E, W, C]``.
     """
 
     key: Tensor
@@ -409,7 +409,7 @@ class _HRANState:
 
 
 def _words_of_utterances(memory: Memory) -> tuple[Tensor, Tensor]:
-    """The memory's rows by example and utterance ``[E, U, L, C]``, and which are real ``[E, U, L]``."""
+    """The memory's rows by example and utterance ``[E, U, L, C]``, and their mask ``[E, U, L]``."""
     if memory.group is None:
         raise ValueError("the memory has no 'group': HRANDecoder reads words by utterance")
     size, group = memory.num_examples, memory.group
@@ -422,7 +422,7 @@ def _words_of_utterances(memory: Memory) -> tuple[Tensor, Tensor]:
 
 
 def _softmax(score: Tensor, real: Tensor) -> Tensor:
-    """Softmax over what is real; zeros where nothing is."""
+    """Softmax over real entries; zeros if there are none."""
     score = score.masked_fill(~real, torch.finfo(score.dtype).min)
     return score.softmax(dim=-1) * real
 
@@ -436,24 +436,24 @@ class ReCoSa(ContextEncoder):
         (\mathbf{h}_1, \ldots, \mathbf{h}_T) = \mathrm{Transformer}(\mathbf{u}_1 + \mathbf{p}_1, \ldots,
         \mathbf{u}_T + \mathbf{p}_T)
 
-    with the last state of a network over the words, ROOT in front as a start symbol, and turn embeddings
+    with the last state of a network over the words, after ROOT as a start symbol, and turn embeddings
     :math:`\mathbf{p}`. A row of the memory is an utterance.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of word vectors and states. (default: :obj:`768`)
-        num_layers: Blocks over the utterances. (default: :obj:`3`)
-        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`16`)
+        num_layers: Number of blocks over the utterances. (default: :obj:`3`)
+        heads: Number of attention heads per block; divides :obj:`hidden_channels`. (default: :obj:`16`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
         dropout: Dropout probability. (default: :obj:`0.1`)
         cell: ``"lstm"``, or ``"gru"``. (default: ``"lstm"``)
-        word_layers: Layers of the network over the words. (default: :obj:`1`)
-        turn_embedding: Tell the order of the utterances. (default: :obj:`True`)
-        max_turns: Turns told apart. (default: :obj:`64`)
+        word_layers: Number of layers of the network over the words. (default: :obj:`1`)
+        turn_embedding: Encode the order of the utterances. (default: :obj:`True`)
+        max_turns: Number of turn embeddings. (default: :obj:`64`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
-        - data: a node table with ROOT nodes; output: a :class:`Memory` of one row an utterance
+        - data: a node table with ROOT nodes; output: a :class:`Memory` with one row per utterance
 
     Raises:
         ValueError: If :obj:`cell` is unknown, :obj:`heads` does not divide :obj:`hidden_channels`, or the
@@ -521,70 +521,70 @@ OBJECTIVES = ("mur", "duor")
 
 @dataclass(frozen=True, repr=False)
 class _UtteranceMemory(Memory):
-    """Also the vectors of the utterances that the context encoder read."""
+    """A memory with the utterance vectors that the context encoder read."""
 
     utterances: Tensor = field(kw_only=True)
 
 
 class DialogBERT(ContextEncoder):
-    r"""Words within utterances, then utterances within the context, from `"DialogBERT: Discourse-Aware
-    Response Generation via Learning to Recover and Rank Utterances" <https://arxiv.org/abs/2012.01775>`_.
+    r"""Encodes words, then the utterances of the context, from `"DialogBERT: Discourse-Aware Response
+    Generation via Learning to Recover and Rank Utterances" <https://arxiv.org/abs/2012.01775>`_.
 
-    The utterance encoder :math:`f` gives every utterance the state of its ROOT node, the context encoder
-    :math:`g`, Transformer blocks with turn embeddings, lets the utterances of an example see one another. A
-    row of the memory is an utterance:
+    The utterance encoder :math:`f` represents every utterance by the state of its ROOT node; the context
+    encoder :math:`g`, Transformer blocks with turn embeddings, lets the utterances of an example attend to
+    one another. A row of the memory is an utterance:
 
     .. math::
         \mathbf{u}_i = f(X_i), \quad (\mathbf{h}_1, \ldots, \mathbf{h}_T) = g(\mathbf{u}_1, \ldots,
         \mathbf{u}_T)
 
-    Next utterance generation (NUG) is the loss of the response. In training :meth:`auxiliary` adds two more:
+    Next utterance generation (NUG) is the response loss. In training :meth:`auxiliary` adds two losses:
 
     **Masked utterance regression** (MUR): in every context of at least :obj:`min_utterances` one utterance
     :math:`m` is drawn. Its vector is replaced by a learned one (80%), by that of another utterance of the
-    batch (10%), or kept (10%); from the state at its place the vector is to be recovered:
+    batch (10%), or kept (10%); the state at its place must recover the vector:
 
     .. math::
         \mathcal{L}_{\mathrm{mur}} = \frac{1}{C} \| \mathbf{W} \tilde{\mathbf{h}}_m + \mathbf{b} -
         \mathbf{u}_m \|^2
 
-    **Distributed utterance order ranking** (DUOR): utterances are shuffled, turn embeddings are those of the
-    new order, and from the states :math:`\mathbf{h}` the true order :math:`o_j \in \{0, \ldots, T - 1\}` is
-    to be told:
+    **Distributed utterance order ranking** (DUOR): utterances are shuffled, with turn embeddings of the new
+    order, and the states :math:`\mathbf{h}` must predict the true order :math:`o_j \in \{0, \ldots, T - 1\}`:
 
     .. math::
         s_j = \frac{1}{T} \sum_{k=1}^{T} \mathbf{h}_j^{\top} \mathbf{W} \mathbf{h}_k, \quad
         \mathcal{L}_{\mathrm{duor}} = \mathrm{KL} \left( \mathrm{softmax}_j \left( 1 - \frac{o_j}{T - 1}
         \right) \,\Big\|\, \mathrm{softmax}_j (s_j) \right)
 
-    Losses are means over the contexts that they act on, 0 where there are none, and are added up.
+    Each loss is the mean over the contexts that it acts on, 0 if there are none; all losses are added.
 
-    Where the authors' code has faults, this is what was meant: the target of MUR is the vector of the whole
-    utterance (theirs sees only as many of its first pieces as the masked stand-in has, three); the response
-    loss is of unshuffled contexts and so of every example (theirs leaves out the 40% that it shuffles); and
-    a batch without any context to act on gives 0 and no NaN. What is ours: every context of two utterances or
-    more is shuffled, in a pass of its own; one utterance is masked whatever the length of the context, while
-    theirs masks with a rate that grows with it; the vector is recovered by a linear layer. They have special
-    utterances around the context, and rank them, too; here are none. Their ranking score is
-    :math:`(\mathbf{W} \mathbf{h}_j)^{\top} \mathbf{W} \mathbf{h}_k`.
+    Faults of the authors' code are corrected: the target of MUR is the vector of the whole utterance (theirs
+    reads only its first three pieces, the length of the masked stand-in); the response loss is over
+    unshuffled contexts and so over all examples (theirs leaves out the shuffled 40%); and a batch without
+    suitable contexts gives 0 instead of NaN. Our own choices: every context of at least two utterances is
+    shuffled, in a separate pass; one utterance is masked in a context of any length (their rate grows with
+    the length); a linear layer recovers the vector. They also add special utterances around the context and
+    rank them; there are none here. Their ranking score is :math:`(\mathbf{W} \mathbf{h}_j)^{\top} \mathbf{W}
+    \mathbf{h}_k`.
 
     Args:
         encoder: The utterance encoder, e.g. :class:`GraphTransformer` on the edges of
             ``resolve("transformer-utterance")``, or of ``resolve("dra")`` for DialogBERT+DRA; it has an
-            ``embedding`` and is given positions that count from the ROOT node of an utterance.
-        num_layers: Blocks of the context encoder. (default: :obj:`3`)
-        heads: Its attention heads. (default: :obj:`16`)
+            ``embedding``, and its positions count from the ROOT node of an utterance.
+        num_layers: Number of blocks of the context encoder. (default: :obj:`3`)
+        heads: Number of its attention heads. (default: :obj:`16`)
         ff_channels: Size of its feed-forward layers. (default: :obj:`3072`)
         dropout: Its dropout probability. (default: :obj:`0.1`)
-        turn_embedding: Tell the order of the utterances. It stays with DRA, where only :obj:`encoder` is
-            without positions: the order of turns is known, that of words is not. (default: :obj:`True`)
-        max_turns: Turns told apart. (default: :obj:`64`)
-        objectives: Of ``"mur"`` and ``"duor"`` those to train with. (default: both)
-        min_utterances: Utterances of a context in which one is masked. (default: :obj:`3`)
-        detach_target: Let no gradient into the vector to recover. (default: :obj:`True`)
+        turn_embedding: Encode the order of the utterances. Keep it with DRA, where only :obj:`encoder` lacks
+            positions: turn order is known, word order is not. (default: :obj:`True`)
+        max_turns: Number of turn embeddings. (default: :obj:`64`)
+        objectives: The auxiliary losses, ``"mur"`` and ``"duor"``. (default: both)
+        min_utterances: Least number of utterances in a context for masking one. (default: :obj:`3`)
+        detach_target: Stop the gradient into the target vector. (default: :obj:`True`)
 
     Shapes:
-        - data: what :obj:`encoder` takes, with ROOT nodes; output: a :class:`Memory` of one row an utterance
+        - data: the input of :obj:`encoder`, with ROOT nodes; output: a :class:`Memory` with one row per
+          utterance
 
     Raises:
         ValueError: If :obj:`objectives` is one string or has an unknown name, a number is below 1 or not
@@ -663,7 +663,7 @@ class DialogBERT(ContextEncoder):
         _contexts_of(data, self.min_utterances)
 
     def auxiliary(self, data: Data, memory: Memory) -> dict[str, Tensor]:
-        """``{"mur": ..., "duor": ...}`` in training, those of :obj:`objectives`; nothing in evaluation."""
+        """``{"mur": ..., "duor": ...}`` in training, as in :obj:`objectives`; empty in evaluation."""
         if not self.training:
             return {}
         assert isinstance(memory, _UtteranceMemory)
@@ -691,7 +691,7 @@ class DialogBERT(ContextEncoder):
         size = ptr.diff()
         example = torch.arange(size.numel(), device=x.device)
         example = example.repeat_interleave(size, output_size=x.size(0))
-        # Whole numbers keep examples apart, what follows the point shuffles each.
+        # The integer part keeps examples apart, the fraction shuffles within each.
         order = (example + torch.rand(x.size(0), dtype=torch.float64, device=x.device)).argsort()
         h = self.context(x[order], ptr, _layout_of_turns(data))
         mean = scatter(h, example, dim_size=size.numel(), reduce="mean")
@@ -714,12 +714,12 @@ class DialogBERT(ContextEncoder):
 
 @kept
 def _contexts_of(data: Data, least: int) -> Tensor:
-    """The examples with so many utterances at least."""
+    """The examples with at least ``least`` utterances."""
     return (utterance_bounds(data).diff() >= least).nonzero().view(-1)
 
 
 def _log_softmax(score: Tensor, example: Tensor, num_examples: int) -> Tensor:
-    """Over the utterances of each example, in single precision at least."""
+    """Over the utterances of each example, at least in single precision."""
     score = score.to(torch.promote_types(score.dtype, torch.float32))
     score = score - scatter(score.detach(), example, dim_size=num_examples, reduce="max")[example]
     return score - scatter(score.exp(), example, dim_size=num_examples, reduce="sum").log()[example]

@@ -20,16 +20,16 @@ from graphdep.vocab.vocab import UNK_ID
 
 
 class TurnPairs(NamedTuple):
-    """Texts of a batch, and which of them are matched with each other.
+    """Texts of a batch, and the pairs to match.
 
     Args:
-        x: Vectors of the words of each text, zeros behind its last: ``[texts, words, C]``.
-        length: Words of each text, at least one: ``[texts]``.
+        x: Word vectors of each text, padded with zeros: ``[texts, words, C]``.
+        length: Number of words in each text, at least one: ``[texts]``.
         turn: The text of the utterance of each pair: ``[pairs]``.
         response: The text of its response: ``[pairs]``.
-        example: The example that it is of: ``[pairs]``, ascending.
-        place: Which of the utterances of its example it is, 0 the first: ``[pairs]``.
-        counts: Utterances of each example: ``[examples]``.
+        example: The example of each pair: ``[pairs]``, ascending.
+        place: Index of the pair's utterance in its example, from 0: ``[pairs]``.
+        counts: Number of utterances in each example: ``[examples]``.
         response_of: The text of the response of each example: ``[examples]``.
     """
 
@@ -44,30 +44,30 @@ class TurnPairs(NamedTuple):
 
     @property
     def mask(self) -> Tensor:
-        """Where words are: ``[texts, words]``."""
+        """Mask of words: ``[texts, words]``."""
         return torch.arange(self.x.size(1), device=self.x.device) < self.length.unsqueeze(-1)
 
     @property
     def num_turns(self) -> int:
-        """Utterances of the longest example, at least 1."""
+        """Number of utterances in the longest example, at least 1."""
         return max(1, int(self.counts.max()))
 
     def images(self, x: Tensor, y: Tensor) -> Tensor:
         """Products of all words of the utterance and of the response: ``[pairs, words, words]``, zeros where
-        :obj:`x` and :obj:`y` of :attr:`x`'s shape are.
+        :obj:`x` and :obj:`y` (in the shape of :attr:`x`) are zeros.
         """
         return x.index_select(0, self.turn) @ y.index_select(0, self.response).transpose(1, 2)
 
     def dense(self, values: Tensor, turns: int) -> Tensor:
-        """Values of pairs as ``[examples, turns, ...]``, zeros behind the last utterance of each."""
+        """Values of pairs as ``[examples, turns, ...]``, padded with zeros after the last utterance."""
         out = values.new_zeros(self.counts.numel(), turns, *values.shape[1:])
         return out.index_put((self.example, self.place), values)
 
 
 @torch.compiler.disable  # reads values
 def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
-    """The utterances of each context, those without words left out, and the response, each with its last
-    ``max_words`` words. A response without words is one word, whose vector is zeros.
+    """The utterances of each context (without empty ones) and the response, each with its last ``max_words``
+    words. A response without words is one word with a vector of zeros.
     """
     nodes, num_examples = words_of(data), example_bounds(data).numel() - 1
     example, utterance = example_of(data)[nodes], data.utterance[nodes]
@@ -75,7 +75,7 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
     empty = _empty_responses(data, example[is_response], num_examples)
     turns = int(data.utterance.max()) + 1
     key = torch.cat([example * turns + utterance, empty * turns + turns - 1])
-    # Words stand in the order of their texts: only a response that was added moves, to its example's end.
+    # Words are in the order of their texts; only an added response moves, to the end of its example.
     key, order = key.sort(stable=True)
     words = torch.cat([words, words.new_zeros(empty.numel(), words.size(-1))])[order]
     is_response = torch.cat([is_response, torch.ones_like(empty, dtype=torch.bool)])[order]
@@ -92,8 +92,8 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
 
 
 def _empty_responses(data: Data, examples: Tensor, num_examples: int) -> Tensor:
-    """The examples whose response has nodes but no word, as a message of blanks has; ``examples`` are those
-    of the words of responses.
+    """The examples whose response has nodes but no words, such as a message of blanks; ``examples`` are the
+    examples of the words of responses.
     """
     there = torch.bincount(example_of(data)[data.segment == 1], minlength=num_examples)
     worded = torch.bincount(examples, minlength=num_examples)
@@ -110,7 +110,7 @@ def _paired(x: Tensor, length: Tensor, example: Tensor, is_response: Tensor, num
 
 
 def last_turns(pairs: TurnPairs, most: int) -> TurnPairs:
-    """Without the utterances before the last ``most`` of each example, and without their texts."""
+    """Keeps only the last ``most`` utterances of each example, and their texts."""
     place = pairs.place - (pairs.counts - most).clamp(min=0)[pairs.example]
     kept = place >= 0
     read = torch.zeros_like(pairs.length, dtype=torch.bool)
@@ -129,7 +129,7 @@ def last_turns(pairs: TurnPairs, most: int) -> TurnPairs:
 
 
 def gru_states(gru: nn.GRU, x: Tensor, length: Tensor) -> Tensor:
-    """States of a GRU over the words of each text, zeros behind the last: ``[texts, words, C]``."""
+    """GRU states over the words of each text, padded with zeros: ``[texts, words, C]``."""
     packed = pack_padded_sequence(x, length.cpu(), batch_first=True, enforce_sorted=False)
     return pad_packed_sequence(gru(packed)[0], batch_first=True, total_length=x.size(1))[0]
 
@@ -139,20 +139,20 @@ def last_states(states: Tensor, length: Tensor) -> Tensor:
     return states[torch.arange(length.numel(), device=length.device), length - 1]
 
 
-_WINDOW = 3  # of convolution and pooling
+_WINDOW = 3  # size of the windows of convolution and pooling
 _FILTERS = 8
 FORMS = ("paper", "code")
-LEAST_WORDS = 2 * _WINDOW - 1  # below it the pooling has nothing
+LEAST_WORDS = 2 * _WINDOW - 1  # with fewer words the pooling output is empty
 
 
 class MatchImages(nn.Module):
-    """SMN's: products of word vectors and a bilinear form of states as the two channels of an image, which a
-    convolution with ReLU, max pooling and a layer make a vector of.
+    """The matching vectors of SMN: products of word vectors and a bilinear form of states are the two
+    channels of an image, followed by a convolution with ReLU, max pooling and a linear layer.
 
     Args:
         state_channels: Size of the states.
         match_channels: Size of the vectors.
-        max_words: Rows and columns of an image; zeros behind the words.
+        max_words: Rows and columns of an image, padded with zeros.
         tanh: Whether the layer has a tanh.
     """
 
@@ -173,7 +173,7 @@ class MatchImages(nn.Module):
 
     def forward(self, states: Tensor, pairs: TurnPairs) -> Tensor:
         """Matching vectors ``[pairs, match_channels]``; states are ``[texts, words, state_channels]``, zeros
-        where there is no word.
+        at padding.
         """
         images = torch.stack(
             [pairs.images(pairs.x, pairs.x), pairs.images(states @ self.form, states)], dim=1
@@ -185,7 +185,7 @@ class MatchImages(nn.Module):
 
 
 def padded_images(images: Tensor, max_words: int) -> Tensor:
-    """Images of ``max_words`` rows and columns, zeros behind the words of the batch."""
+    """Images padded with zeros to ``max_words`` rows and columns."""
     missing = max_words - images.size(-1)
     return F.pad(images, (0, missing, 0, missing))
 
@@ -194,15 +194,15 @@ ACCUMULATIONS = ("dynamic", "static", "last")
 
 
 class TurnAccumulator(nn.Module):
-    """SMN's GRU over matching vectors, and what is made of its states: the ``"last"``, a sum with a weight a
-    place (``"static"``) or by attention (``"dynamic"``).
+    """SMN's GRU over matching vectors, with a readout of its states: the ``"last"``, a sum with a weight per
+    place (``"static"``) or attention (``"dynamic"``).
 
     Args:
         word_channels: Size of the states of the utterances' last words, which the attention reads.
         channels: Size of the matching vectors, and of the GRU.
         accumulation: One of :data:`ACCUMULATIONS`.
-        max_turns: Places that have a weight with ``"static"``, counted from the last utterance: no example
-            has more utterances.
+        max_turns: Number of places with a weight for ``"static"``, counted from the last utterance; the
+            largest number of utterances.
     """
 
     def __init__(self, word_channels: int, channels: int, accumulation: str, max_turns: int) -> None:
@@ -224,7 +224,7 @@ class TurnAccumulator(nn.Module):
             nn.init.ones_(self.weight)
 
     def forward(self, vectors: Tensor, last_words: Tensor, pairs: TurnPairs) -> Tensor:
-        """Vectors of the contexts ``[examples, channels]``, zeros without utterances, from those of pairs and
+        """Context vectors ``[examples, channels]``, zeros without utterances, from the vectors of pairs and
         the states of their utterances' last words.
         """
         states, _ = self.gru(pairs.dense(vectors, pairs.num_turns))
@@ -244,46 +244,45 @@ class TurnAccumulator(nn.Module):
 
 
 class MatchingModel(nn.Module):
-    r"""Base of models of response selection that start from words and match utterance by utterance.
+    r"""Base class of response selection models that start from words and match utterance by utterance.
 
-    Each utterance :math:`u_i` of the context meets the response :math:`r` before anything is made of the
-    context as a whole:
+    Each utterance :math:`u_i` of the context is matched with the response :math:`r` before the context is
+    read as a whole:
 
     .. math::
         g(c, r) = \sigma\big(f(m(u_1, r), \dots, m(u_M, r))\big)
 
-    The sigmoid is left to the loss, as in :class:`SelectionModel`: the papers' softmax over two classes is
-    the sigmoid of the difference of their logits, which is what a model here gives.
+    The loss applies the sigmoid, as in :class:`SelectionModel`: the papers' softmax over two classes is the
+    sigmoid of the difference of their logits, and the output here is that difference.
 
-    Texts are the words alone: [CLS], [EOU] and [SEP] are not read, an utterance without words is no turn, and
-    an example may have any number of turns, none among them, of which the last :obj:`max_turns` are read. A
-    response without words, such as a message of blanks, is a single word whose vector is zeros.
-    Words behind the end of a text and turns behind the end of a context are zeros and change nothing. A
-    subclass defines :meth:`match`.
+    Texts are words only, without [CLS], [EOU] and [SEP]; an utterance without words is no turn; an example
+    may have any number of turns, even none, of which the last :obj:`max_turns` are read. A response without
+    words, such as a message of blanks, is a single word with a vector of zeros. Padding after texts and
+    contexts is zeros and has no effect. A subclass defines :meth:`match`.
 
-    Where there are no :obj:`vectors` the vector of [UNK] starts as zeros, as the codes have it of all words
-    without a vector: two words that the vocabulary does not have are not the same word, and with a vector
-    drawn at random, which no training ever changes where all its words are known, they would match like it.
+    Without :obj:`vectors`, the vector of [UNK] starts at zeros, like all words without a vector in the
+    papers' code: two unknown words are not the same word, but would match like it with a random vector, which
+    is never trained if all training words are known.
 
-    Under autocast logits are not rounded: the last layer, which has one output, is in its own precision, so
-    that candidates do not tie which the model tells apart.
+    Under autocast logits are not rounded: the last layer, with a single output, keeps its own precision, so
+    that rounding does not create ties between candidates.
 
     Args:
         num_words: Size of the vocabulary.
         channels: Size of the word vectors that :meth:`match` reads.
-        max_words: Words of an utterance, the last ones, that are read. (default: :obj:`50`)
-        max_turns: Utterances of a context, the last ones, that are read. (default: :obj:`10`)
+        max_words: Number of (last) words read from an utterance. (default: :obj:`50`)
+        max_turns: Number of (last) utterances read from a context. (default: :obj:`10`)
         dropout: Dropout probability of the word vectors. (default: :obj:`0.0`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
-            not :obj:`channels`. (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected if ``dim`` differs
+            from :obj:`channels`. (default: :obj:`None`)
 
     Shapes:
         - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` or :obj:`max_turns` is no whole number or below 1, or an example has
-            no response, or several.
+        ValueError: If :obj:`max_words` or :obj:`max_turns` is not a whole number >= 1, or an example does not
+            have one response.
 
     Example:
         >>> from graphdep.nn.models import SMN, MatchingModel
@@ -312,7 +311,7 @@ class MatchingModel(nn.Module):
             self._reset_unknown()
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, pretrained vectors among it."""
+        """Resets all parameters, including pretrained vectors."""
         for module in self.children():
             reset(module)
         self._reset_unknown()
@@ -322,25 +321,25 @@ class MatchingModel(nn.Module):
 
     @abstractmethod
     def match(self, pairs: TurnPairs) -> Tensor:
-        """Logits of the examples, ``[examples]``, or ``[examples, parts]`` of a model whose :meth:`learnt`
-        and :meth:`combined` say what becomes of them.
+        """Logits of the examples, ``[examples]``, or ``[examples, parts]`` for a model with its own
+        :meth:`learnt` and :meth:`combined`.
         """
 
     def learnt(self, logits: Tensor) -> Tensor:
-        """The logits that each learn the label, of what :meth:`match` gives."""
+        """The logits that learn the label, from the output of :meth:`match`."""
         return logits
 
     def combined(self, logits: Tensor) -> Tensor:
-        """The logit that examples are ranked by, of what :meth:`learnt` gives."""
+        """The logit that ranks examples, from the output of :meth:`learnt`."""
         return logits
 
     def trained(self, data: Data) -> Tensor:
-        """The logits that each learn the label: ``[examples]``, or ``[examples, parts]``."""
+        """The logits that learn the label: ``[examples]``, or ``[examples, parts]``."""
         pairs = turn_pairs(data, self.encoder(data), self.max_words)
         return self.learnt(self.match(last_turns(pairs, self.max_turns)))
 
     def loss(self, data: Data, y: Tensor) -> Tensor:
-        """Binary cross entropy, summed over all logits that learn the label, the mean over examples."""
+        """Binary cross entropy, summed over all logits that learn the label, mean over examples."""
         logits = self.trained(data).float().view(y.numel(), -1)
         target = y.float().unsqueeze(-1).expand_as(logits)
         each = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
@@ -348,7 +347,7 @@ class MatchingModel(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         logits = self.trained(data)
-        # In 16 bits what is combined of several logits would be the difference of two large numbers.
+        # In 16 bits, combining several logits could subtract two large numbers.
         return self.combined(logits.to(torch.promote_types(logits.dtype, torch.float)))
 
     def extra_repr(self) -> str:
@@ -356,7 +355,7 @@ class MatchingModel(nn.Module):
 
 
 def logit_of(lin: nn.Linear, x: Tensor) -> Tensor:
-    """What a layer with one output gives for each row, ``[...]``, in the layer's precision even under
+    """The output of a layer with a single output for each row, ``[...]``, in the layer's precision even under
     autocast.
     """
     with torch.autocast(x.device.type, enabled=False):
@@ -364,21 +363,21 @@ def logit_of(lin: nn.Linear, x: Tensor) -> Tensor:
 
 
 class SMN(MatchingModel):
-    r"""Matches words and states of words of each utterance with those of the response, from `"Sequential
-    Matching Network: A New Architecture for Multi-turn Response Selection in Retrieval-based Chatbots"
+    r"""Matches words and word states of each utterance with those of the response, from `"Sequential Matching
+    Network: A New Architecture for Multi-turn Response Selection in Retrieval-based Chatbots"
     <https://arxiv.org/abs/1612.01627>`_.
 
-    A GRU gives the words :math:`\mathbf{e}` of an utterance :math:`u` and of the response :math:`r` the
-    states :math:`\mathbf{h}`. Two matrices are the channels of an image,
+    A GRU computes states :math:`\mathbf{h}` of the words :math:`\mathbf{e}` of an utterance :math:`u` and of
+    the response :math:`r`. Two matrices are the channels of an image,
 
     .. math::
         \mathbf{M}_1[i, j] = \mathbf{e}_{u,i}^{\top} \mathbf{e}_{r,j}, \qquad
         \mathbf{M}_2[i, j] = \mathbf{h}_{u,i}^{\top} \mathbf{A} \mathbf{h}_{r,j}
 
-    of which a convolution with ReLU, max pooling, both in windows of three times three, and a linear layer
-    make a matching vector :math:`\mathbf{v}_k` of the :math:`k`-th utterance; the authors' code in Theano has
-    a tanh behind it (``form="code"``). A second GRU reads these in the order of the dialogue, with states
-    :math:`\mathbf{h}'_k`, and the context's vector :math:`\mathbf{L}` is one of three:
+    from which a convolution with ReLU, max pooling (both 3 x 3) and a linear layer compute a matching vector
+    :math:`\mathbf{v}_k` of the :math:`k`-th utterance; the authors' Theano code adds a tanh
+    (``form="code"``). A second GRU reads these vectors in dialogue order, with states :math:`\mathbf{h}'_k`,
+    and the context's vector :math:`\mathbf{L}` is one of three:
 
     .. math::
         \text{last:}\quad & \mathbf{L} = \mathbf{h}'_M, \qquad
@@ -388,32 +387,31 @@ class SMN(MatchingModel):
         \mathbf{W}_2 \mathbf{h}'_k + \mathbf{b})\big)
 
     where :math:`\mathbf{h}_{u_k,n}` is the state of the utterance's last word; :math:`g(c, r) =
-    \sigma(\mathbf{W} \mathbf{L} + b)`. Of the three the dynamic one has the figures that later papers quote.
+    \sigma(\mathbf{W} \mathbf{L} + b)`. Later papers quote the results of the dynamic form.
 
-    The formulas were learned from the authors' `code
-    <https://github.com/MarkWuNLP/MultiTurnResponseSelection>`_ and its documents; the paper's text was not at
-    hand. Published sizes are the defaults: 200 channels, 50 of matching vectors, 8 filters, 50 words, the
-    last 10 turns, Adam with a rate of 1e-3. What is not as there: word vectors start from word2vec's of the
-    training dialogues, here drawn at random unless there are :obj:`vectors`; batches are of 40 (TensorFlow)
-    or 200 (Theano), the preset's of 32; the GRUs are PyTorch's, whose reset gate acts behind the matrix and
-    not before it, and which have a bias on either side; words stand at the start of the image and zeros
-    behind them, as in the code in TensorFlow (that in Theano has them in front); the GRU over utterances
-    reads those that are there, as in Theano, where TensorFlow's reads absent ones of a short context, too;
-    :math:`\mathbf{A}` starts orthogonal, all else as PyTorch's layers do. In Theano padding and unknown words
-    share a vector that is trained and stands in the products; here padding is zeros in both images. In
-    TensorFlow word vectors are not tuned, the second GRU has 200 channels and the accumulation is ``"last"``.
+    The formulas follow the authors' `code <https://github.com/MarkWuNLP/MultiTurnResponseSelection>`_ and its
+    documentation; the paper's text was not available. The defaults are the published sizes: 200 channels, 50
+    of matching vectors, 8 filters, 50 words, the last 10 turns, Adam with a rate of 1e-3. Differences from
+    the code: word vectors start at random unless there are :obj:`vectors` (code: word2vec of the training
+    dialogues); batches are the preset's 32 (TensorFlow: 40, Theano: 200); the GRUs are PyTorch's, whose reset
+    gate acts after the matrix, not before it, and which have two biases; padding follows the words of the
+    image, as in the TensorFlow code (Theano: precedes them); the GRU over utterances skips absent ones, as in
+    Theano (TensorFlow reads them); :math:`\mathbf{A}` starts orthogonal, all else with PyTorch's
+    initialization. In Theano padding and unknown words share a trained vector that enters the products; here
+    padding is zeros in both images. In TensorFlow word vectors are not tuned, the second GRU has 200 channels
+    and the accumulation is ``"last"``.
 
     Args:
         num_words: Size of the vocabulary.
-        hidden_channels: Size of the word vectors, where there are no :obj:`vectors`, and of the first GRU.
+        hidden_channels: Size of the word vectors, if there are no :obj:`vectors`, and of the first GRU.
             (default: :obj:`200`)
         match_channels: Size of the matching vectors, and of the second GRU. (default: :obj:`50`)
-        max_words: Words of an utterance that are read, the last ones; the side of the image. (default:
+        max_words: Number of (last) words read from an utterance; side length of the image. (default:
             :obj:`50`)
         accumulation: ``"dynamic"``, ``"static"`` or ``"last"``. (default: ``"dynamic"``)
-        max_turns: Utterances of the context that are read, the last ones; with ``"static"`` each place has a
-            weight of its own, counted from the last. (default: :obj:`10`)
-        form: ``"paper"`` for linear matching vectors, ``"code"`` for those with tanh. (default: ``"code"``)
+        max_turns: Number of (last) utterances read from the context; with ``"static"`` each place, counted
+            from the last, has a weight. (default: :obj:`10`)
+        form: ``"paper"`` for linear matching vectors, ``"code"`` for a tanh. (default: ``"code"``)
         dropout: Dropout probability of the word vectors; the paper has none. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training. (default: :obj:`None`)
 
@@ -422,7 +420,7 @@ class SMN(MatchingModel):
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number,
+        ValueError: If :obj:`max_words` is below 5, another size is not a whole number >= 1,
             :obj:`accumulation` or :obj:`form` is unknown, or an example has no response.
 
     Example:
@@ -476,49 +474,47 @@ class SMN(MatchingModel):
 
 
 class DUA(SMN):
-    r"""Gives each utterance and the response the words of the last utterance before it matches them, from
+    r"""Adds the words of the last utterance to each utterance and the response before matching, from
     `"Modeling Multi-turn Conversation with Deep Utterance Aggregation" <https://arxiv.org/abs/1806.09102>`_.
 
-    A GRU gives the words :math:`\mathbf{e}` of each text states :math:`\mathbf{h}`; those of the last
-    utterance, which the response answers, are put beside those of every text :math:`k`, the last one and the
-    response among them, word by word from the end of both:
+    A GRU computes states :math:`\mathbf{h}` of the words :math:`\mathbf{e}` of each text; those of the last
+    utterance, which the response answers, are concatenated with those of every text :math:`k` (including the
+    last utterance and the response), word by word from the end of both:
 
     .. math::
         \mathbf{f}_{k, n_k - i} = [\mathbf{h}_{k, n_k - i}; \mathbf{h}_{M, n_M - i}]
 
-    with zeros where the last utterance has fewer words. The words of a text look at one another, and a second
-    GRU reads what they are and what they see:
+    with zeros if the last utterance has fewer words. The words of a text attend to one another, and a second
+    GRU reads both:
 
     .. math::
         a_{ij} = \mathbf{v}^{\top} \tanh(\mathbf{W} \mathbf{f}_j + \hat{\mathbf{W}} \mathbf{f}_i), \qquad
         \mathbf{c}_i = \sum_j \operatorname{softmax}_j(a_{ij}) \, \mathbf{f}_j, \qquad
         \mathbf{p}_i = \mathrm{GRU}([\mathbf{f}_i; \mathbf{c}_i])
 
-    From there on it is :class:`SMN` of ``accumulation="dynamic"``, with :math:`\mathbf{p}` for its states:
-    images of the products of word vectors and of :math:`\mathbf{p}_u^{\top} \mathbf{A} \mathbf{p}_r`,
-    matching vectors with tanh, a GRU over them and attention with the :math:`\mathbf{p}` of each utterance's
-    last word.
+    The rest is :class:`SMN` with ``accumulation="dynamic"`` and :math:`\mathbf{p}` as states: images of the
+    products of word vectors and of :math:`\mathbf{p}_u^{\top} \mathbf{A} \mathbf{p}_r`, matching vectors with
+    tanh, a GRU over them and attention with the :math:`\mathbf{p}` of each utterance's last word.
 
-    The formulas were learned from the authors' `code
-    <https://github.com/cooelf/DeepUtteranceAggregation>`_ and its documents; the paper's text was not at
-    hand, and so whether it, too, aligns the last utterance at the end and puts it beside itself we could not
-    verify. In the code the weights :math:`\exp(a_{ij})` are summed up as they are, and their division by
-    their sum goes unused: that is ``form="code"``. Published sizes are the defaults: 200 channels, 50 of
-    matching vectors, 8 filters, 50 words, the last 10 turns, Adam. What is not as in the code: batches are of
-    170 and the rate is .005, the preset's are 32 and 1e-3; for the rest as said of :class:`SMN`, whose code
-    in Theano it goes on from. All pairs of words of a text are in memory at once, with several vectors of
-    :math:`2C` numbers each: 4 MB a vector for a text of 50 words.
+    The formulas follow the authors' `code <https://github.com/cooelf/DeepUtteranceAggregation>`_ and its
+    documentation; the paper's text was not available, so we could not verify whether the paper also aligns
+    the last utterance at its end and concatenates it with itself. The code sums the weights
+    :math:`\exp(a_{ij})` without the division by their sum, which it computes but does not use:
+    ``form="code"``. The defaults are the published sizes: 200 channels, 50 of matching vectors, 8 filters, 50
+    words, the last 10 turns, Adam. Differences from the code: its batches are of 170 and its rate is .005,
+    the preset's are 32 and 1e-3; others as in :class:`SMN`, whose Theano code it extends. All pairs of words
+    of a text are in memory at once, with several vectors of :math:`2C` numbers each: 4 MB per vector for a
+    text of 50 words.
 
     Args:
         num_words: Size of the vocabulary.
-        hidden_channels: Size of the word vectors, where there are no :obj:`vectors`, and of both GRUs over
+        hidden_channels: Size of the word vectors, if there are no :obj:`vectors`, and of both GRUs over
             words. (default: :obj:`200`)
         match_channels: Size of the matching vectors, and of the GRU over them. (default: :obj:`50`)
-        max_words: Words of an utterance that are read, the last ones; the side of the image. (default:
+        max_words: Number of (last) words read from an utterance; side length of the image. (default:
             :obj:`50`)
-        max_turns: Utterances of the context that are read, the last ones. (default: :obj:`10`)
-        form: ``"paper"``, or ``"code"`` for weights that are not divided by their sum. (default:
-            ``"paper"``)
+        max_turns: Number of (last) utterances read from the context. (default: :obj:`10`)
+        form: ``"paper"``, or ``"code"`` for weights without normalization. (default: ``"paper"``)
         dropout: Dropout probability of the word vectors; the paper has none. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training. (default: :obj:`None`)
 
@@ -527,7 +523,7 @@ class DUA(SMN):
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number, :obj:`form` is
+        ValueError: If :obj:`max_words` is below 5, another size is not a whole number >= 1, :obj:`form` is
             unknown, or an example has no response.
 
     Example:
@@ -570,20 +566,18 @@ class DUA(SMN):
         self.gru_seen = nn.GRU(2 * size, hidden_channels, batch_first=True)
 
     def states(self, pairs: TurnPairs) -> Tensor:
-        r"""The states that take those of SMN's place, :math:`\mathbf{p}`: ``[texts, words,
-        hidden_channels]``.
-        """
+        r"""The states :math:`\mathbf{p}` that replace those of SMN: ``[texts, words, hidden_channels]``."""
         states = super().states(pairs)
         f = torch.cat([states, _of_last_turn(states, pairs)], dim=-1)
         return gru_states(self.gru_seen, torch.cat([f, self._seen(f, pairs)], dim=-1), pairs.length)
 
     def _seen(self, f: Tensor, pairs: TurnPairs) -> Tensor:
-        """What each word sees of its text, ``f``'s shape; zeros where there is no word."""
+        """The attention of each word over its text, in the shape of ``f``; zeros at padding."""
         mask = pairs.mask
         words = f[mask]
         first = pairs.length.cumsum(0) - pairs.length
         text = torch.arange(pairs.length.numel(), device=f.device).repeat_interleave(pairs.length)
-        # Pairs of words of one text: padded ones would take the memory of the longest text for all.
+        # Pairs of words within a text: padding would take the memory of the longest text for all.
         own = torch.arange(words.size(0), device=f.device).repeat_interleave(pairs.length[text])
         starts = pairs.length[text].cumsum(0) - pairs.length[text]
         other = torch.arange(own.numel(), device=f.device) - starts[own] + first[text[own]]
@@ -595,12 +589,12 @@ class DUA(SMN):
 
 
 def _of_last_turn(states: Tensor, pairs: TurnPairs) -> Tensor:
-    """For each word of each text the state of the word of its example's last utterance that is as far from
-    the end, zeros where there is none.
+    """The state of the word in the last utterance of the example that is equally far from the end, for each
+    word of each text; zeros without such a word.
     """
     texts = pairs.length.numel()
     is_last = pairs.place == pairs.counts[pairs.example] - 1
-    # The last utterance by the text of the response, and that by the text of any utterance.
+    # The last utterance by the text of the response, then by the text of any utterance.
     last_of = torch.full((texts,), -1, device=states.device)
     last_of[pairs.response[is_last]] = pairs.turn[is_last]
     last_of[pairs.turn] = last_of[pairs.response]

@@ -22,21 +22,21 @@ from graphdep.vocab.vocab import UPOS, PhraseVocab
 CELLS = ("lstm", "rnn")
 _Children = tuple[Tensor | None, ...]
 _NONE: _Children = (None,) * 4
-"""The states of children where there are none."""
+"""The states of absent children."""
 
 
 class MetaTreeEncoder(ConstituentEncoder):
-    """Two networks go up the trees side by side: at each node the smaller one makes its state first, and the
-    other composes by it. Words are nodes whose children are zeros, other nodes have an input of zeros; what
-    is zero is not multiplied: words read the first columns of a matrix, other nodes the last ones.
+    """Two networks go up the trees in parallel: at each node the smaller one computes its state first, which
+    controls the composition of the other. Words have zeros as children, other nodes zeros as input; zeros are
+    not multiplied: words use the first columns of a matrix, other nodes the last ones.
 
     Args:
-        num_words, hidden_channels, binarized, dropout, vectors: As of
+        num_words, hidden_channels, binarized, dropout, vectors: As in
             :class:`~graphdep.nn.models.BinaryTreeLSTM`.
         cell: ``"lstm"`` or ``"rnn"``, of both networks.
-        meta_channels: Size of the smaller network's states.
-        tag_channels: What it reads at a node beside its own states: a tag's vector of this size; :obj:`None`
-            for the words' vector and the children's states of the other.
+        meta_channels: Size of the states of the smaller network.
+        tag_channels: Size of the tag vector that the smaller network reads besides its own states; if
+            :obj:`None`, it reads the word vector and the other network's states of the children.
     """
 
     def __init__(
@@ -69,23 +69,23 @@ class MetaTreeEncoder(ConstituentEncoder):
 
     @property
     def gates(self) -> int:
-        """Gates of a cell: i, o, u, left f, right f; one for ``"rnn"``."""
+        """Number of gates of a cell: i, o, u, left f, right f; one for ``"rnn"``."""
         return 5 if self.cell == "lstm" else 1
 
     @property
     @abstractmethod
     def lin_read(self) -> nn.Linear:
-        """The matrix that reads the words' vector and the children's states, ``[..., in + 2 * C]``, without a
+        """The matrix for the word vector and the states of the children, ``[..., in + 2 * C]``, without a
         bias.
         """
 
     @abstractmethod
     def composed(self, read: Tensor, z: Tensor) -> Tensor:
-        """The gates of nodes, ``[nodes, gates * C]``, from what :attr:`lin_read` made of their inputs."""
+        """The gates of nodes, ``[nodes, gates * C]``, from the output of :attr:`lin_read`."""
 
     @abstractmethod
     def tags(self, data: Data, trees: BinaryTrees) -> Tensor | None:
-        """The vector of each node's tag, ``[nodes, tag_channels]``, where the smaller network reads it."""
+        """The vector of each node's tag, ``[nodes, tag_channels]``, if the smaller network reads it."""
 
     def node_states(self, data: Data, trees: BinaryTrees, levels: BinaryLevels) -> Tensor:
         x = self.embedding(data).index_select(0, trees.word)
@@ -106,7 +106,7 @@ class MetaTreeEncoder(ConstituentEncoder):
         return levels.up(self._step(F.linear(x, first), F.linear(seen, meta_first)), compose)[0]
 
     def _step(self, read: Tensor, meta: Tensor, left: _Children = _NONE, right: _Children = _NONE) -> States:
-        """State and memory of both networks: h, c, m and its memory."""
+        """States and memory cells of both networks: h, c, m and the memory of m."""
         m, memory = self._cell(meta + self.lin_meta.bias, left[3], right[3])
         h, c = self._cell(self.composed(read, self.lin_z(m)), left[1], right[1])
         return h, c, m, memory
@@ -114,7 +114,7 @@ class MetaTreeEncoder(ConstituentEncoder):
     def _cell(self, gates: Tensor, left: Tensor | None, right: Tensor | None) -> tuple[Tensor, Tensor]:
         if self.cell == "rnn":
             state = torch.tanh(gates)
-            return state, state  # nobody reads its memory
+            return state, state  # the memory is unused
         i, o, u, left_f, right_f = gates.chunk(5, dim=-1)
         c = torch.sigmoid(i) * torch.tanh(u)
         if left is not None and right is not None:
@@ -129,7 +129,8 @@ class DCTreeLSTM(MetaTreeEncoder):
     r"""DC-TreeLSTM, a dynamic compositional network over binarised constituents, from `"Dynamic Compositional
     Neural Networks over Tree Structure" <https://arxiv.org/abs/1705.04153>`_.
 
-    A small Tree-LSTM reads at each node what the large one reads, and makes the large one's weights:
+    A small Tree-LSTM reads the same input as the large one at each node, and computes the large one's
+    weights:
 
     .. math::
         \mathbf{m}_j &= \mathrm{TreeLSTM}^{meta}([\mathbf{x}_j; \mathbf{h}_l; \mathbf{h}_r]; \mathbf{m}_l,
@@ -140,24 +141,23 @@ class DCTreeLSTM(MetaTreeEncoder):
         \mathbf{c}_j &= \mathbf{i} \odot \mathbf{u} + \mathbf{f}^l \odot \mathbf{c}_l + \mathbf{f}^r \odot
         \mathbf{c}_r, \quad \mathbf{h}_j = \mathbf{o} \odot \tanh(\mathbf{c}_j)
 
-    Words have children of zeros, other nodes an :math:`\mathbf{x}_j` of zeros. With ``cell="rnn"`` it is the
-    paper's other form, DC-RecNN: both networks are recursive ones,
-    :math:`\mathbf{h}_j = \tanh(\mathbf{P} \, \mathrm{diag}(\mathbf{z}_j) \, \mathbf{Q} [\ldots] + \mathbf{B}
-    \mathbf{z}_j)`.
+    Words have zeros as children, other nodes zeros as :math:`\mathbf{x}_j`. With ``cell="rnn"`` it is the
+    paper's other form, DC-RecNN: both networks are recursive networks, :math:`\mathbf{h}_j = \tanh(\mathbf{P}
+    \, \mathrm{diag}(\mathbf{z}_j) \, \mathbf{Q} [\ldots] + \mathbf{B} \mathbf{z}_j)`.
 
-    Neither the paper's text nor code of it was at hand; abstracts and reviews have that a meta network makes
-    the weights from the context, and that they are low-rank products. Not verified are: what the meta network
-    reads, one :math:`\mathbf{Q}` for all gates, :math:`\mathbf{z}_j` of the size of :math:`\mathbf{m}_j`,
-    :math:`\mathbf{b}^z` (1 at the start, so that composition begins nearly the same everywhere), and all
-    sizes. ROOT has the state of the topmost node. Pretrained vectors enter in their own size. All nodes of
-    one depth are computed at once, over the whole batch.
+    Neither the paper's text nor its code was available; abstracts and reviews say that a meta network
+    computes the weights from the context, and that they are low-rank products. Not verified are the input of
+    the meta network, a single :math:`\mathbf{Q}` for all gates, the size of :math:`\mathbf{z}_j` equal to
+    that of :math:`\mathbf{m}_j`, :math:`\mathbf{b}^z` (initially 1, so that composition starts nearly equal
+    everywhere), and all sizes. ROOT has the state of the top node. Pretrained vectors keep their size. All
+    nodes of one depth are computed at once, across the batch.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
         cell: ``"lstm"``, or ``"rnn"`` for DC-RecNN. (default: ``"lstm"``)
         meta_channels: Size of :math:`\mathbf{m}_j` and :math:`\mathbf{z}_j`. (default: :obj:`50`)
-        binarized: As of :class:`ConstituentEncoder`. (default: ``"left"``)
+        binarized: As in :class:`ConstituentEncoder`. (default: ``"left"``)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -165,8 +165,8 @@ class DCTreeLSTM(MetaTreeEncoder):
         - data: a node table with ROOT nodes and constituents; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`cell` or :obj:`binarized` is unknown, :obj:`meta_channels` is no whole number
-            from 1 on, or the data has no constituents or no ROOT nodes.
+        ValueError: If :obj:`cell` or :obj:`binarized` is unknown, :obj:`meta_channels` is not a whole number
+            >= 1, or the data has no constituents or no ROOT nodes.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -224,8 +224,8 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
     Representation"
     <https://pure.ulster.ac.uk/en/publications/treelstm-with-tag-aware-hypernetwork-for-sentence-representation>`_.
 
-    A small Tree-LSTM over the tags alone, :math:`\mathbf{e}_j` of a word or a constituent, scales the weights
-    of the large one, as hyper-networks do:
+    A small Tree-LSTM over tags only, with :math:`\mathbf{e}_j` for a word or a constituent, scales the
+    weights of the large one, as in hypernetworks:
 
     .. math::
         \mathbf{m}_j &= \mathrm{TreeLSTM}^{hyper}(\mathbf{e}_j; \mathbf{m}_l, \mathbf{m}_r), \quad
@@ -236,18 +236,17 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
         \mathbf{c}_j &= \mathbf{i} \odot \mathbf{u} + \mathbf{f}^l \odot \mathbf{c}_l + \mathbf{f}^r \odot
         \mathbf{c}_r, \quad \mathbf{h}_j = \mathbf{o} \odot \tanh(\mathbf{c}_j)
 
-    with :math:`\mathbf{d} = 1` at the start. Words have children of zeros, other nodes an
-    :math:`\mathbf{x}_j` of zeros. With ``cell="rnn"`` both networks are recursive ones, as in TG-HRecNN of
-    `Shen et al. (2018) <https://arxiv.org/abs/1808.06075>`_.
+    with :math:`\mathbf{d} = 1` initially. Words have zeros as children, other nodes zeros as
+    :math:`\mathbf{x}_j`. With ``cell="rnn"`` both networks are recursive networks, as in TG-HRecNN of `Shen
+    et al. (2018) <https://arxiv.org/abs/1808.06075>`_.
 
-    Tags of words are universal ones (``to_data(..., phrases="tagged")``), as the bundled tagger gives them,
-    and those of constituents their labels: a constituent over one word has none beside its tag, of several
-    over the same words the topmost counts, and what binarising adds has that of its constituent. The paper's
-    are of another parser. Neither its text nor code of it was at hand: that a hyper-network over tags makes
-    the parameters of the encoder is in its abstract; that it is a tree network itself, the scaling of rows
-    (as in the paper on HyperNetworks) and all sizes we could not verify. ROOT has the state
-    of the topmost node. Pretrained vectors enter in their own size. All nodes of one depth are computed at
-    once, over the whole batch.
+    Word tags are universal (``to_data(..., phrases="tagged")``), as from the bundled tagger, and constituents
+    have their labels as tags: a constituent over one word has only the word's tag, among several over the
+    same words the topmost counts, and nodes from binarization have that of their constituent. The paper uses
+    tags of another parser. Neither its text nor its code was available: its abstract says that a hypernetwork
+    over tags computes the parameters of the encoder; we could not verify that this network is a tree network,
+    the scaling of rows (as in the paper on HyperNetworks) and all sizes. ROOT has the state of the top node.
+    Pretrained vectors keep their size. All nodes of one depth are computed at once, across the batch.
 
     Args:
         num_words: Size of the vocabulary.
@@ -255,15 +254,15 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
         cell: ``"lstm"``, or ``"rnn"`` for recursive networks. (default: ``"lstm"``)
         meta_channels: Size of :math:`\mathbf{m}_j` and :math:`\mathbf{z}_j`. (default: :obj:`50`)
         tag_channels: Size of :math:`\mathbf{e}_j`. (default: :obj:`50`)
-        binarized: As of :class:`ConstituentEncoder`. (default: ``"left"``)
-        dropout: Dropout probability of the words' vectors. (default: :obj:`0.0`)
+        binarized: As in :class:`ConstituentEncoder`. (default: ``"left"``)
+        dropout: Dropout probability of the word vectors. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
         - data: a node table with ROOT nodes, constituents and ``tag``; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`cell` or :obj:`binarized` is unknown, a size is no whole number from 1 on, or the
+        ValueError: If :obj:`cell` or :obj:`binarized` is unknown, a size is not a whole number >= 1, or the
             data has no constituents, no tags or no ROOT nodes.
 
     Example:

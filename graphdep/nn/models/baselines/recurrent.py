@@ -1,4 +1,4 @@
-"""LSTM and GRU over sequences."""
+"""LSTM and GRU over sequences of words."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from graphdep.nn.prepared import kept
 def run_over(
     rnn: nn.RNNBase, x: Tensor, packing: Packing, start: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The states at all places, ``[places, C]``, and the last ones of each sequence, ``[layers * directions,
-    sequences, C]``; an LSTM's memory cells stay inside.
+    """The states at all positions, ``[places, C]``, and the last ones of each sequence, ``[layers *
+    directions, sequences, C]``; an LSTM's memory cells are not returned.
 
-    As with ``pack_sequence(x.split(length), enforce_sorted=False)`` and ``unpack_sequence``, but that rows
-    are gathered once, where those take slices one by one, each of which sends back a gradient of full size:
-    a third of a BiLSTM's step on a CPU went into zeros.
+    Equals ``pack_sequence(x.split(length), enforce_sorted=False)`` and ``unpack_sequence``, but gathers rows
+    once instead of slice by slice: the backward pass of every slice allocates a gradient of full size, which
+    took a third of a BiLSTM's step on a CPU.
 
     Args:
         rnn: An LSTM or a GRU.
-        x: The sequences, one after the other: ``[places, in]``.
-        packing: Made of their lengths.
-        start: Its first states, as the last ones. (default: zeros)
+        x: The concatenated sequences: ``[places, in]``.
+        packing: The packing of their lengths.
+        start: The initial states, in the shape of the last ones. (default: zeros)
     """
     rows = x.index_select(0, packing.order)
     sizes = torch.tensor(packing.sizes, device="cpu")
@@ -40,16 +40,16 @@ def run_over(
 
 
 class Packing(Moves):
-    """All first places of sequences, then all second ones, of the longest sequence first.
+    """All first positions of sequences, then all second ones, longest sequences first.
 
     Args:
         length: The length of each sequence, at least 1: ``[sequences]``.
 
     Attributes:
-        order: The rows of the sequences in that order, ``[places]``.
-        place: The place there of each row.
-        sizes: How many first places there are, how many second ones, and so on.
-        longest_first, rank: The sequences by their lengths, and the place of each among them.
+        order: The rows of the sequences in packed order, ``[places]``.
+        place: The packed position of each row.
+        sizes: Number of first positions, of second ones, and so on.
+        longest_first, rank: The sequences by descending length, and the rank of each.
 
     Raises:
         ValueError: If a length is below 1.
@@ -65,12 +65,12 @@ class Packing(Moves):
         self.place = self.order.argsort()
         self.sizes: list[int] = place.bincount().tolist()
         if self.sizes[:1] != [length.numel()]:
-            raise ValueError(f"sequences must have a length of 1 at least (got {length.tolist()})")
+            raise ValueError(f"sequences must have a length of at least 1 (got {length.tolist()})")
 
 
 class LSTM(nn.LSTM):
-    """:class:`torch.nn.LSTM`, in the precision of its weights where autocast asks for one in which the
-    processor has none: oneDNN has no LSTM in bfloat16 or float16 on processors without AVX-512, and raises.
+    """:class:`torch.nn.LSTM`, in the precision of its weights if the processor has no LSTM in that of
+    autocast: without AVX-512, oneDNN has none in bfloat16 or float16 and raises an error.
     """
 
     def forward(self, input: Any, hx: Any = None) -> Any:
@@ -84,7 +84,7 @@ class LSTM(nn.LSTM):
 
 @cache
 def _processor_has_one(dtype: torch.dtype) -> bool:
-    with torch.random.fork_rng(devices=[]):  # a model's seed gives the same model on every processor
+    with torch.random.fork_rng(devices=[]):  # keeps random numbers equal on every processor
         probe = nn.LSTM(1, 1)
     try:
         with torch.no_grad(), torch.autocast("cpu", dtype=dtype):
@@ -100,7 +100,7 @@ CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": LSTM}
 def make_rnn(
     cell: str, in_channels: int, channels: int, *, bidirectional: bool, num_layers: int, dropout: float
 ) -> nn.RNNBase:
-    """A network whose states, both directions together, have so many channels."""
+    """A network whose states, both directions together, have ``channels`` channels."""
     check_directions(channels, bidirectional)
     return CELLS[cell](
         in_channels,
@@ -112,13 +112,13 @@ def make_rnn(
 
 
 def last_layer(rnn: nn.RNNBase, last: Tensor) -> Tensor:
-    """The last states of the top layer, of both directions side by side: ``[sequences, C]``."""
+    """The last states of the top layer, directions concatenated: ``[sequences, C]``."""
     return torch.cat([*last[-1 - rnn.bidirectional :]], dim=-1)
 
 
 class WordRNN(nn.Module):
-    r"""Reads each utterance word by word; its ROOT node comes first, as a start symbol, so that an utterance
-    without words has a state, too.
+    r"""Reads each utterance word by word, after its ROOT node as a start symbol, so that an utterance without
+    words also has a state.
 
     Args:
         hidden_channels: Size of inputs and states, both directions together.
@@ -159,14 +159,14 @@ def _with_roots(data: Data) -> tuple[Tensor, Packing]:
 
 @kept
 def _words_of_utterances(data: Data) -> tuple[Tensor, Tensor, Packing]:
-    """The words, those utterances that have some, and the words by utterance."""
+    """The words, the utterances that have words, and the words by utterance."""
     words = words_of(data)
     utterance, length = utterance_of(data)[words].unique_consecutive(return_counts=True)
     return words, utterance, Packing(length)
 
 
 class RecurrentEncoder(TextEncoder):
-    """Base of :class:`LSTMEncoder` and :class:`GRUEncoder`, which say the :attr:`cell`."""
+    """Base class of :class:`LSTMEncoder` and :class:`GRUEncoder`, which set the :attr:`cell`."""
 
     cell: ClassVar[str]
 
@@ -190,7 +190,7 @@ class RecurrentEncoder(TextEncoder):
         in_channels = hidden_channels if in_channels is None else in_channels
         self.embedding = word_embedding(num_words, in_channels, vectors, dropout)
         self.labels = nn.Embedding(num_relations, in_channels) if num_relations else None
-        if self.labels is not None:  # wider vectors than those of the words would drown them
+        if self.labels is not None:  # in the scale of word vectors
             nn.init.normal_(self.labels.weight, std=float(self.embedding.word.weight.detach().std()))
         options: Any = {"bidirectional": bidirectional, "num_layers": num_layers, "dropout": dropout}
         self.add_module(self.cell, make_rnn(self.cell, in_channels, hidden_channels, **options))
@@ -221,18 +221,18 @@ class LSTMEncoder(RecurrentEncoder):
 
     The state of a word is the LSTM's at that word; ROOT has the last state of the top layer. If
     :obj:`bidirectional`, each direction has half of the channels, and ROOT has the forward state at the last
-    word, then the backward state at the first. Nodes that are neither word nor ROOT have zeros. Pretrained
-    vectors enter in their own size.
+    word, then the backward state at the first. All other nodes have zeros. Pretrained vectors keep their
+    size.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states, both directions together. (default: :obj:`300`)
         bidirectional: Also read from the last word to the first. (default: :obj:`False`)
         num_layers: Number of layers. (default: :obj:`1`)
-        in_channels: Size of the word vectors, where none are given. (default: :obj:`hidden_channels`)
+        in_channels: Size of the word vectors, if none are given. (default: :obj:`hidden_channels`)
         dropout: Dropout probability of the embeddings and between layers. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
-        num_relations: Number of relation ids, to add to each word a vector of the label of its arc: the parse
+        num_relations: Number of relation ids, to add a vector of its arc's label to each word: the parse
             without its arcs. (default: :obj:`0`, without labels)
 
     Shapes:
@@ -260,18 +260,18 @@ class GRUEncoder(RecurrentEncoder):
 
     The state of a word is the GRU's at that word; ROOT has the last state of the top layer. If
     :obj:`bidirectional`, each direction has half of the channels, and ROOT has the forward state at the last
-    word, then the backward state at the first. Nodes that are neither word nor ROOT have zeros. Pretrained
-    vectors enter in their own size.
+    word, then the backward state at the first. All other nodes have zeros. Pretrained vectors keep their
+    size.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states, both directions together. (default: :obj:`300`)
         bidirectional: Also read from the last word to the first. (default: :obj:`False`)
         num_layers: Number of layers. (default: :obj:`1`)
-        in_channels: Size of the word vectors, where none are given. (default: :obj:`hidden_channels`)
+        in_channels: Size of the word vectors, if none are given. (default: :obj:`hidden_channels`)
         dropout: Dropout probability of the embeddings and between layers. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
-        num_relations: Number of relation ids, to add to each word a vector of the label of its arc: the parse
+        num_relations: Number of relation ids, to add a vector of its arc's label to each word: the parse
             without its arcs. (default: :obj:`0`, without labels)
 
     Shapes:

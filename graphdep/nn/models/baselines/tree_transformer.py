@@ -1,4 +1,4 @@
-"""Tree-Transformers over dependencies and constituents, and the Universal Sentence Encoder's architecture."""
+"""Tree-Transformers over dependencies and constituents, and the Universal Sentence Encoder."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class BranchAttention(nn.Module):
 
     Args:
         channels: Size of the states.
-        branches: Branches of attention; divides :obj:`channels`.
-        ff_channels: Size of all branches' feed-forward layers together.
+        branches: Number of attention branches; divides :obj:`channels`.
+        ff_channels: Total size of the feed-forward layers of all branches.
         form: ``"paper"`` or ``"code"``.
         position_codes: Add sinusoids of the members' places.
         dropout: Dropout probability.
@@ -82,9 +82,9 @@ class BranchAttention(nn.Module):
 
         Args:
             x: The states of the members: ``[members, C]``.
-            residual: What form ``"code"`` adds to attention: ``[members, C]``.
+            residual: The residual input of form ``"code"``: ``[members, C]``.
             family, place: The family of each member, and its place in it: ``[members]``.
-            families: Their number.
+            families: Number of families.
         """
         if self.position_codes:
             x = x + _sinusoids(place, self.channels).to(x.dtype)
@@ -99,7 +99,7 @@ class BranchAttention(nn.Module):
         """Attention within families: ``[members, branches, size]``."""
         slot, shapes = _slots(family, place, families)
         sizes = [count * places for count, places in shapes]
-        # Families of a group side by side, filled up with rows that nobody sees.
+        # Families of a group side by side, padded with masked rows.
         blocks = x.new_zeros(sum(sizes), self.channels).index_copy(0, slot, x)
         there = torch.zeros(sum(sizes), dtype=torch.bool, device=x.device).index_fill(0, slot, True)
         attended = [
@@ -114,13 +114,13 @@ class BranchAttention(nn.Module):
         scores = torch.einsum("fqbd,fkbd->fbqk", query, key) / math.sqrt(query.size(-1))
         if self.form == "paper":
             weights = scores.masked_fill(~there[:, None, None, :], -math.inf).softmax(dim=-1)
-        else:  # over those who attend, as the code has it, and not over what is attended to
+        else:  # over targets, as in the code, not over sources
             weights = scores.masked_fill(~there[:, None, :, None], -math.inf).softmax(dim=-2)
             weights = weights.masked_fill(~there[:, None, None, :], 0)
         return torch.einsum("fbqk,fkbd->fqbd", weights.to(value.dtype), value)
 
     def _branches(self, attended: Tensor, x: Tensor) -> Tensor:
-        """The weighted sum of what the branches make of attention: ``[members, C]``."""
+        """The weighted sum of the branches' outputs: ``[members, C]``."""
         out = torch.einsum("nbd,bdc->nbc", attended, self.branch)
         out = self.norm(self.dropout(out) + x.unsqueeze(1)) * self.kappa.softmax(0).unsqueeze(-1)
         hidden = torch.relu(torch.einsum("nbc,bcf->nbf", out, self.ff_in.to(out.dtype)) + self.ff_in_bias)
@@ -129,18 +129,18 @@ class BranchAttention(nn.Module):
 
 
 def _sinusoids(place: Tensor, channels: int) -> Tensor:
-    """Those of `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_: ``[members, channels]``."""
+    """Sinusoids of `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_: ``[members, C]``."""
     pair = (torch.arange(channels, device=place.device) // 2 * 2).double()
     angle = place.double().unsqueeze(-1) / 10000 ** (pair / channels)
     return torch.where(torch.arange(channels, device=place.device) % 2 == 0, angle.sin(), angle.cos())
 
 
 def _slots(family: Tensor, place: Tensor, families: int) -> tuple[Tensor, list[tuple[int, int]]]:
-    """The slot of each member in blocks of families, and how many families and places each block has.
+    """The slot of each member in blocks of families, and the numbers of families and places of each block.
 
-    Families whose widths have the same next power of two share a block, as wide as its widest: slots are then
-    fewer than twice the members, and scores fewer than four times those within families, whatever else is in
-    the batch.
+    Families whose widths have the same next power of two share a block of the largest width: there are fewer
+    than twice as many slots as members, and fewer than four times as many scores as within families, whatever
+    else is in the batch.
     """
     width = torch.zeros(families, dtype=torch.long, device=family.device)
     width = width.index_add(0, family, torch.ones_like(family))
@@ -151,12 +151,12 @@ def _slots(family: Tensor, place: Tensor, families: int) -> tuple[Tensor, list[t
     start = cumsum(count * places)[:-1]
     number = places_in(group, torch.arange(families, device=family.device))
     first = start[group] + number * places[group]
-    shapes = torch.stack([count, places], dim=1).tolist()  # of all blocks at once: a GPU is waited for
+    shapes = torch.stack([count, places], dim=1).tolist()  # of all blocks at once: a single synchronization
     return first[family] + place, [(count, places) for count, places in shapes if count]
 
 
 def places_in(family: Tensor, key: Tensor) -> Tensor:
-    """The place of each member in its family, by the order of keys."""
+    """The place of each member in its family, in the order of the keys."""
     order = key.argsort()
     order = order[family[order].argsort(stable=True)]
     ranked = family[order]
@@ -168,7 +168,7 @@ class TreeTransformer(TextEncoder):
     r"""Tree Transformer over the dependency tree, after `"You Only Need Attention to Traverse Trees"
     <https://aclanthology.org/P19-1030/>`_.
 
-    A word without dependents has its embedding as its state. Any other word :math:`j` attends, together with
+    The state of a word without dependents is its embedding. Any other word :math:`j` attends together with
     its dependents :math:`C(j)`, and the results are summed:
 
     .. math::
@@ -176,18 +176,17 @@ class TreeTransformer(TextEncoder):
         \tilde{\mathbf{X}} = \mathrm{block}(\mathbf{X}), \quad
         \mathbf{h}_j = \sum_i \tanh(\mathbf{W} (\tilde{\mathbf{x}}_i + \mathbf{x}_i) + \mathbf{b})
 
-    with one Transformer block (:class:`TransformerLayer`) for all words. It has plain multi-head attention:
-    the multi-branch attention of the source, with a feed-forward layer and a learned weight for each branch,
-    is left out, and so are its position codes. ROOT has the state of the root word (their sum, where a tree
-    has several). Nodes outside the trees have zeros. All words of one depth are computed at once, over the
-    whole batch.
+    with one Transformer block (:class:`TransformerLayer`) for all words. It has plain multi-head attention,
+    without the multi-branch attention of the source (a feed-forward layer and a learned weight for each
+    branch) and without its position codes. ROOT has the state of the root word (or the sum of several). Nodes
+    outside the trees have zeros. All words of one depth are computed at once, across the batch.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
         heads: Attention heads; divides :obj:`hidden_channels`. (default: :obj:`6`)
         ff_channels: Size of the feed-forward layer. (default: :obj:`300`)
-        dropout: Dropout probability, in the block too. (default: :obj:`0.0`)
+        dropout: Dropout probability, also within the block. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
@@ -249,11 +248,11 @@ class TreeTransformer(TextEncoder):
 
 
 class _Families(Moves):
-    """Governors of a level with their dependents, families side by side, as attention in blocks wants it.
+    """Governors of a level with their dependents, grouped by family, as attention in blocks needs.
 
     Args:
-        inner: The places of the governors in their level.
-        family: Which of the governors is that of each dependent.
+        inner: The indices of the governors in their level.
+        family: The index of each dependent's governor among these.
     """
 
     def __init__(self, inner: Tensor, family: Tensor) -> None:
@@ -266,7 +265,7 @@ class _Families(Moves):
 
 @kept
 def _families(data: Data) -> tuple[_Families, ...]:
-    """The families of each level but the ROOT nodes'."""
+    """The families of each level except that of the ROOT nodes."""
     return tuple(_Families(*family) for family in tree_levels(data).families[:-1])
 
 
@@ -274,9 +273,9 @@ class DependencyTreeTransformer(TextEncoder):
     r"""Tree-Transformer over the dependency tree with its branches, from `"You Only Need Attention to
     Traverse Trees" <https://aclanthology.org/P19-1030/>`_; :class:`TreeTransformer` is a simpler form.
 
-    A word without dependents has its vector as its state. Any other word :math:`j` makes one of its vector
-    and of its dependents' states, :math:`\mathbf{X} = [\mathbf{e}_j; \mathbf{h}_k, k \in C(j)]`, by attention
-    in :math:`n` branches:
+    The state of a word without dependents is its vector. Any other word :math:`j` computes its state from its
+    vector and its dependents' states, :math:`\mathbf{X} = [\mathbf{e}_j; \mathbf{h}_k, k \in C(j)]`, by
+    attention in :math:`n` branches:
 
     .. math::
         \mathbf{B}_i &= \mathrm{softmax}\Big(\frac{\mathbf{X} \mathbf{W}^Q_i (\mathbf{X} \mathbf{W}^K_i)^\top}
@@ -286,39 +285,38 @@ class DependencyTreeTransformer(TextEncoder):
         \mathbf{b}^1_i) \mathbf{W}^2_i + \mathbf{b}^2_i\big), \\
         \mathbf{h}_j &= \sum_m \tanh(\mathbf{W} (\tilde{\mathbf{x}}_m + \mathbf{x}_m) + \mathbf{b})
 
-    with :math:`\sum \kappa_i = \sum \alpha_i = 1`. With :obj:`position_codes` sinusoids of the places in the
-    family, in the order of the text, are added to :math:`\mathbf{X}`; the paper tries both.
+    with :math:`\sum \kappa_i = \sum \alpha_i = 1`. With :obj:`position_codes`, sinusoids of the places in the
+    family, in text order, are added to :math:`\mathbf{X}`; the paper tries both.
 
-    The paper's text was not at hand. The last formula is as in earlier notes on it; the branches follow the
-    authors' `code <https://github.com/navid5792/Tree-Transformer>`_, which has them as a class (with one sum
-    before the norm, and a norm of each branch), and
-    `"Weighted Transformer Network for Machine Translation" <https://arxiv.org/abs/1711.02132>`_, which they
-    are from; whether :math:`\mathbf{X}` stands in the norm, and where codes are added, we could
-    not verify. Weights that sum to 1 are a softmax here, equal at the start, and no projection after each
-    step. In the authors' class the input of a branch's feed-forward layer is added to its
-    output, and a norm taken, too; not here. What the authors' code runs is another model, of which
-    ``form="code"`` is one of two passes whose states it joins (the other also reads relation labels, and is
-    not here): heads side by side whose softmax is over those who attend, no branches, no
-    :math:`\mathbf{W}`, the words' own vectors added, and matrices that start smaller (Xavier's rule for all
-    heads' as one tensor; here for each):
+    The paper's text was not available. The last formula follows earlier notes on it; the branches follow a
+    class in the authors' `code <https://github.com/navid5792/Tree-Transformer>`_ (with one sum before the
+    norm, and a norm for each branch) and their source, `"Weighted Transformer Network for Machine
+    Translation" <https://arxiv.org/abs/1711.02132>`_; we could not verify whether :math:`\mathbf{X}` is
+    inside the norm, and where codes are added. Weights that sum to 1 are a softmax here, initially equal, not
+    a projection after each step. The authors' class also adds the input of a branch's feed-forward layer to
+    its output, followed by a norm, which is left out here. The authors' code runs another model, which joins
+    the states of two passes; ``form="code"`` is one of them (the other also reads relation labels and is not
+    implemented): parallel heads with a softmax over targets, no branches, no :math:`\mathbf{W}`, the words'
+    own vectors added, and a smaller initialization (Xavier's rule for the matrices of all heads as one
+    tensor; here for each):
 
     .. math::
         \mathbf{h}_j = \tanh \Big(\sum_m \big(\mathbf{a}_m + \mathbf{e}_m\big)\Big)
 
-    ROOT has the state of the root word (their sum, where a tree has several). Nodes outside the trees have
-    zeros. All words of one depth are computed at once, over the whole batch.
+    ROOT has the state of the root word (or the sum of several). Nodes outside the trees have zeros. All words
+    of one depth are computed at once, across the batch.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
-        heads: Branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
-        ff_channels: Size of the branches' feed-forward layers together, a share for each; the
-            size is ours. (default: :obj:`300`)
+        heads: Number of branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        ff_channels: Total size of the branches' feed-forward layers, shared equally; our own choice.
+            (default: :obj:`300`)
         form: ``"paper"`` or ``"code"``, see above. (default: ``"paper"``)
         position_codes: Add sinusoids. (default: :obj:`False`)
         dropout: Dropout probability. (default: :obj:`0.0`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, projected where they have another size.
-            (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, projected if their size differs. (default:
+            :obj:`None`)
 
     Shapes:
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
@@ -379,27 +377,26 @@ class ConstituencyTreeTransformer(ConstituentEncoder):
     r"""Tree-Transformer over the constituents, from `"You Only Need Attention to Traverse Trees"
     <https://aclanthology.org/P19-1030/>`_.
 
-    A constituent is made of its parts alone,
+    A constituent is computed only from its parts,
 
     .. math::
         \mathbf{X} = [\mathbf{h}_k, k \in C(j)],
 
-    by the block of :class:`DependencyTreeTransformer`, whose docstring has the formulas and what of them is
-    not verified; a word has its vector as its state. Constituents are not binarised; those over the same
-    words are one. What lies in no constituent, or several at the top, is a part of one more. With
-    ``form="code"`` what is added to attention is :math:`\mathbf{X}` itself. It is not
-    :class:`ConstituentTransformer`, which reads no parse.
+    by the block of :class:`DependencyTreeTransformer`, whose docstring has the formulas and what is not
+    verified; the state of a word is its vector. Constituents are not binarised; those over the same words are
+    merged. Several top constituents, or words outside all of them, become parts of an added one. With
+    ``form="code"`` the residual input is :math:`\mathbf{X}` itself. :class:`ConstituentTransformer` is
+    another model, which reads no parse.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
-        heads: Branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
-        ff_channels: Size of the branches' feed-forward layers together, a share for each.
-            (default: :obj:`300`)
-        form, position_codes: As of :class:`DependencyTreeTransformer`. (default: ``"paper"``, :obj:`False`)
+        heads: Number of branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        ff_channels: Total size of the branches' feed-forward layers, shared equally. (default: :obj:`300`)
+        form, position_codes: As in :class:`DependencyTreeTransformer`. (default: ``"paper"``, :obj:`False`)
         dropout: Dropout probability. (default: :obj:`0.0`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, projected where they have another size.
-            (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, projected if their size differs. (default:
+            :obj:`None`)
 
     Shapes:
         - data: a node table with ROOT nodes and constituents; output :math:`(|\mathcal{V}|, C)`
@@ -441,7 +438,7 @@ class ConstituencyTreeTransformer(ConstituentEncoder):
         self.block = BranchAttention(hidden_channels, heads, ff_channels, form, position_codes, dropout)
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
-        """Nothing: its levels are read where they are used."""
+        """Does nothing: the levels are read when they are used."""
 
     def states(self, data: Data) -> tuple[Tensor, Tensor]:
         levels = SpanLevels(data)
@@ -473,49 +470,49 @@ VARIANTS = ("transformer", "dan")
 
 
 class UniversalEncoder(TextEncoder):
-    r"""The encoders of `"Universal Sentence Encoder" <https://arxiv.org/abs/1803.11175>`_, trained here and
-    not on its corpora: the architecture, not the published weights.
+    r"""The encoders of `"Universal Sentence Encoder" <https://arxiv.org/abs/1803.11175>`_: the architecture,
+    trained here, without the published weights.
 
-    ``variant="transformer"``: the encoder of a Transformer over the :math:`n` words of an utterance and their
-    positions, and its states' sum over the root of their number, so that long texts do not win by length:
+    ``variant="transformer"``: a Transformer encoder over the :math:`n` words of an utterance and their
+    positions; its states are summed and divided by :math:`\sqrt{n}`, to limit the effect of text length:
 
     .. math::
         \mathbf{s} = \frac{1}{\sqrt{n}} \sum_{w = 1}^{n} \mathbf{h}_w
 
     ``variant="dan"``, a deep averaging network: the mean over vectors of words and of pairs of neighbours,
-    then layers of a feed-forward network with ReLU,
+    then a feed-forward network with ReLU,
 
     .. math::
         \mathbf{s} = \mathrm{FFN} \Big(\frac{1}{2n - 1} \Big(\sum_{w = 1}^{n} \mathbf{e}_w + \sum_{w = 1}^{n -
         1} \mathbf{e}_{w, w + 1}\Big)\Big)
 
     where pairs share :obj:`buckets` vectors by a hash of their ids. ROOT has :math:`\mathbf{s}`; a word has
-    its state in the Transformer, or its vector in the other.
+    its Transformer state, or its vector in ``"dan"``.
 
-    The paper trains one encoder on several tasks of unlabelled and labelled text; its sizes are larger (the
-    result has 512 channels). Its text was not at hand: the sum over the root of the length is in the
-    documents of the published module, the means over words and pairs in public descriptions; the number of
-    layers, how pairs get their vectors and a square root in the second form, if there is one, we could not
-    verify. Other nodes have zeros.
+    The paper trains one encoder on several tasks with unlabelled and labelled text, with larger sizes (an
+    output of 512 channels). Its text was not available: the division by the root of the length is from the
+    documentation of the published module, the means over words and pairs from public descriptions; we could
+    not verify the number of layers, the vectors of pairs and a possible square root in the second form. Other
+    nodes have zeros.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
         variant: ``"transformer"`` or ``"dan"``. (default: ``"transformer"``)
-        num_layers: Blocks of the Transformer, or layers of the network. (default: :obj:`3`)
+        num_layers: Number of Transformer blocks, or of feed-forward layers. (default: :obj:`3`)
         heads: Attention heads; divides :obj:`hidden_channels`. (default: :obj:`6`)
         ff_channels: Size of the Transformer's feed-forward layers. (default: :obj:`300`)
-        buckets: Vectors of pairs. (default: :obj:`20_000`)
-        max_positions: Positions told apart. (default: :obj:`512`)
+        buckets: Number of vectors for pairs. (default: :obj:`20_000`)
+        max_positions: Number of positions. (default: :obj:`512`)
         dropout: Dropout probability. (default: :obj:`0.0`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, projected where they have another size.
-            (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, projected if their size differs. (default:
+            :obj:`None`)
 
     Shapes:
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`variant` is unknown, a size is below 1 or no whole number, :obj:`heads` does not
+        ValueError: If :obj:`variant` is unknown, a size is not a whole number >= 1, :obj:`heads` does not
             divide :obj:`hidden_channels` of a Transformer, or the data has no ROOT nodes.
 
     Example:
@@ -579,7 +576,7 @@ class UniversalEncoder(TextEncoder):
         self._reset_pairs()
 
     def _reset_pairs(self) -> None:
-        if self.pair is not None:  # as words
+        if self.pair is not None:  # initialized like words
             nn.init.normal_(self.pair.weight, std=self.hidden_channels**-0.5)
 
     def forward(self, data: Data) -> Tensor:
@@ -602,7 +599,7 @@ class UniversalEncoder(TextEncoder):
     def _averaged(self, x: Tensor, ids: Tensor, utterance: Tensor, length: Tensor) -> Tensor:
         assert self.pair is not None
         first = (utterance[1:] == utterance[:-1]).nonzero().view(-1)
-        # Two odd factors, so that a pair and the same the other way round fall apart.
+        # Two odd factors, so that a pair and its reverse have different hashes.
         bucket = (ids[first] * 1_000_003 + ids[first + 1] * 8_191) % self.pair.num_embeddings
         parts = torch.cat([x, self.dropout(self.pair(bucket))])
         of = torch.cat([utterance, utterance[first]])

@@ -409,7 +409,9 @@ def test_what_cannot_be_served_is_named():
     with pytest.raises(ValueError, match="backend='triton' serves float32, float16 and bfloat16 .*float64"):
         inputs = case(random_graph([5]), ())
         attend(**{name: x.double() for name, x in inputs.items() if name in ("query", "key", "value")})
-    with pytest.raises(ValueError, match=r"backend='triton' serves at most 128 channels a head \(got 130\)"):
+    with pytest.raises(
+        ValueError, match=r"backend='triton' serves at most 128 channels per head \(got 130\)"
+    ):
         edge_attention(**case(random_graph([5]), channels=130), backend="triton")
     twice = {"edge_index": torch.zeros(2, 2).long(), "clique": torch.zeros(3).long()}
     with pytest.raises(ValueError, match="backend='triton' cannot serve repeated edges: coalesce"):
