@@ -82,7 +82,7 @@ def test_typed_and_versioned():
     assert (PACKAGE / "py.typed").is_file()
     assert importlib.metadata.version("graphdep") == graphdep.__version__
     entries = importlib.metadata.entry_points(group="console_scripts", name="graphdep")
-    assert [entry.value for entry in entries] == ["graphdep.cli:app"]
+    assert [entry.value for entry in entries] == ["graphdep.__main__:main"]
 
 
 @cache

@@ -457,8 +457,8 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
     elif RESULT in names:
         size = sum((folder / name).stat().st_size for name in names) / 2**20
         logger.warning(
-            "%s: a finished run is set aside in %s (%.0f MB); with resume (--resume) the "
-            "same one would not be made again",
+            "%s: the finished run there is moved to %s (%.0f MB); resume (--resume) keeps a finished run "
+            "of the same settings and does not repeat it",
             *(folder, previous.name, size),
         )
     elif not _is_run(folder):
