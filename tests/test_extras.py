@@ -156,9 +156,18 @@ LACKS = {
         "parse",
         "the client of CoreNLP needs stanza,",
     ),
-    "an estimator": (CORE, "from graphdep import SequenceClassifier", "train", f"training needs {TRAINING},"),
-    "training": (CORE, "import graphdep.training", "train", f"training needs {TRAINING},"),
-    "tasks": (CORE, "from graphdep.tasks import TASKS", "train", f"training needs {TRAINING},"),
+    "an estimator": (
+        CORE,
+        "from graphdep import SequenceClassifier",
+        "train",
+        "graphdep.SequenceClassifier needs pydantic,",
+    ),
+    "training": (
+        CORE,
+        "from graphdep.training import train",
+        "train",
+        "graphdep.training.train needs lightning,",
+    ),
     "the program": (
         CORE,
         "from graphdep.__main__ import main; main()",
@@ -172,7 +181,12 @@ LACKS = {
         "graphdep.visualization.plot_tree needs matplotlib,",
     ),
     "a picture": (CORE, DRAWN, "train", "a picture of this kind (png) needs matplotlib,"),
-    "scores": (CORE, "from graphdep.metrics import F1", "train", "graphdep.metrics.F1 needs scikit-learn,"),
+    "scores": (
+        CORE,
+        "import numpy\nfrom graphdep.metrics import F1\nF1(numpy.ones(2), numpy.ones(2))",
+        "train",
+        "a score needs scikit-learn,",
+    ),
     "comparisons": (
         CORE,
         "from graphdep.metrics import compare",

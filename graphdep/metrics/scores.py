@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 
 import numpy as np
 
+from graphdep.io.extras import check_extra, known_version
 from graphdep.metrics.metric import Compute, Metric
 
 # Only the functions that need scikit-learn and SciPy import them: tasks name their metrics without computing
 # any.
-SCIKIT_LEARN = f"scikit-learn {version('scikit-learn')}"
+SCIKIT_LEARN = f"scikit-learn {known_version('scikit-learn')}"
 
 
 def _accuracy(prediction: np.ndarray, target: np.ndarray) -> float:
+    check_extra("a score", "train", "sklearn")
     from sklearn.metrics import accuracy_score
 
     return accuracy_score(target, prediction)
@@ -27,6 +28,7 @@ def _weighted_accuracy(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _f1(prediction: np.ndarray, target: np.ndarray) -> float:
+    check_extra("a score", "train", "sklearn")
     from sklearn.metrics import f1_score
 
     return f1_score(target, prediction, zero_division=0)
@@ -39,12 +41,14 @@ def _weighted_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray)
 
 
 def _macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
+    check_extra("a score", "train", "sklearn")
     from sklearn.metrics import f1_score
 
     return f1_score(target, prediction, average="macro", zero_division=0)
 
 
 def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    check_extra("a score", "train", "scipy")
     from scipy import sparse
 
     # For each class, its correct predictions, and its predictions plus targets. The tables are sparse (one
@@ -65,6 +69,7 @@ def _mcc(prediction: np.ndarray, target: np.ndarray) -> float:
     # Undefined if one side has a single label: 0, no correlation was observed.
     if np.ptp(prediction) == 0 or np.ptp(target) == 0:
         return 0.0
+    check_extra("a score", "train", "sklearn")
     from sklearn.metrics import matthews_corrcoef
 
     return matthews_corrcoef(target, prediction)
@@ -121,10 +126,11 @@ MCC = Metric(
 )
 
 
-_SCIPY = f"SciPy {version('scipy')}"
+_SCIPY = f"SciPy {known_version('scipy')}"
 
 
 def _mse(prediction: np.ndarray, target: np.ndarray) -> float:
+    check_extra("a score", "train", "sklearn")
     from sklearn.metrics import mean_squared_error
 
     return mean_squared_error(target, prediction)
@@ -149,12 +155,14 @@ def _correlation(measure: Compute) -> Compute:
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> float:
+    check_extra("a score", "train", "scipy")
     from scipy import stats
 
     return stats.pearsonr(x, y)[0]
 
 
 def _spearman(x: np.ndarray, y: np.ndarray) -> float:
+    check_extra("a score", "train", "scipy")
     from scipy import stats
 
     return stats.spearmanr(x, y)[0]
@@ -390,6 +398,7 @@ def _weighted_micro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _weighted_found_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    check_extra("a score", "train", "scipy")
     from scipy import sparse
 
     # The tables are sparse (one label per word), and there may be thousands of labels.

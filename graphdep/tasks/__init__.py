@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.extras import check_extra as _check_extra
 from graphdep.io.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
@@ -67,5 +66,4 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_imports(__name__)
 
-_check_extra("training", "train")
 import graphdep.tasks.registry  # noqa: E402, F401  # makes the families known

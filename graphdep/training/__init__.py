@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.extras import check_extra as _check_extra
 from graphdep.io.lazy_imports import lazy_imports
 
 if TYPE_CHECKING:
@@ -36,6 +35,5 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_imports(__name__)
 
-_check_extra("training", "train")
 # This face is a door: who takes a part of it finds the tasks, of which no file here knows one.
 import graphdep.tasks  # noqa: E402, F401

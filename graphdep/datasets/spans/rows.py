@@ -254,9 +254,9 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     opened = sorted(name for name in ends if "/" not in name)
     closed = [name.replace("<", "</") for name in opened]
     right = {*closed} <= ends.keys() and opened in (["<e1>"], ["<e1>", "<e2>"])
-    for first, last in zip(opened, closed):
-        if last not in ends:
-            raise ValueError(f"the tag {first} is not closed by {last}")
+    for start, end in zip(opened, closed):
+        if end not in ends:
+            raise ValueError(f"the tag {start} is not closed by {end}")
     if not right:
         raise ValueError(
             f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {', '.join(ends) or 'none'})"
