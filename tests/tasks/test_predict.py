@@ -161,7 +161,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "1 of them parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr
     assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
-    assert "new.csv:2: a text has <e1>...</e1>" in predict("spans", "new.csv").stderr
+    assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
     assert "only 'bundled' is taken from a checkpoint" in predict("spans", plain, parser=False).stderr
     for task, model, what, known in (
