@@ -390,12 +390,10 @@ def attention(
     size = None if figsize is None else _inches(figsize)
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
-    from graphdep.transforms import resolve
     from graphdep.visualization.attention import attention_map
 
-    if edges is not None:
-        resolve(o.import_edges(edges))  # known from now on, to the checkpoint that names it
-    shown = attention_map(checkpoint, texts, parser=parser, return_gate=gate)
+    given = edges and import_edges(edges)
+    shown = attention_map(checkpoint, texts, parser=parser, return_gate=gate, edges=given)
     check_between("layer", layer, 1, len(shown.layers))
     shown = shown if special else shown.without_special()
     check_between("head", head, 1, shown.heads)

@@ -45,8 +45,13 @@ def read_splits(treebanks: Sequence[Path], limit: int | None = None) -> dict[str
 def _sentences(treebank: Path, split: str, limit: int | None) -> list[str]:
     """The blocks of all files of a split: large treebanks have several."""
     files = sorted(treebank.glob(f"*-ud-{split}*.conllu"))
-    text = "\n\n".join(file.read_text(encoding="utf-8").strip() for file in files)
-    return [block for block in re.split(r"\n{2,}", text.strip()) if block][:limit]
+    blocks: list[str] = []
+    for file in files:
+        try:
+            blocks += re.split(r"\n{2,}", file.read_text(encoding="utf-8").strip())
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{file} is not UTF-8: {error}") from None
+    return [block for block in blocks if block][:limit]
 
 
 def _rows(sentence: str) -> list[list[str]]:

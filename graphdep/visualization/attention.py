@@ -63,6 +63,7 @@ def attention_map(
     *,
     parser: str | Parser | None = None,
     return_gate: bool = False,
+    edges: str | BaseTransform | None = None,
 ) -> AttentionMap:
     """What the words of an example attend to in a trained model: the layers of its encoder over words, those
     of SIA behind them.
@@ -75,6 +76,8 @@ def attention_map(
             checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
         return_gate: Also read how far the model's gate lets relations into the scores:
             :attr:`AttentionMap.gates`. (default: :obj:`False`)
+        edges: The edges that the model was trained with, where their name is not known here. (default:
+            :obj:`None`)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
@@ -92,7 +95,7 @@ def attention_map(
         >>> shown.without_special().words
         ['It', 'rains', '.']
     """
-    task, state = load_task(checkpoint)
+    task, state = load_task(checkpoint, edges)
     check_weights(task.model, os.fspath(checkpoint))
     own = parser_to_use(checkpoint, state.config.parser, parser)
     return attention_of(task, state, texts, parser_for(state.config, own), return_gate=return_gate)

@@ -392,19 +392,20 @@ class Explorer:
             ValueError: If the name has another ending, or another file would be replaced.
         """
         path = Path(path)
-        if path.suffix not in ENDINGS:
+        kind = path.suffix.lower()
+        if kind not in ENDINGS:
             raise ValueError(f"'path' must end in {', '.join(ENDINGS)} (got {os.fspath(path)!r})")
-        if path.suffix not in (".html", ".svg"):
-            check_extra(f"a picture of this kind ({path.suffix[1:]})", "train", "matplotlib")
+        if kind not in (".html", ".svg"):
+            check_extra(f"a picture of this kind ({kind[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
         with drawing(path, overwrite=overwrite) as temporary:
-            if path.suffix in (".html", ".svg"):
-                text = self.html() if path.suffix == ".html" else self.svg()
+            if kind in (".html", ".svg"):
+                text = self.html() if kind == ".html" else self.svg()
                 Path(temporary).write_text(text, encoding="utf-8", newline="")
             else:
                 from graphdep.visualization.plots import scene_figure
 
-                scene_figure(self._scene()).savefig(temporary, dpi=130, format=path.suffix[1:])
+                scene_figure(self._scene()).savefig(temporary, dpi=130, format=kind[1:])
         return path
 
     @property
