@@ -17,7 +17,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import plain_console
-from graphdep.io.files import check_folder, check_replaced, find_checkpoint
+from graphdep.io.files import check_folder, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
 if TYPE_CHECKING:
@@ -518,7 +518,7 @@ def train_parser(
     copies: Annotated[int, typer.Option(min=1, metavar="N", help="Training sets tagged with dropout.")] = 5,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Sentences of each file to use, for a try-out."),
+        typer.Option(min=1, metavar="N", help="Sentences of each split to use, for a try-out."),
     ] = None,
     overwrite: o.Overwrite = False,
 ) -> None:
@@ -530,27 +530,18 @@ def train_parser(
     Example:
         graphdep train-parser --raw-from UD_German-GSD --language de --output german
     """
-    from graphdep.parsing.treebanks import read_splits
-
-    prefix = name or {"en": "en_ewt"}.get(language, f"{language}_ud")
-    if not prefix.startswith(f"{language}_"):
-        raise ValueError(f"'name' must start with '{language}_' (got {name!r})")
-    kinds = ("tokenizer", "mwt", "lemmatizer", "tagger", "parser")
-    check_folder("output", output)
-    check_replaced(output, [*(f"{prefix}_{kind}.pt" for kind in kinds), "SHA256SUMS"], overwrite=overwrite)
-    splits = read_splits(raw_from, limit)
-    if glove is not None and not glove.is_file():
-        raise FileNotFoundError(f"no file {glove}, which is 'glove'")
     say_loading()
     from graphdep.parsing.training import train_parser as run
 
     run(
-        splits,
+        raw_from,
         output,
-        name=prefix,
+        language=language,
+        name=name,
         glove=glove,
         minutes=budget_minutes,
         copies=copies,
-        short=limit is not None,
+        limit=limit,
+        overwrite=overwrite,
     )
     print(f"--parser bundled:{output}")

@@ -684,7 +684,7 @@ def submit(
             "a task, which TASK=FILE may name.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder; gets all files or none.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the files.")],
     root: Annotated[
         str | None,
         typer.Option(

@@ -1,4 +1,4 @@
-"""What is installed by extra alone, and the one sentence that says which extra has what is missing."""
+"""Optional packages by extra, and the error message for a missing package."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ EXTRAS: dict[str, dict[str, str]] = {
     "scatter": {"torch_scatter": "torch-scatter"},
     "triton": {"triton": "triton"},
 }
-"""Of each extra the modules that graphdep imports, with their packages; as in ``pyproject.toml``."""
+"""The modules that graphdep imports and their packages, by extra; the same as in ``pyproject.toml``."""
 
 
 def missing(what: str, extra: str, *modules: str) -> str:
-    """A sentence about what is not installed, without a full stop; empty if all is there.
+    """The error message for packages that are not installed, without a full stop; empty if none is missing.
 
     Args:
-        what: What needs it: a parser, an argument, a file.
+        what: The part that needs them: a parser, an argument, a file.
         extra: Name of the extra.
-        *modules: Modules of it that are needed. (default: all of the extra)
+        *modules: The needed modules of the extra. (default: all)
 
     Example:
         >>> from graphdep.io.extras import missing
         >>> missing("a graph", "networkx")
         ''
     """
-    names = [EXTRAS[extra][module] for module in modules or EXTRAS[extra] if not _is_there(module)]
+    names = [EXTRAS[extra][module] for module in modules or EXTRAS[extra] if not is_installed(module)]
     return f"{what} {needs(extra, *names)}" if names else ""
 
 
 def needs(extra: str, *names: str) -> str:
-    """The sentence from its verb on, about packages of an extra.
+    """The error message for missing packages of an extra, from its verb on.
 
     Example:
         >>> from graphdep.io.extras import needs
@@ -72,13 +72,13 @@ pip install ".[parse]")
 
 
 def check_extra(what: str, extra: str, *modules: str, error: type[Exception] = ImportError) -> None:
-    """Raises :obj:`error` with the sentence of :func:`missing`, which see, if something is not installed."""
+    """Raises :obj:`error` with the message of :func:`missing` if a package is not installed."""
     if said := missing(what, extra, *modules):
         raise error(said)
 
 
-def said_of(error: ModuleNotFoundError, what: str) -> str:
-    """The sentence about what an import did not find; empty if no extra has it."""
+def missing_import(error: ModuleNotFoundError, what: str) -> str:
+    """The error message for a failed import; empty if no extra has the module."""
     for extra, packages in EXTRAS.items():
         for module, name in packages.items():
             if error.name in (module, name):
@@ -87,14 +87,15 @@ def said_of(error: ModuleNotFoundError, what: str) -> str:
 
 
 def known_version(package: str) -> str:
-    """The version of a package for a signature, ``"not installed"`` if there is none."""
+    """The version of a package, or ``"not installed"``."""
     try:
         return installed_version(package)
     except PackageNotFoundError:
         return "not installed"
 
 
-def _is_there(module: str) -> bool:
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported; does not import it."""
     if module in sys.modules:  # None: it was forbidden
         return sys.modules[module] is not None
     spec = importlib.util.find_spec(module)

@@ -10,7 +10,7 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from graphdep.io.extras import said_of
+from graphdep.io.extras import missing_import
 
 
 def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -37,7 +37,7 @@ def lazy_imports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
             else:
                 raise AttributeError(f"module {package!r} has no attribute {name!r}")
         except ModuleNotFoundError as error:
-            if said := said_of(error, f"{package}.{name}"):
+            if said := missing_import(error, f"{package}.{name}"):
                 raise ImportError(said) from error
             raise
         setattr(module, name, value)

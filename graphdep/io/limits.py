@@ -7,11 +7,11 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from importlib.util import find_spec
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from graphdep.io.extras import is_installed
 from graphdep.io.files import brief, has_half_character
 
 T = TypeVar("T")
@@ -150,15 +150,14 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     check_limit(name, value, least)
 
 
-def near_names(value: Any, known: Iterable[Any], count: int = 1) -> list[str]:
-    """The known names that are spelt most like a value, whatever the case of their letters."""
+def near_names(value: Any, known: Iterable[Any]) -> list[str]:
+    """The known name that is spelt most like a value, ignoring case, in a list; empty if none is near."""
     names = {str(name).lower(): str(name) for name in known}
-    return [names[one] for one in difflib.get_close_matches(str(value).lower(), names, n=count)]
+    return [names[one] for one in difflib.get_close_matches(str(value).lower(), names, n=1)]
 
 
 def choices(value: Any, known: Iterable[Any], listed: str = "choose one of") -> str:
-    """What a message says behind a name that is unknown: the nearest of those that are known, or where none
-    is near all of them.
+    """The end of a message about an unknown name: the nearest known name or, if none is near, all of them.
 
     Example:
         >>> from graphdep.io.limits import choices
@@ -171,7 +170,7 @@ def choices(value: Any, known: Iterable[Any], listed: str = "choose one of") -> 
 
 
 def no_choice(name: str, value: Any, known: Iterable[Any]) -> str:
-    """The message for a value, by its name, that is none of the known ones."""
+    """The message for a value of the argument ``name`` that is not a known value."""
     known = [*map(str, known)]
     near = near_names(value, known)
     hint = f", did you mean {near[0]!r}?" if near else ""
@@ -370,7 +369,7 @@ LOGGERS = ("none", "tensorboard", "wandb")
 def check_logger(name: str) -> None:
     """Raises an error unless the logger exists and its package is installed."""
     check_choice("logger", name, LOGGERS)
-    if name != "none" and not find_spec(name):
+    if name != "none" and not is_installed(name):
         raise ImportError(f"the logger {name!r} needs its package: pip install {name}")
 
 

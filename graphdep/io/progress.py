@@ -1,4 +1,4 @@
-"""How far long work is, told by whoever does it to whoever has asked for it."""
+"""Progress of long work, from the loop that does it to the caller that shows it."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ T = TypeVar("T")
 
 # Seconds before the first line, and between two lines.
 _FIRST, _NEXT = 2.0, 10.0
-_say: ContextVar[Callable[[str], None] | None] = ContextVar("say", default=None)
+_show: ContextVar[Callable[[str], None] | None] = ContextVar("show", default=None)
 
 
 @contextmanager
-def telling(say: Callable[[str], None]) -> Iterator[None]:
-    """Within it, :func:`told` says how far work is.
+def showing_progress(show: Callable[[str], None]) -> Iterator[None]:
+    """A context in which :func:`with_progress` reports.
 
     Args:
-        say: Takes a line.
+        show: Called with each line.
     """
-    token = _say.set(say)
+    token = _show.set(show)
     try:
         yield
     finally:
-        _say.reset(token)
+        _show.reset(token)
 
 
-def told(items: Sequence[T], what: str) -> Iterator[T]:
-    """The items, with a line where all of them take more than two seconds, and one every ten seconds then;
-    without any outside of :func:`telling`.
+def with_progress(items: Sequence[T], what: str) -> Iterator[T]:
+    """Iterates over the items, and reports a line after two seconds and then every ten; silent outside of
+    :func:`showing_progress`.
 
     Args:
         items: Parts of the work, about equally large.
-        what: What is done with all of them.
+        what: The work, as in "reading texts".
 
     Example:
-        >>> from graphdep.io.progress import told
-        >>> [*told("abc", "spelling")]
+        >>> from graphdep.io.progress import with_progress
+        >>> [*with_progress("abc", "spelling")]
         ['a', 'b', 'c']
     """
-    say, due = _say.get(), time.monotonic() + _FIRST
+    show, due = _show.get(), time.monotonic() + _FIRST
     for number, item in enumerate(items):
-        if say is not None and time.monotonic() > due:
+        if show is not None and time.monotonic() > due:
             due = time.monotonic() + _NEXT
-            say(f"{what}: {number / len(items):.0%}")
+            show(f"{what}: {number / len(items):.0%}")
         yield item

@@ -57,8 +57,8 @@ def find_pybart() -> list[str]:
             f"{said}; it is for Python below 3.12, and engine 'rules', graphdep's own rules for the same "
             "representation, needs nothing"
         )
-    spec = importlib.util.find_spec("pybart")
-    return list(spec.submodule_search_locations or []) if spec is not None else []
+    spec: Any = importlib.util.find_spec("pybart")
+    return list(spec.submodule_search_locations)
 
 
 @cache

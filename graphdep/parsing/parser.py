@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, count, islice
 from unicodedata import name
 
-from graphdep.io.extras import missing
+from graphdep.io.extras import is_installed
 from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
@@ -512,7 +512,7 @@ class Parser(ABC):
         shown = self.progress
         if shown is None:
             shown = (total or 0) >= _PROGRESS_FROM and sys.stderr.isatty()
-        if not shown or missing("a bar", "train", "rich"):
+        if not shown or not is_installed("rich"):
             yield lambda _: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -529,7 +529,7 @@ class Parser(ABC):
         rich is not there.
         """
         wanted = (total or done) >= _PROGRESS_FROM if self.progress is None else self.progress
-        if wanted and (total is None or not sys.stderr.isatty() or missing("a bar", "train", "rich")):
+        if wanted and (total is None or not sys.stderr.isatty() or not is_installed("rich")):
             of = "" if total is None else f" of {total:,}"
             print(f"parsing: {done:,}{of} texts", file=sys.stderr, flush=True)
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from graphdep.io.extras import is_installed
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser
 from graphdep.parsing.cluster import ClusterParser
@@ -146,7 +146,7 @@ def check_parser(
     make, arguments = _named(name)
     if make is ConlluParser or make is PtbParser:
         os.stat(arguments[0])
-    elif make is not SpacyParser or find_spec("spacy") is None:
+    elif make is not SpacyParser or not is_installed("spacy"):
         resolve_parser(name, arcs=arcs, engine=engine, constituents=constituents)
 
 

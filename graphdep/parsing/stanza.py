@@ -395,9 +395,7 @@ def _draft(tokens: list[RawToken], text: str, end: int) -> Sentence:
 def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | None]:
     columns: dict[str, Any] = {
         "lemma": column([_lemma(word, form) for word, form in zip(words, draft.form)]),
-        **{
-            name: column([_said(getattr(word, name)) for word in words]) for name in ("upos", "xpos", "feats")
-        },
+        **{name: column([_tag(getattr(word, name)) for word in words]) for name in ("upos", "xpos", "feats")},
     }
     head, deprel = [word.head for word in words], [word.deprel for word in words]
     try:
@@ -407,7 +405,7 @@ def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | N
         return chain_sentence(draft.form, reason, dataclasses.replace(draft, **columns)), reason
 
 
-def _said(value: str | None) -> str | None:
+def _tag(value: str | None) -> str | None:
     """A tag; of a tagger whose treebank has none of the kind it is the padding of its vocabulary."""
     return None if value == "<PAD>" else value
 

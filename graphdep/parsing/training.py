@@ -38,7 +38,8 @@ from stanza.models.pos.trainer import Trainer as TaggerTrainer
 from stanza.utils.conll import CoNLL
 from stanza.utils.training.run_tokenizer import uses_dictionary
 
-from graphdep.io.files import atomic_path, write_checksums
+from graphdep.io.files import CHECKSUMS, atomic_path, check_folder, check_replaced, write_checksums
+from graphdep.parsing.treebanks import read_splits
 
 # Sizes for a CPU. --share_hid: stanza's bilinear heads take three quarters of the time of a step.
 _TOKENIZER = """--lang {language} --max_seqlen 300 --txt_file data/tokenize/{name}.train.txt
@@ -310,7 +311,7 @@ def _halved(value: Any) -> Any:
 
 
 def check_name(language: str, name: str) -> None:
-    """Raises :class:`ValueError` unless stanza keeps the name as it is."""
+    """Raises :class:`ValueError` if stanza would change the name of the files."""
     if not name.startswith(f"{language}_"):
         raise ValueError(f"'name' must start with '{language}_' (got {name!r})")
     known = treebank_to_short_name(canonical_treebank_name(name))
@@ -319,33 +320,45 @@ def check_name(language: str, name: str) -> None:
 
 
 def train_parser(
-    splits: Mapping[str, Sequence[str]],
+    treebanks: Sequence[Path],
     output: Path,
     *,
-    name: str,
+    language: str = "en",
+    name: str | None = None,
     glove: Path | None = None,
     minutes: float = 75,
     copies: int = 5,
-    short: bool = False,
+    limit: int | None = None,
+    overwrite: bool = False,
 ) -> list[Path]:
     """Trains the five models, and writes them and their ``SHA256SUMS``; returns the files.
 
     Args:
-        splits: The sentences, as :func:`~graphdep.parsing.treebanks.read_splits` gives them.
+        treebanks: Folders, as :func:`~graphdep.parsing.treebanks.read_splits` reads them.
         output: Folder for the files.
-        name: What their names start with, the code of the language and an underscore first.
+        language: Code of the language, as in stanza. (default: ``"en"``)
+        name: Prefix of the file names, ``LANGUAGE_...``. (default: ``"en_ewt"``, of other languages
+            ``LANGUAGE_ud``)
         glove: Word vectors of 50 dimensions, which become frozen dimensions of tagger and parser.
             (default: :obj:`None`)
-        minutes: For all of it: a tenth for the tokenizer, 35% for the tagger, 45% for the parser.
+        minutes: Time in all: a tenth for the tokenizer, 35% for the tagger, 45% for the parser.
             (default: :obj:`75`)
         copies: Tagged training sets. (default: :obj:`5`)
-        short: Few steps of the tokenizer, for a try-out. (default: :obj:`False`)
+        limit: Sentences of each split, for a try-out, in which the tokenizer takes few steps.
+            (default: :obj:`None`)
+        overwrite: Replace files of the same names. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the name means another treebank to stanza, the vectors are none, or stanza fails.
+        ValueError: If the name means another treebank to stanza, a file would be replaced, a treebank lacks
+            a split, the vectors have another size, or stanza fails.
+        OSError: If a file cannot be read or written.
     """
-    check_name(name.partition("_")[0], name)
+    name = name or ("en_ewt" if language == "en" else f"{language}_ud")
+    check_name(language, name)
+    check_folder("output", output)
+    check_replaced(output, [*(f"{name}_{kind}.pt" for kind in _KINDS), CHECKSUMS], overwrite=overwrite)
     vectors = _read_glove(glove)
+    splits = read_splits(treebanks, limit)
     logging.getLogger("stanza").setLevel(logging.ERROR)
     utils.set_random_seed(1)
     output.mkdir(parents=True, exist_ok=True)
@@ -357,7 +370,7 @@ def train_parser(
             tokenizer += " --use_dictionary"
         if job.language.startswith("zh"):
             tokenizer += " --skip_newline"  # stanza breaks its lines anywhere
-        steps = "--steps 100 --eval_steps 20" if short else "--steps 3000 --eval_steps 200"
+        steps = "--steps 3000 --eval_steps 200" if limit is None else "--steps 100 --eval_steps 20"
         _train_model(job, "tokenizer", f"{tokenizer} {steps}", "tokenizer", max(2.0, 0.1 * minutes))
         if multiword:
             _train_model(job, "mwt_expander", _EXPANDER, "mwt")

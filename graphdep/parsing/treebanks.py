@@ -17,10 +17,11 @@ def read_splits(treebanks: Sequence[Path], limit: int | None = None) -> dict[str
 
     Args:
         treebanks: Folders with ``*-ud-train.conllu``, ``*-ud-dev.conllu`` and ``*-ud-test.conllu``.
-        limit: Read so many sentences of each file; :obj:`None` for all. (default: :obj:`None`)
+        limit: Sentences of each split; :obj:`None` for all. (default: :obj:`None`)
 
     Raises:
-        ValueError: If the first treebank has no dev or no test split, or another one has none at all.
+        ValueError: If the first treebank has no dev or no test split or too few sentences to train on, if
+            another treebank has no split, or if a file is not UTF-8.
     """
     first, *others = treebanks
     train, dev, test = (_sentences(first, split, limit) for split in ("train", "dev", "test"))

@@ -25,7 +25,7 @@ from torch_geometric.utils import scatter
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import OBJECTS
 from graphdep.io.limits import check_choice
-from graphdep.io.progress import told
+from graphdep.io.progress import with_progress
 from graphdep.metrics.metric import Metric
 from graphdep.nn.models.embedding import Pieces, texts_of
 from graphdep.nn.models.transformer import read_texts
@@ -131,7 +131,7 @@ def fit_ridge(train: Rows, y: np.ndarray, val: Rows, y_val: np.ndarray) -> Any:
     if len(np.unique(y[rows])) < 2:
         return DummyClassifier(strategy="most_frequent").fit(x, y[rows])
     best, most = None, -1.0
-    for alpha in told(_ALPHA, "fitting a linear model to the encoder's vectors"):
+    for alpha in with_progress(_ALPHA, "fitting a linear model to the encoder's vectors"):
         model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=alpha)).fit(x, y[rows])
         right = float((model.predict(x_val) == y_val[rows_val]).mean()) if len(rows_val) else 0.0
         if right > most:

@@ -158,16 +158,11 @@ def _known(config: TrainConfig, state: RunState) -> dict[str, str]:
 
 
 def _language(parser: str) -> str | None:
-    """The language that a parser is of, where its name says so."""
+    """The code of a parser's language, if its name has one; ``bundled:`` names a folder, which has none."""
     kind, _, own = parser.partition(":")
-    found = own.partition("_")[0] if own else "en"
-    if kind == "bundled" and own:  # a folder, whose name says nothing
-        return None
-    return (
-        found
-        if kind in ("bundled", "stanza", "spacy", "corenlp") and re.fullmatch("[a-z]{2}", found)
-        else None
-    )
+    language = own.partition("_")[0] or "en"
+    known = kind in ("stanza", "spacy", "corenlp") or parser == "bundled"
+    return language if known and re.fullmatch("[a-z]{2}", language) else None
 
 
 def hub_name(encoder: str) -> str | None:

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
-from graphdep.io.progress import telling
+from graphdep.io.progress import showing_progress
 from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, RUN_HEAD, TrainConfig, write_run
@@ -262,7 +262,7 @@ def _run(
             _sweep(folder, config.task_family.files)
         console = progress.console or plain_console(stderr=True, quiet=not processes.first)
         title = progress.title or f"{config.label} seed {config.seed}"
-        with telling(lambda text: console.print(Text(f"{title}  {text}"), soft_wrap=True)):
+        with showing_progress(lambda text: console.print(Text(f"{title}  {text}"), soft_wrap=True)):
             return _train(config, folder, splits, resume, progress, floor_frozen, processes)
 
 

@@ -307,12 +307,12 @@ def needs_structure(
     compared = {"plain": over_plain, "chain": over_chain, "random": over_random}
     found = _verdict(compared, bound, metric, doubts, whole=part is None)
     told = {name: found.pop(name) for name in ("over", "excluded")}
-    used = _used(plan, minutes, given)
+    used, of_examples = _used(plan, minutes, given)
     found |= {
         "task": task,
         "sentences": [
             *_sentences(by_name, rows, compared, trees),
-            f"{used['said']} The smallest effect that could have been seen is "
+            f"{of_examples} The smallest effect that could have been seen is "
             f"{found['smallest_visible_effect']:.3g} (more --seeds, or more test examples).",
             _worth(found, bound, doubts, part=part, more=more, **told),
         ],
@@ -337,8 +337,8 @@ def needs_structure(
     return found
 
 
-def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How many examples were trained on, of how many, and why the others were left out."""
+def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """How many examples were trained on, of how many, and why the others were left out; and as a sentence."""
     there, why = plan.there, ""
     trained = there if plan.limit_train is None else plan.limit_train
     said = f"All {there:,} examples were trained on."
@@ -349,7 +349,7 @@ def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> dict[str, 
         said = f"{trained:,} of {there:,} examples were trained on: {why}."
     elif settings.get("limit_train") is not None:
         said = f"{there:,} examples were trained on, as --limit-train asked for."
-    return {"trained": trained, "there": there, "left_out": there - trained, "why": why, "said": said}
+    return {"trained": trained, "there": there, "why": why}, said
 
 
 def _rows(task: str, model: str | None, trees: str) -> StructureRows:

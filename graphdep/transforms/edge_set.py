@@ -17,6 +17,7 @@ from torch_geometric.utils import cumsum
 
 from graphdep.transforms.nodes import (
     Nodes,
+    check_between_nodes,
     check_within_examples,
     contains,
     expand_ranges,
@@ -280,17 +281,12 @@ class EdgeConstructor(EdgeTransform):
 
     def write(self, nodes: Nodes) -> Data:
         edges = self.edge_set(nodes)
-        self._check_range(edges)
-        check_within_examples(edges.edge_index, nodes.data.get("batch"), repr(self))
-        return write_edges(edges.nodes, edges.edge_index, edges.clique)
-
-    def _check_range(self, edges: EdgeSet) -> None:
-        index, count = edges.edge_index, edges.nodes.num_nodes
-        if index.numel() and (int(index.max()) >= count or int(index.min()) < 0):
-            pair = index[:, ((index < 0) | (index >= count)).any(dim=0)][:, 0].tolist()
-            raise ValueError(f"{self!r} has the edge {tuple(pair)} between {count} nodes")
+        count = edges.nodes.num_nodes
         if edges.clique is not None and len(edges.clique) != count:
             raise ValueError(f"{self!r} has a clique for {len(edges.clique)} of {count} nodes")
+        check_between_nodes(edges.edge_index, count, repr(self))
+        check_within_examples(edges.edge_index, nodes.data.get("batch"), repr(self))
+        return write_edges(edges.nodes, edges.edge_index, edges.clique)
 
     def __or__(self, other: EdgeConstructor) -> EdgeConstructor:
         return _combine(self, "|", other)

@@ -89,6 +89,19 @@ def check_table(data: Data) -> None:
     _check_arcs(table)
 
 
+def check_between_nodes(edge_index: Tensor, num_nodes: int, edges: str) -> None:
+    """Raises :class:`ValueError` if an edge has an end that is not a node; no check on a GPU, which would
+    synchronize.
+    """
+    if edge_index.device.type != "cpu" or not edge_index.numel():
+        return
+    low, high = edge_index.aminmax()
+    if low < 0 or high >= num_nodes:
+        outside = ((edge_index < 0) | (edge_index >= num_nodes)).any(dim=0)
+        pair = tuple(edge_index[:, outside][:, 0].tolist())
+        raise ValueError(f"{edges} has the edge {pair} between {num_nodes} nodes")
+
+
 def check_within_examples(edge_index: Tensor, batch: Tensor | None, edges: object = "'edge_index'") -> None:
     """Raises :class:`ValueError` if an edge joins two examples; no check on a GPU, which would synchronize.
 

@@ -516,9 +516,6 @@ def _keys(data: Data) -> Tensor | None:
 
 def _written_out(data: Data, keys: Tensor) -> Data:
     """The data with all pairs in ``edge_index``, and their types and marks, if it has them."""
-    from graphdep.transforms.nodes import write_edges
-    from graphdep.vocab.relations import RelationVocab
-
     clique = data.get("clique")
     given = data.get("edge_index" if clique is None else "edge_index_explicit")
     place = torch.searchsorted(keys, pair_keys(given[0], given[1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.io import progress
-from graphdep.io.progress import telling, told
+from graphdep.io.progress import showing_progress, with_progress
 
 
 def test_a_line_after_two_seconds_and_every_ten_then(monkeypatch):
@@ -12,13 +12,13 @@ def test_a_line_after_two_seconds_and_every_ten_then(monkeypatch):
 
     def work(seconds: float, parts: int) -> list[str]:
         lines.clear()
-        for _ in told(range(parts), "reading"):
+        for _ in with_progress(range(parts), "reading"):
             now[0] += seconds
         return lines
 
     assert work(10, 8) == []
-    with telling(lines.append):
+    with showing_progress(lines.append):
         assert work(0.2, 10) == []
         assert work(1, 20) == ["reading: 15%", "reading: 70%"]
-        assert [*told("ab", "reading")] == ["a", "b"]
+        assert [*with_progress("ab", "reading")] == ["a", "b"]
     assert work(10, 8) == []

@@ -112,15 +112,9 @@ def test_structure_decides(tmp_path, ask):
     table = Path(found["files"]["table"]).read_text()
     assert f"\n\nVerdict: yes. {found['sentences'][0]} " in table
     assert "\n| dt@parser" in table
-    assert found["used"] == {
-        "trained": 60,
-        "there": 60,
-        "left_out": 0,
-        "why": "",
-        "said": "All 60 examples were trained on.",
-    }
+    assert found["used"] == {"trained": 60, "there": 60, "why": ""}
     seen = f"The smallest effect that could have been seen is {found['smallest_visible_effect']:.3g} ("
-    assert found["sentences"][2].startswith(f"{found['used']['said']} {seen}")
+    assert found["sentences"][2].startswith(f"All 60 examples were trained on. {seen}")
     # The same call plans nothing anew; another one in the same folder is refused.
     assert ask(HELPED) == found
     assert ask.trials == ["transformer", "dt@parser"]
@@ -248,8 +242,8 @@ def test_validations(epochs, every):
 )
 def test_which_examples_were_used_and_why_not_all(limit, settings, left_out, said):
     plan = module.Plan(limit, 1350, 10, 1, 4.5)
-    found = module._used(plan, 5.0, settings)
-    assert (found["left_out"], found["said"]) == (left_out, said)
+    used, sentence = module._used(plan, 5.0, settings)
+    assert (used["there"] - used["trained"], sentence) == (left_out, said)
 
 
 PART = "the 100 of 2,000 examples that fit into the time"

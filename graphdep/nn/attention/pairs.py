@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.utils import scatter, softmax
 
+from graphdep.io.extras import is_installed
 from graphdep.nn.attention.layout import AttentionLayout
 
 
@@ -51,7 +50,7 @@ def pair_scores(query: Tensor, key: Tensor, pairs: Tensor) -> Tensor:
 
 
 #: Whether torch-scatter is installed.
-HAS_SCATTER = find_spec("torch_scatter") is not None
+HAS_SCATTER = is_installed("torch_scatter")
 
 
 def scatter_attention(

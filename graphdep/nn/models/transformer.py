@@ -17,7 +17,7 @@ from torch_geometric.utils import cumsum, scatter
 
 from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_count, check_divides
-from graphdep.io.progress import told
+from graphdep.io.progress import with_progress
 from graphdep.nn.attention.layout import AttentionLayout, refuse_clique
 from graphdep.nn.attention.relations import reset_relation
 from graphdep.nn.conv.attention_conv import AttentionConv
@@ -207,7 +207,8 @@ def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Ten
     training = encoder.training
     encoder.eval()
     try:
-        for start in told(range(0, len(order), _BATCH), f"reading {len(order):,} texts with the encoder"):
+        what = f"reading {len(order):,} texts with the encoder"
+        for start in with_progress(range(0, len(order), _BATCH), what):
             some = order[start : start + _BATCH]
             yield from zip(some, _read(encoder, [texts[row] for row in some]))
     finally:

@@ -242,7 +242,7 @@ def check_submission(output: str | os.PathLike[str], *, overwrite: bool = False)
 def write_submission(
     output: str | os.PathLike[str], answers: Mapping[str, Sequence[str]], *, overwrite: bool = False
 ) -> None:
-    """Writes the leaderboard's files and ``submission.zip`` of them, all or none.
+    """Writes the leaderboard's files and ``submission.zip`` of them, each whole, the archive last.
 
     Every file has the header ``index<TAB>prediction``; rows count from 0. The same answers make the same
     bytes.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import torch
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -21,7 +22,7 @@ from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import NodeType
 from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.rows import spread_rows
-from graphdep.io.progress import told
+from graphdep.io.progress import with_progress
 from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.nn import models as M
 from graphdep.nn.models.embedding import Pieces, text_of, texts_of
@@ -191,12 +192,11 @@ def fit_probe(
         classifies: Whether targets are classes.
     """
     if classifies and len(np.unique(y[train])) < 2:
-        from sklearn.dummy import DummyClassifier
-
         return DummyClassifier(strategy="most_frequent").fit(x[train], y[train])
     metric = ACCURACY if classifies else MSE
     best, value = None, None
-    for strength in told(_C if classifies else _ALPHA, "fitting a linear model to the encoder's vectors"):
+    strengths = _C if classifies else _ALPHA
+    for strength in with_progress(strengths, "fitting a linear model to the encoder's vectors"):
         own = LogisticRegression(C=strength, max_iter=2000) if classifies else Ridge(alpha=strength)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

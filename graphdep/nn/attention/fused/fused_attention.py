@@ -6,13 +6,12 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphdep.io.extras import needs
+from graphdep.io.extras import is_installed, needs
 from graphdep.nn.attention.dispatch import TILE_ROWS
 from graphdep.nn.attention.fused.kernels import (
     flash_backward_columns,
@@ -173,7 +172,7 @@ def _on(query: Tensor) -> AbstractContextManager[Any]:
     return torch.cuda.device(query.device) if query.is_cuda else nullcontext()
 
 
-INSTALLED = find_spec("triton") is not None
+INSTALLED = is_installed("triton")
 #: Whether kernels run under Triton's interpreter on the CPU, as decided at the first import of Triton.
 INTERPRETED = INSTALLED and os.environ.get("TRITON_INTERPRET") == "1"
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
