@@ -12,6 +12,7 @@ from typing import Any
 DASH = "\N{EN DASH}"
 ROOT = Path(__file__).parents[2]
 SECTION = re.compile(r"(Args|Attributes|Shapes|Raises|Example):")
+RULE = re.compile(r"=+(?: +=+)+")
 TITLES = {"Args": "Arguments", "Raises": "Errors"}
 
 
@@ -40,7 +41,7 @@ def from_rest(text: str) -> str:
     """A line of reStructuredText as Markdown: links, roles, code, formulas."""
     text = re.sub(r"`([^`<>]+) <([^<>\s]+)>`_+", r"[\1](\2)", " ".join(text.split()))
     text = re.sub(r":math:`([^`]*)`", r"$`\1`$", text)
-    text = re.sub(r":\w+:`~?([\w.]*\.)?([^`]*)`", r"`\2`", text)
+    text = re.sub(r":\w+:`~?(?:[A-Za-z_]\w*\.)*([^`]*)`", r"`\1`", text)
     return re.sub(r"``([^`]*)``", r"`\1`", text)
 
 
@@ -64,9 +65,27 @@ def docstring(of: Any) -> str:
         elif section:
             lines = "".join(f"- {_item(section[1], ' '.join(item))}\n" for item in _items(rest))
             parts.append(f"**{TITLES.get(section[1], section[1])}**\n\n{lines}")
+        elif RULE.fullmatch(first):
+            parts.append(_table([first, *rest.splitlines()]))
         else:
             parts.append(f"{from_rest(f'{first} {rest}')}\n")
     return "\n".join(parts)
+
+
+def _table(lines: list[str]) -> str:
+    """A table of reStructuredText whose columns begin below its rules; a row without its first cell goes on."""
+    starts = [found.start() for found in re.finditer(r"=+", lines[0])]
+    rows: list[list[str]] = []
+    for line in lines:
+        cells = [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None])]
+        if RULE.fullmatch(line):
+            continue
+        if cells[0]:
+            rows.append(cells)
+        else:
+            rows[-1] = [f"{before} {cell}".strip() for before, cell in zip(rows[-1], cells)]
+    header, *body = [[from_rest(cell) for cell in row] for row in rows]
+    return table(header, body)
 
 
 def _aligned(latex: str) -> str:

@@ -57,6 +57,13 @@ SLUGS = {
     "Traverse Trees": "tree-transformer-vaswani",
     "Output Embedding": "tied-output",
 }
+# Rows of tables that are named neither after a page nor after a preset.
+ROWS = {
+    "bilstm-scaffold": "syntactic-scaffold",
+    "transformer-dra": "dra",
+    "transformer-relative": "relative-positions",
+    "tree-transformer": "tree-transformer-vaswani",
+}
 
 
 @cache
@@ -92,11 +99,20 @@ def claims() -> list[list[str]]:
 
 
 def _of_paper(line: list[str], title: str) -> bool:
-    presets = [name.strip("`") for name in rows()[title]["preset"]]
-    model = re.match(r"`(?:bert-)?([\w-]+)", line[2])
-    family = model[1].split("-")[0] if model else ""
-    own = title != next(iter(rows())) and family in presets
-    return title in line[1] or own or ("Dependency-Transformer" in line[1] and "dt" in presets)
+    """Whether the paper makes a claim, or the claim is of its model; a baseline's page has both rows."""
+    names = re.findall(r"`(?:bert-)?([\w-]+)", line[2])
+    names = names[:1] if rows()[title]["preset"] else names
+    own = slug(title) in map(_paper_of_row, names)
+    return title in line[1] or own or ("Dependency-Transformer" in line[1] and slug(title) == "dt")
+
+
+def _paper_of_row(name: str) -> str:
+    """The page of the paper whose model a row of a table is, by the longest name that it begins with."""
+    presets = {code.strip("`"): slug(title) for title, row in rows().items() for code in row["preset"]}
+    known = {**{page: page for page in SLUGS.values()}, **presets, **ROWS}
+    found = (known[part] for part in sorted(known, key=len, reverse=True) if f"{name}-".startswith(f"{part}-"))
+    page = next(found, "")
+    return "" if page == "transformer-as-a-graph" else page
 
 
 def published_and_ours() -> list[tuple[str, ...]]:
@@ -105,9 +121,9 @@ def published_and_ours() -> list[tuple[str, ...]]:
     for title, row in rows().items():
         if row["preset"]:
             link = f"[{slug(title)}](/docs/papers/{slug(title)}.md)"
-            for claim, source, said, _, difference, _, _, verdict, _ in map(_filled, claims()):
-                if title in source:
-                    found.append((link, claim, said, _place(source, title), difference, verdict))
+            for line in map(_filled, claims()):
+                if title in line[1]:
+                    found.append((link, line[0], line[2], _place(line[1], title), line[4], _verdict(line)))
             for one in read_open_claims(RESEARCH / "claims" / "open"):
                 if title in one.source:
                     found.append((link, one.text, "", one.published, "", f"not decided: {one.why}"))
@@ -151,7 +167,7 @@ def _verdicts(title: str) -> list[str]:
     lines = [line for line in map(_filled, claims()) if _of_paper(line, title)]
     if lines:
         header = ("claim", "source", "rows", "seeds", "difference [95%]", "published", "verdict")
-        cells = [(line[0], _place(line[1], title), *line[2:5], *line[6:8]) for line in lines]
+        cells = [(line[0], _place(line[1], title), *line[2:5], line[6], _verdict(line)) for line in lines]
         said.append(table(header, cells))
         said.append(
             "How to read it, and what was asked beforehand: [claims](/examples/research/claims/README.md).\n"
@@ -163,9 +179,13 @@ def _verdicts(title: str) -> list[str]:
         said.append(table(("claim", "source", "published", "why not"), cells))
     if not lines and not left:
         said.append(
-            "No claim of this paper was put to the test here: it is a baseline or a part of other models.\n"
+            "No claim about this paper's model was tested here.\n"
         )
     return said
+
+
+def _verdict(line: list[str]) -> str:
+    return line[7] + ("; not after Holm's correction" if line[8] == "falls" else "")
 
 
 def _things(title: str) -> Any:

@@ -496,7 +496,7 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
         "(Eq. 3) and starts closed"
     ),
     "bert-dt-text": _bert_dt(
-        "DT on it whose gate reads the key word's state, as the text says", gate_state="key"
+        "DT on it whose gate reads the key word's state: one sentence of the text", gate_state="key"
     ),
     "bert-dt-sigmoid": _bert_dt(
         "DT on it with the sigmoid of Eq. 3: related pairs start at half their score", gate="sigmoid"

@@ -34,8 +34,8 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = 
     From `"Modeling Compositionality with Dependency Graph for Dialogue Generation"
     <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2).
 
-    Without position embeddings neither word order nor turn order is visible: words with the same tree around
-    them have equal features, and so have turns of equal content.
+    Without position embeddings neither word order nor turn order is visible: equal subtrees have equal states
+    wherever they hang, and so have turns of equal content.
     """
     return T.DependencyEdges("governor", pieces=pieces) | T.RootEdges(root_scope) | T.SelfLoops(pieces=pieces)
 
@@ -68,7 +68,7 @@ def sia(
     of dependents: ``direction="descendants"``, or ``"both"``. It says nothing about [CLS], [SEP] and [EOU]:
     with ``special="example"`` they attend to all nodes, and all nodes to them; with ``"cls"`` only [CLS] does
     so, and the others attend to it and to themselves; with ``"none"`` each attends to itself alone, so no
-    word reaches [CLS], which the paper scores.
+    word reaches [CLS], which the paper scores. Nor does it say whether all pieces of a word have its edges.
     """
     edges = _ancestors(direction, pieces) | T.DepthEdges(max_sum, pieces=pieces) | T.SelfLoops(pieces=pieces)
     return _with_special(edges, special)
@@ -77,7 +77,7 @@ def sia(
 def sia_intra(
     *, pieces: str = "all", direction: str = "ancestors", special: str = "example", implicit: bool = False
 ) -> BaseTransform:
-    """SIA without the pairs of small depth: ancestors in the utterance, special nodes with the example.
+    """SIA without the pairs of small depth: ancestors in the utterance, self, special nodes with the example.
 
     From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
     <https://arxiv.org/abs/2303.06605>`_ (Eq. 3).
@@ -88,7 +88,7 @@ def sia_intra(
 def sia_inter(
     *, max_sum: int = 4, pieces: str = "all", special: str = "example", implicit: bool = False
 ) -> BaseTransform:
-    """SIA without ancestors: small depths in the example, special nodes with the example.
+    """SIA without ancestors: small depths in the example, self, special nodes with the example.
 
     From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
     <https://arxiv.org/abs/2303.06605>`_ (Eq. 4).

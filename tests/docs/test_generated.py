@@ -175,6 +175,23 @@ def test_a_papers_page_has_its_claims_with_the_verdicts_of_today() -> None:
     assert "People find responses better with DRA" in part
 
 
+@pytest.mark.parametrize(
+    ("row", "page"),
+    [
+        ("dam-2018", "dam-2018"),
+        ("dam-basic-nopos", "dam"),
+        ("tree-nopos", "gcn-over-dependency-trees"),
+        ("tree-lstm-ct", "tree-lstm"),
+        ("dt-rnn", "dt-rnn"),
+        ("dt-nolevel", "dt"),
+        ("transformer-nopos", ""),
+        ("bilstm", ""),
+    ],
+)
+def test_a_row_belongs_to_the_paper_of_its_model(row, page) -> None:
+    assert papers._paper_of_row(row) == page
+
+
 def test_every_public_name_is_documented_once() -> None:
     homes = api.homes()
     for package in api.packages():
@@ -195,6 +212,7 @@ def test_every_command_is_on_the_page() -> None:
     [
         ('As in `"A B" <https://a.b>`_ (Eq. 2).', 'As in ["A B"](https://a.b) (Eq. 2).'),
         (":class:`~a.b.C` and ``x``, :math:`x_1`", "`C` and `x`, $`x_1`$"),
+        ("(default: :obj:`0.1`)", "(default: `0.1`)"),
     ],
 )
 def test_rest_as_markdown(rest, markdown_) -> None:
@@ -208,6 +226,14 @@ DOCSTRING = """A layer.
     c &= d
 
 with :math:`d`.
+
+====  ==========
+a     b
+====  ==========
+1     :obj:`0.5`
+2     two
+      lines
+====  ==========
 
 Args:
     size: Its size,
@@ -232,6 +258,11 @@ c &= d
 ```
 
 with $`d`$.
+
+| a | b |
+| --- | --- |
+| 1 | `0.5` |
+| 2 | two lines |
 
 **Arguments**
 

@@ -368,12 +368,12 @@ class GatedRelationScore(nn.Module):
     All terms depend only on (relation, head) or on (node, head), so they are two tables, looked up along the
     edges; there is no tensor of size [edges, relation_dim].
 
-    The paper's text describes tanh and the state of the key word, its Eq. 3 the sigmoid and
-    :math:`\mathbf{h}_i`; the equation is the default.
+    The equation, with the sigmoid and :math:`\mathbf{h}_i`, is the default. The paper's text has tanh, and names
+    the state of the query word in one sentence and that of the key word in another.
 
     The paper does not give the initialization. ``start="random"`` draws relation vectors of length about 1,
     score weights by Glorot and :math:`\mathbf{V}_g` with standard deviation 0.02: relation scores stay below
-    word scores, and every gate starts near half open. ``start="torch"`` uses PyTorch's defaults:
+    word scores, and a gate starts near :math:`\sigma(0)`, half open, or :math:`\tanh(0)`, shut. ``start="torch"`` uses PyTorch's defaults:
     :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of :class:`torch.nn.Embedding`, and :math:`\mathbf{V}_r,
     \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})` of
     :class:`torch.nn.Linear`, with :math:`n` input channels. Its relation scores spread more than twice as

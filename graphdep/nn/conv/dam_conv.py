@@ -16,7 +16,7 @@ class DAMConv(AttentionConv):
 
     The mask :math:`\mathbf{A}` is the edge set of ``graphdep.transforms.resolve("dam")``, with one relation
     node per arc. Words and special nodes see one another; a word and a relation node see each other if they
-    are linked; [CLS] and relation nodes always see each other; a relation node sees no other relation node.
+    are linked; [CLS] and relation nodes always see each other; of the relation nodes, each sees only itself.
     The edges, not this layer, decide which end of a link reads the other: ``RelationEdges(direction=...)``.
 
     Args:

@@ -582,8 +582,8 @@ LOSSES = ("sigmoid", "softmax")
 
 
 class UtteranceManipulationModel(SelectionModel):
-    r"""A :class:`SelectionModel` that also learns from dialogues in which an utterance is moved, inserted or
-    searched, from `"Do Response Selection Models Really Know What's Next? Utterance Manipulation Strategies
+    r"""A :class:`SelectionModel` that also learns from dialogues whose utterances are out of order or from
+    elsewhere, from `"Do Response Selection Models Really Know What's Next? Utterance Manipulation Strategies
     for Multi-turn Response Selection" <https://arxiv.org/abs/2009.04703>`_ (UMS).
 
     .. math::

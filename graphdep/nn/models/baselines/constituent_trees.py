@@ -684,7 +684,7 @@ class BinaryTreeLSTM(ConstituentEncoder):
 
     Args:
         num_words: Size of the vocabulary.
-        hidden_channels: Size of the node states; the paper has 150 (sentiment: 150, relatedness: 142).
+        hidden_channels: Size of the node states; the paper has 150 for sentiment and 142 for relatedness.
             (default: :obj:`300`)
         leaf: ``"paper"`` or ``"code"``, see above. (default: ``"paper"``)
         binarized: As in :class:`ConstituentEncoder`. (default: ``"left"``)
