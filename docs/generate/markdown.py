@@ -73,7 +73,7 @@ def docstring(of: Any) -> str:
 
 
 def _table(lines: list[str]) -> str:
-    """A table of reStructuredText whose columns begin below its rules; a row without its first cell goes on."""
+    """A table of reStructuredText; a line whose first cell is empty belongs to the row above it."""
     starts = [found.start() for found in re.finditer(r"=+", lines[0])]
     rows: list[list[str]] = []
     for line in lines:

@@ -110,7 +110,9 @@ def _paper_of_row(name: str) -> str:
     """The page of the paper whose model a row of a table is, by the longest name that it begins with."""
     presets = {code.strip("`"): slug(title) for title, row in rows().items() for code in row["preset"]}
     known = {**{page: page for page in SLUGS.values()}, **presets, **ROWS}
-    found = (known[part] for part in sorted(known, key=len, reverse=True) if f"{name}-".startswith(f"{part}-"))
+    found = (
+        known[part] for part in sorted(known, key=len, reverse=True) if f"{name}-".startswith(f"{part}-")
+    )
     page = next(found, "")
     return "" if page == "transformer-as-a-graph" else page
 
@@ -178,9 +180,7 @@ def _verdicts(title: str) -> list[str]:
         cells = [(one.text, _place(one.source, title), one.published, one.why) for one in left]
         said.append(table(("claim", "source", "published", "why not"), cells))
     if not lines and not left:
-        said.append(
-            "No claim about this paper's model was tested here.\n"
-        )
+        said.append("No claim about this paper's model was tested here.\n")
     return said
 
 

@@ -244,8 +244,8 @@ class DepthEdges(EdgeConstructor):
         \mathcal{E} = \{(j, i) : d_i + d_j \leq \texttt{max\_sum}\}
 
     Both nodes may be in the same utterance, and may be the same node. Depth is 1 for a root word and 0 for
-    ROOT, if present; the paper does not say where it begins, and if a root word has 0 there, :obj:`max_sum` is
-    :math:`m + 2`. Nodes outside the trees (depth -1) have no edges.
+    ROOT, if present; the paper does not say where it begins, and if a root word has 0 there, :obj:`max_sum`
+    is :math:`m + 2`. Nodes outside the trees (depth -1) have no edges.
 
     Args:
         max_sum: The largest sum of depths, :math:`m` in the paper.

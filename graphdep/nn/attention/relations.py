@@ -368,17 +368,17 @@ class GatedRelationScore(nn.Module):
     All terms depend only on (relation, head) or on (node, head), so they are two tables, looked up along the
     edges; there is no tensor of size [edges, relation_dim].
 
-    The equation, with the sigmoid and :math:`\mathbf{h}_i`, is the default. The paper's text has tanh, and names
-    the state of the query word in one sentence and that of the key word in another.
+    The equation, with the sigmoid and :math:`\mathbf{h}_i`, is the default. The paper's text has tanh, and
+    names the state of the query word in one sentence and that of the key word in another.
 
     The paper does not give the initialization. ``start="random"`` draws relation vectors of length about 1,
     score weights by Glorot and :math:`\mathbf{V}_g` with standard deviation 0.02: relation scores stay below
-    word scores, and a gate starts near :math:`\sigma(0)`, half open, or :math:`\tanh(0)`, shut. ``start="torch"`` uses PyTorch's defaults:
-    :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of :class:`torch.nn.Embedding`, and :math:`\mathbf{V}_r,
-    \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})` of
-    :class:`torch.nn.Linear`, with :math:`n` input channels. Its relation scores spread more than twice as
-    widely, and its gates differ between pairs from the first update. Choose between them on validation data;
-    the results in examples/ use the default.
+    word scores, and a gate starts near :math:`\sigma(0)`, half open, or :math:`\tanh(0)`, shut.
+    ``start="torch"`` uses PyTorch's defaults: :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of
+    :class:`torch.nn.Embedding`, and :math:`\mathbf{V}_r, \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g
+    \sim \mathcal{U}(\pm n^{-1/2})` of :class:`torch.nn.Linear`, with :math:`n` input channels. Its relation
+    scores spread more than twice as widely, and its gates differ between pairs from the first update. Choose
+    between them on validation data; the results in examples/ use the default.
 
     ``start="closed"`` leaves the scores unchanged at first, as pretrained layers need, but gradients are not
     zero: :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The

@@ -43,9 +43,9 @@ class ContextTransformer(ContextEncoder):
     content give equal rows.
 
     Edges such as ``resolve("dam")`` add nodes of relations or phrases. "Augmenting Transformers with Enhanced
-    Dependency Structures by Treating Relations as New Words" says that a decoder can be connected to its encoder (section
-    3.4), not whether it would read relations, and has no such experiment. Here it does by default, since
-    relations are part of the encoder's output sequence.
+    Dependency Structures by Treating Relations as New Words" says that a decoder can be connected to its
+    encoder (section 3.4), not whether it would read relations, and has no such experiment. Here it does by
+    default, since relations are part of the encoder's output sequence.
 
     Args:
         encoder: Encodes the nodes, e.g. :class:`GraphTransformer` or :class:`ConstituentTransformer`; has an

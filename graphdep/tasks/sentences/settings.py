@@ -378,7 +378,9 @@ MODELS: dict[str, ModelPreset] = {
     "dt-tanh": _dt(
         "DT with tanh in place of the sigmoid, as the text says; it starts nearly closed", gate="tanh"
     ),
-    "dt-key": _dt("DT whose gate reads the key word's state, as one sentence of the text says", gate_state="key"),
+    "dt-key": _dt(
+        "DT whose gate reads the key word's state, as one sentence of the text says", gate_state="key"
+    ),
     "dt-text": _dt(
         "DT with tanh and the key word's state: one reading of the text", gate="tanh", gate_state="key"
     ),
