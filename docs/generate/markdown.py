@@ -64,6 +64,14 @@ def docstring(of: Any) -> str:
         elif section:
             lines = "".join(f"- {_item(section[1], ' '.join(item))}\n" for item in _items(rest))
             parts.append(f"**{TITLES.get(section[1], section[1])}**\n\n{lines}")
+        elif first.startswith("==="):
+            spans = [match.span() for match in re.finditer(r"=+", first)]
+            rows = [
+                [from_rest(line[start : None if end == len(first) else end]) for start, end in spans]
+                for line in rest.splitlines()
+                if not line.startswith("===")
+            ]
+            parts.append(table(rows[0], rows[1:]))
         else:
             parts.append(f"{from_rest(f'{first} {rest}')}\n")
     return "\n".join(parts)
