@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import random
 
 import pytest
@@ -12,7 +11,6 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, Sentence, Vocab, to_data
 from graphdep.nn.models import DependencyTreeRNN, TreeLSTM
-from graphdep.transforms import ChainTree, RandomTree, ReversedTree
 from tests.kit.strategies import example_lists
 from tests.kit.trees import random_sentence
 
@@ -35,10 +33,6 @@ def example(seed: int, sentences: int = 2, multiroot: bool = False) -> Data:
     rng = random.Random(seed)
     parsed = [random_sentence(rng, rng.randint(1, 7), multiroot=multiroot) for _ in range(sentences)]
     return to_data(parsed, vocab=VOCAB)
-
-
-def batch(*seeds: int) -> Batch:
-    return Batch.from_data_list([example(seed, 1 + seed % 3) for seed in seeds])
 
 
 def literal(model: TreeLSTM, data: Data) -> Tensor:
@@ -113,14 +107,6 @@ def test_equals_the_equations(execution: str, bidirectional: bool) -> None:
     assert torch.equal(model.readout(data, out), out[root])
 
 
-def test_what_represents_an_utterance() -> None:
-    model, data = make(bidirectional=True), example(1, 1)
-    out = model(data)
-    assert data.depth[1:].tolist().count(1) == 1
-    torch.testing.assert_close(out[0, :3], out[data.depth == 1][0, :3], rtol=0, atol=0)
-    torch.testing.assert_close(out[0, 3:], out[1:, 3:].mean(dim=0), rtol=0, atol=1e-15)
-
-
 @each_direction
 @settings(max_examples=6)
 @given(examples=example_lists(root=True))
@@ -135,31 +121,6 @@ def test_executions_agree_on_every_forest(bidirectional: bool, examples: list[Da
     torch.testing.assert_close(a, expected, rtol=0, atol=1e-12)
 
 
-@each_direction
-def test_executions_agree_in_float32(bidirectional: bool) -> None:
-    data = batch(*range(8))
-    level = make(bidirectional=bidirectional).float()
-    recursive = make(bidirectional=bidirectional, execution="recursive").float()
-    torch.testing.assert_close(level(data), recursive(data), rtol=0, atol=1e-5)
-
-
-@each_direction
-@each_execution
-def test_one_word(execution: str, bidirectional: bool) -> None:
-    model = make(execution=execution, bidirectional=bidirectional)
-    out = model(to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB))
-    torch.testing.assert_close(out[0], out[1], rtol=0, atol=0)
-    assert out.any()
-
-
-@each_execution
-def test_several_root_words_add_up(execution: str) -> None:
-    model = make(execution=execution)
-    data = to_data([Sentence(list("abc"), [0, 1, 0], ["root"] * 3, multiroot=True)], vocab=VOCAB)
-    out = model(data)
-    torch.testing.assert_close(out[0], out[1] + out[3], rtol=0, atol=1e-15)
-
-
 @each_execution
 def test_a_chain_longer_than_pythons_recursion(execution: str) -> None:
     model = make(execution=execution, bidirectional=execution == "level")
@@ -168,14 +129,6 @@ def test_a_chain_longer_than_pythons_recursion(execution: str) -> None:
     assert out.shape == (1013, 6)
     model.readout(data, out).sum().backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
-
-
-@pytest.mark.parametrize("control", [RandomTree(), ChainTree(), ReversedTree()])
-def test_controls(control) -> None:
-    data = control(batch(1, 2, 3))
-    parsed, other = make(), make(execution="recursive")
-    torch.testing.assert_close(parsed(data), other(data), rtol=0, atol=1e-12)
-    assert not torch.allclose(parsed(data), parsed(batch(1, 2, 3)))
 
 
 def test_sizes_of_the_paper() -> None:
@@ -287,41 +240,6 @@ def test_a_batch_of_any_trees_equals_the_formula_of_each(places_from: str, examp
     out = model(Batch.from_data_list(examples))
     expected = torch.cat([literal_rnn(model, one) for one in examples])
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-
-
-WIDE = Sentence(list("abcdefg"), [4, 4, 4, 0, 4, 4, 4], ["dep"] * 3 + ["root"] + ["dep"] * 3)
-
-
-@pytest.mark.parametrize(
-    ("places_from", "places", "expected"),
-    [
-        ("governor", 3, [2, 1, 0, None, 3, 4, 5]),
-        ("left", 3, [0, 1, 2, None, 3, 4, 5]),
-        ("governor", 2, [1, 1, 0, None, 2, 3, 3]),
-        ("left", 2, [0, 1, 1, None, 2, 3, 3]),
-        ("left", 1, [0, 0, 0, None, 1, 1, 1]),
-    ],
-)
-def test_places(places_from: str, places: int, expected: list[int | None]) -> None:
-    """Each matrix alone is that of the dependents which take its place."""
-    model = make_rnn(dependent_places=places, places_from=places_from)
-    data = to_data([WIDE], vocab=VOCAB)
-    for number in range(2 * places):
-        changed = copy.deepcopy(model)
-        with torch.no_grad():
-            changed.place[number] = 0
-            total = model.lin_word(model.embedding(data)[4])
-            for word, place in enumerate(expected):
-                if place not in (None, number):
-                    total = total + model(data)[1 + word] @ model.place[place]
-            torch.testing.assert_close(changed(data)[4], torch.tanh(total / 7))
-
-
-def test_one_word_of_rnn() -> None:
-    model, data = make_rnn(), to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB)
-    out = model(data)
-    torch.testing.assert_close(out[1], torch.tanh(model.lin_word(model.embedding(data)[1])), rtol=0, atol=0)
-    torch.testing.assert_close(out[0], out[1], rtol=0, atol=0)
 
 
 def test_a_long_chain() -> None:
