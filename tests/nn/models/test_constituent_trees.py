@@ -25,7 +25,6 @@ from graphdep.nn.models import (
     TagHyperTreeLSTM,
 )
 from graphdep.nn.models.baselines.constituent_trees import BinaryTrees, binary_trees
-from graphdep.sentence import binarize
 from graphdep.vocab import PhraseVocab
 from graphdep.vocab.vocab import UPOS, tag_id
 from tests.kit.slow import assert_same_gradients
@@ -135,8 +134,20 @@ def spans(trees: BinaryTrees) -> list[tuple[int, int]]:
     return [span(node) for node in range(len(found) + len(pairs))]
 
 
+def pairs(node: Pair | int) -> list[tuple[list[int], str]]:
+    """The words and the label of each pair, the topmost last."""
+    if isinstance(node, int):
+        return []
+    below = [*pairs(node.left), *pairs(node.right)]
+    return [*below, (words_in(node), node.label)]
+
+
+def words_in(node: Pair | int) -> list[int]:
+    return [node] if isinstance(node, int) else [*words_in(node.left), *words_in(node.right)]
+
+
 @each_rule
-def test_trees_are_those_of_binarize(rule: str) -> None:
+def test_trees_are_those_of_a_recursion(rule: str) -> None:
     for seed in range(12):
         check_trees(rule, seed)
 
@@ -149,10 +160,9 @@ def check_trees(rule: str, seed: int) -> None:
         found = spans(trees)
         starts = [sum(map(len, parsed[:number])) for number in range(len(parsed))]
         expected = [
-            (start + first, start + end, labels[label])
+            (start + words[0], start + words[-1] + 1, labels[label])
             for start, sentence in zip(starts, parsed)
-            for label, first, end in binarize(sentence, rule)
-            if end - first > 1
+            for words, label in pairs(nested(sentence, rule))
         ]
         inner = zip(found[trees.word.numel() :], trees.label.tolist())
         assert sorted((*span, label) for span, label in inner) == sorted(expected)

@@ -25,7 +25,6 @@ from graphdep.transforms import resolve
 from tests.kit.trees import random_sentence
 
 COUNT = len(RelationVocab())
-each_family = pytest.mark.parametrize("family", ["bert", "roberta"])
 HEADS = 2
 SIZE = 6
 GATES = {
@@ -173,14 +172,6 @@ def test_edges_of_single_layers(make, name):
     for number, states in enumerate(zip(*alone)):
         same = torch.allclose(layers[number], torch.cat(states), rtol=1e-9, atol=1e-9)
         assert same == (number < 3)
-
-
-@each
-def test_a_batch_is_its_examples(make, name):
-    encoder = with_terms(make(edges={1: "dt"})[0], name)
-    batch = batch_of(encoder, "g2g")
-    alone = torch.cat([encoder(data) for data in batch.to_data_list()])
-    torch.testing.assert_close(encoder(batch), alone, rtol=1e-9, atol=1e-9)
 
 
 @each
