@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import copy
 import gc
 import itertools
 import logging
-import pickle
 import random
 import weakref
 from functools import partial
@@ -338,17 +336,6 @@ def test_resetting_starts_what_was_added_anew(make):
     reset(SentenceModel(encoder, ClassificationHead(12, 2)))
     assert not any(bool(p.any()) for p in encoder.terms.parameters())
     assert all(torch.equal(value, model[name]) for name, value in encoder.model.state_dict().items())
-
-
-@pytest.mark.parametrize("way", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
-def test_a_model_comes_back_from_a_file(make, way):
-    encoder = with_terms(make(edges={1: "dt"})[0], "sigmoid")
-    batch = batch_of(encoder)
-    again = way(encoder)
-    assert torch.equal(again(batch), encoder(batch))
-    nn.init.zeros_(encoder.terms["0"].lin_score)
-    assert not torch.allclose(again(batch), encoder(batch))
-    assert "(terms): ModuleDict" in str(again)
 
 
 def test_terms_take_the_type_and_mode_of_the_model(make):
