@@ -320,12 +320,7 @@ def literal_gate(conv: GATEConv, x: Tensor, data: Data, limits: list[int]) -> Te
             if (path := slow.path(i, j)) is not None:
                 distance[i, j] = max(sum(path), 1)
     heads = []
-    for h, limit in enumerate(limits):
-        part = slice(h * conv.out_channels, (h + 1) * conv.out_channels)
-        query, key, value = (
-            F.linear(x, lin.weight[part], lin.bias[part])
-            for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
-        )
+    for limit, (query, key, value) in zip(limits, heads_of(conv, x)):
         score = (query @ key.T / conv.out_channels**0.5).masked_fill(distance > limit, -torch.inf)
         weight = score.softmax(dim=-1) / distance
         heads.append(weight / weight.sum(dim=-1, keepdim=True) @ value)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from graphdep import RelationVocab, Sentence, to_data
@@ -173,12 +172,7 @@ def literal_tables(conv: RelationKeyValueConv, x: Tensor, pairs: dict[tuple[int,
     d, rows = conv.out_channels, []
     for i in range(len(x)):
         heads = []
-        for h in range(conv.heads):
-            part = slice(h * d, (h + 1) * d)
-            q, k, v = (
-                F.linear(x, lin.weight[part], lin.bias[part])
-                for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
-            )
+        for q, k, v in heads_of(conv, x):
             seen = [(j, kind) for (target, j), kind in pairs.items() if target == i]
             key = [conv.relation.key.weight[kind] * (kind != 0) for _, kind in seen]
             value = [conv.relation.value.weight[kind] * (kind != 0) for _, kind in seen]

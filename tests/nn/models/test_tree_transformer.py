@@ -58,10 +58,7 @@ def test_equals_the_recursion() -> None:
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
     root = data.node_type == NodeType.ROOT
     assert torch.equal(model.readout(data, out), out[root])
-    grads = [torch.autograd.grad(y[root].sin().sum(), [*model.parameters()]) for y in (out, expected)]
-    for (name, _), a, b in zip(model.named_parameters(), *grads):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-10, msg=lambda m, name=name: f"{name}: {m}")
-        assert a.any(), f"{name} does not learn"
+    assert_same_gradients(out[root], expected[root], model)
 
 
 @settings(max_examples=20)
