@@ -146,6 +146,10 @@ def test_errors() -> None:
             ValueError, match="of depth 1 has governor .* of depth 1: every tree needs a ROOT"
         ):
             make(execution=execution)(mixed)
+    deep = to_data(parsed, vocab=VOCAB)
+    deep.depth[deep.depth > 0] += 1
+    with pytest.raises(ValueError, match="of depth 2 has governor 0 of depth 0"):
+        make()(deep)
 
 
 # -- rnn -------------------------------------------------------------------------------------------------
