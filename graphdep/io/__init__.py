@@ -7,7 +7,6 @@ from graphdep.io.lazy_imports import lazy_imports
 if TYPE_CHECKING:
     from graphdep.io.files import atomic_path
     from graphdep.io.trees import (
-        iter_ptb,
         parse_conllu,
         parse_ptb,
         read_conllu,
@@ -25,7 +24,6 @@ __all__ = [
     "atomic_path",
     "format_conllu",
     "format_ptb",
-    "iter_ptb",
     "parse_conllu",
     "parse_ptb",
     "read_conllu",

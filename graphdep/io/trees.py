@@ -235,21 +235,6 @@ def parse_ptb(
     return _joined(trees, sentences, name)
 
 
-def iter_ptb(lines: Iterable[str], *, name: str = "<stream>", functions: bool = False) -> Iterator[Sentence]:
-    """The sentences of a stream, such as an open file or ``sys.stdin``, each once its tree is complete.
-
-    Args:
-        lines: Lines of brackets.
-        name: Replaces the path in errors. (default: ``"<stream>"``)
-        functions: As in :func:`read_ptb`. (default: :obj:`False`)
-
-    Raises:
-        PtbError: As :func:`read_ptb`, except that a stream may be empty.
-    """
-    for tree in read_brackets(enumerate(lines, start=1), name, functions=functions):
-        yield _chain(tree)
-
-
 def write_ptb(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
     """Writes the constituents of sentences as brackets, one tree per line, atomically.
 

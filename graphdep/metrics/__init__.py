@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         random_floor,
         ranking_metric,
         ranking_metrics,
-        ranking_signature,
     )
     from graphdep.metrics.scores import (
         ACCURACY,
@@ -73,7 +72,6 @@ __all__ = [
     "random_floor",
     "ranking_metric",
     "ranking_metrics",
-    "ranking_signature",
     "resolve_bleu",
     "resolve_distinct",
     "semeval2010_macro_f1",

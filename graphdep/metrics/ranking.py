@@ -200,8 +200,8 @@ def ranking_metrics(
     **Regimes of Douban.** Douban has pools without positive candidates, which no model can rank, and pools
     without negative ones, which every model ranks perfectly. Publications drop both kinds, the first kind or
     none, and count the found candidates or whether any was found. Their numbers cannot be compared: random
-    scores have an :math:`R_{10}@1` of 0.1 or 0.19. :func:`pool_counts` and :func:`ranking_signature` tell how
-    many pools were dropped.
+    scores have an :math:`R_{10}@1` of 0.1 or 0.19. :func:`pool_counts` tells how many
+    pools are of either kind.
 
     Args:
         scores: A score for each pair of a context and a candidate; higher is better.
@@ -315,41 +315,6 @@ def pool_counts(labels: Values, groups: Values) -> dict[str, int]:
         "no_positive": int((pools.positives == 0).sum()),
         "no_negative": int((pools.positives == pools.size).sum()),
     }
-
-
-def ranking_signature(
-    labels: Values,
-    groups: Values,
-    ties: str = "mid",
-    *,
-    filter: str = "both",
-    recall: str = "fraction",
-    sizes: str = "equal",
-) -> str:
-    """The exact definition of :func:`ranking_metrics` on these pools, and the number of dropped pools.
-
-    For example ``R_n@k|n=10|ties=mid|filter=both|recall=fraction|pools 1000, left out 333: 280 without
-    positive, 53 without negative candidates``.
-
-    Args:
-        labels, groups, ties, filter, recall, sizes: See :func:`ranking_metrics`.
-
-    Raises:
-        ValueError: See :func:`ranking_metrics`.
-    """
-    check_choice("ties", ties, TIES)
-    check_choice("recall", recall, RECALLS)
-    kept = Pools.of(labels, groups).kept(filter)
-    _size_text(kept, sizes)
-    low, high = kept.size.min(), kept.size.max()
-    n = str(low) if low == high else f"{low} to {high}"
-    counts = pool_counts(labels, groups)
-    left_out = f"pools {counts['pools']}, left out {counts['pools'] - len(kept.names)}"
-    if filter != "none":
-        left_out += f": {counts['no_positive']} without positive"
-        left_out += f", {counts['no_negative']} without negative" if filter == "both" else ""
-        left_out += " candidates"
-    return f"R_n@k|n={n}|ties={ties}|filter={filter}|recall={recall}|{left_out}"
 
 
 def ranking_metric(name: str, ties: str = "mid", *, filter: str = "both", recall: str = "fraction") -> Metric:

@@ -2,7 +2,7 @@
 
 from graphdep.sentence.clear import clear_to_ud, is_clear
 from graphdep.sentence.intake import Intake, as_sentences
-from graphdep.sentence.sentence import Sentence, binarize, constituent_heads, join_sentences
+from graphdep.sentence.sentence import Sentence, join_sentences
 from graphdep.sentence.tree import (
     EMPTY_ID,
     FLAT,
@@ -24,11 +24,9 @@ __all__ = [
     "Row",
     "Sentence",
     "as_sentences",
-    "binarize",
     "check_constituents",
     "check_tree",
     "clear_to_ud",
-    "constituent_heads",
     "is_clear",
     "join_sentences",
     "moved_copy",

@@ -23,10 +23,8 @@ from graphdep.sentence.tree import (
     check_constituents,
     check_tree,
     cut_constituents,
-    known_constituents,
     moved_copy,
     parse_deps,
-    parts,
     shifted,
 )
 
@@ -732,110 +730,3 @@ def _spread_range(numbers: str, starts: Sequence[int]) -> str:
     """The range of a multiword token after its words were split."""
     first, last = map(int, numbers.split("-"))
     return f"{starts[first - 1] + 1}-{starts[last]}"
-
-
-def constituent_heads(sentence: Sentence) -> list[int]:
-    """The head of each constituent: the number, from 0, of the word that is nearest to the root of the
-    dependency tree (the first of several).
-
-    If both trees agree, it is the only word of the constituent whose governor lies outside.
-
-    Raises:
-        ValueError: If the sentence has no constituents.
-
-    Example:
-        >>> from graphdep import Sentence
-        >>> from graphdep.sentence import constituent_heads
-        >>> phrases = [("S", 0, 3), ("NP", 0, 2), ("VP", 2, 3)]
-        >>> tree = ["big", "dogs", "bark"], [2, 3, 0], ["amod", "nsubj", "root"]
-        >>> constituent_heads(Sentence(*tree, constituents=phrases))
-        [2, 1, 2]
-    """
-    depth = sentence.depth
-    return [min(range(start, end), key=depth.__getitem__) for _, start, end in known_constituents(sentence)]
-
-
-def part_heads(
-    sentence: Sentence, constituents: Sequence[Constituent], inside: Sequence[Sequence[int]]
-) -> list[int]:
-    """The index of the part of each constituent that contains its head."""
-    depth = sentence.depth
-    found = []
-    for (_, start, end), mine in zip(constituents, inside):
-        head = min(range(start, end), key=depth.__getitem__)
-        ends = [constituents[part][2] if part >= 0 else ~part + 1 for part in mine]
-        found.append(next(number for number, after in enumerate(ends) if head < after))
-    return found
-
-
-RULES = ("left", "head")
-UNARY = ("collapse", "keep")
-
-
-def binarize(sentence: Sentence, rule: str = "left", *, unary: str = "collapse") -> list[Constituent]:
-    r"""The constituents of a sentence with exactly two parts each, or over one word: the input of a binary
-    Tree-LSTM and an RNTN.
-
-    A constituent :math:`L` with parts :math:`p_1 \ldots p_n` (constituents or words) becomes for ``"left"``
-
-    .. math::
-        (L\ (@L\ \ldots (@L\ p_1\ p_2)\ \ldots\ p_{n-1})\ p_n)
-
-    and for ``"head"`` the head :math:`p_h` first takes the parts to its right, nearest first, then those to
-    its left: :math:`(L\ p_1\ (@L\ \ldots (@L\ (@L\ p_h\ p_{h+1})\ \ldots\ p_n)))`. The head is the part whose
-    word governs the other parts in the dependency tree of the sentence (:func:`~graphdep.sentence.sentence`).
-
-    Words outside constituents, or several top constituents, are first wrapped in one with the label ``ROOT``,
-    so that one tree covers all words; a sentence of one word may have none.
-
-    Args:
-        sentence: A sentence with constituents.
-        rule: ``"left"`` or ``"head"``. (default: ``"left"``)
-        unary: For several constituents over the same words, ``"collapse"`` keeps the topmost one; ``"keep"``
-            keeps all, each with one part. (default: ``"collapse"``)
-
-    Returns:
-        Label, start and end of each, in preorder, as in :attr:`Sentence.constituents`; labels of new
-        constituents begin with ``@``.
-
-    Raises:
-        ValueError: If an option is unknown, or the sentence has no constituents.
-
-    Example:
-        >>> from graphdep.io import parse_ptb
-        >>> from graphdep.sentence import binarize
-        >>> [sentence] = parse_ptb("(NP (DT the) (JJ big) (NN dog))")
-        >>> binarize(sentence)
-        [('NP', 0, 3), ('@NP', 0, 2)]
-    """
-    check_choice("rule", rule, RULES)
-    check_choice("unary", unary, UNARY)
-    whole = _one_tree(known_constituents(sentence), len(sentence))
-    if unary == "collapse":
-        whole = [c for number, c in enumerate(whole) if not number or c[1:] != whole[number - 1][1:]]
-    inside, _ = parts(whole, len(sentence))
-    heads = part_heads(sentence, whole, inside) if rule == "head" else None
-    found = []
-    for number, constituent in enumerate(whole):
-        found.append(constituent)
-        if len(inside[number]) > 2:
-            spans = [whole[part][1:] if part >= 0 else (~part, ~part + 1) for part in inside[number]]
-            found += _new(constituent[0], spans, len(spans) - 1 if heads is None else heads[number], rule)
-    return sorted(found, key=lambda c: (c[1], -c[2]))  # stable: upper ones stay first
-
-
-def _one_tree(constituents: Sequence[Constituent], words: int) -> list[Constituent]:
-    covered = bool(constituents) and constituents[0][1:] == (0, words)
-    return [*constituents] if covered or words == 1 else [("ROOT", 0, words), *constituents]
-
-
-def _new(label: str, spans: Sequence[tuple[int, int]], head: int, rule: str) -> list[Constituent]:
-    """The new constituents between a constituent and its parts, from top to bottom."""
-    first, last = spans[0][0], spans[-1][1]
-    if rule == "left":
-        ends = [(first, end) for _, end in spans[-2:0:-1]]
-    else:
-        alone = head == len(spans) - 1  # no part to its right to combine with first
-        ends = [(start, last) for start, _ in spans[1 : head + (not alone)]]
-        ends += [(spans[head][0], end) for _, end in spans[-2:head:-1]]
-    return [(f"@{label}", *span) for span in ends]

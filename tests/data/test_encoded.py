@@ -260,16 +260,6 @@ def test_arcs_of_copies_are_those_of_the_words(tokens, enhanced_sentences, data,
     assert utterance.input_ids.tolist() == [piece for ids in pieces for piece in ids]
 
 
-def test_unknown_copies(tokens):
-    with pytest.raises(ValueError, match=r"'copies' must be one of word, node \(got 'text'\)"):
-        EncodedUtterance.of(COPIED, tokens, RELATIONS, copies="text")
-
-
-def test_unknown_arcs(tokens):
-    with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced, own \(got 'deps'\)"):
-        EncodedUtterance.of(Sentence.chain(["a"]), tokens, RELATIONS, arcs="deps")
-
-
 utterances = st.none() | sentences(max_words=8)
 
 
@@ -465,7 +455,6 @@ def test_no_constituents_are_no_key_and_none_that_are_known_an_error():
 
 short_utterances = st.none() | sentences(max_words=5)
 contexts = st.lists(short_utterances, max_size=4)
-PRESETS = ["sia", "sia-intra", "sia-inter", "dra", "dt"]
 
 
 def example(tokens, context, response, **options):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import re
 
 import pytest
@@ -13,7 +12,6 @@ from graphdep.io import (
     PtbError,
     format_conllu,
     format_ptb,
-    iter_ptb,
     parse_conllu,
     parse_ptb,
     read_conllu,
@@ -338,9 +336,7 @@ def bracketed(draw: st.DrawFn) -> Sentence:
 def test_what_is_written_is_read(sentences):
     lines = [format_ptb(sentence) for sentence in sentences]
     assert parse_ptb("\n".join(lines), functions=True) == sentences
-    assert [
-        *iter_ptb(" ".join(lines).replace(" ", "\n").splitlines(keepends=True), functions=True)
-    ] == sentences
+    assert parse_ptb(" ".join(lines).replace(" ", "\n"), functions=True) == sentences
 
 
 def test_a_file_and_back(tmp_path):
@@ -414,18 +410,8 @@ def test_not_utf_8(tmp_path):
         read_ptb(path)
 
 
-def test_a_stream_is_read_tree_by_tree():
-    lines = iter(["(S (NN a))", "(S (NN b)", ")", "broken"])
-    trees = iter_ptb(lines, name="pipe")
-    assert next(trees).form == ["a"]
-    assert next(lines) == "(S (NN b)"  # nothing was read ahead
-    with pytest.raises(PtbError, match=r"pipe:2: a closing bracket"):
-        next(trees)
-    assert [*iter_ptb(io.StringIO(""))] == []
-
-
 def test_a_byte_order_mark_is_no_word():
-    assert parse_ptb("\ufeff(S (NN a))") == [*iter_ptb(["\ufeff(S (NN a))"])] == parse_ptb("(S (NN a))")
+    assert parse_ptb("\ufeff(S (NN a))") == parse_ptb("(S (NN a))")
 
 
 def test_deep_trees_need_no_recursion():

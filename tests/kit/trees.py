@@ -13,7 +13,8 @@ import torch
 from torch_geometric.data import Data
 
 from graphdep.data import NodeType
-from graphdep.sentence import Constituent, Sentence, binarize
+from graphdep.sentence import Constituent, Sentence
+from graphdep.sentence.tree import parts
 from graphdep.vocab import PhraseVocab, RelationVocab
 
 _DEPRELS = ("nsubj", "obj", "det", "amod", "obl", "nsubj:pass", "case", "punct")
@@ -156,20 +157,32 @@ class Pair(NamedTuple):
 
 def nested(sentence: Sentence, rule: str = "left") -> Pair | int:
     """The whole sentence, binarised, for a recursion over it to read."""
-    label_of: dict[tuple[int, int], str] = {}
-    for label, start, end in binarize(sentence, rule):
-        label_of.setdefault((start, end), label)
+    inside, top = parts(sentence.constituents, len(sentence))
 
-    def part(start: int, end: int) -> Pair | int:
-        if end - start == 1:
-            return start
-        spans = [*label_of, *((word, word + 1) for word in range(start, end))]
-        for middle in range(start + 1, end):
-            if (start, middle) in spans and (middle, end) in spans:
-                return Pair(label_of[start, end], part(start, middle), part(middle, end))
-        raise AssertionError(f"no two parts of {start}..{end} in {label_of}")
+    def words(part: int) -> list[int]:
+        return [~part] if part < 0 else [word for own in inside[part] for word in words(own)]
 
-    return part(0, len(sentence))
+    def joined(label: str, mine: Sequence[int]) -> Pair | int:
+        head = 0
+        if rule == "head":
+            word = min((w for own in mine for w in words(own)), key=lambda w: (sentence.depth[w], w))
+            head = next(number for number, own in enumerate(mine) if word in words(own))
+        done = tree(mine[head])
+        for own in mine[head + 1 :]:
+            done = Pair(label, done, tree(own))
+        for own in reversed(mine[:head]):
+            done = Pair(label, tree(own), done)
+        return done
+
+    def tree(part: int) -> Pair | int:
+        if part < 0:
+            return ~part
+        mine = inside[part]
+        while len(mine) == 1 and mine[0] >= 0:  # of several over the same words the topmost counts
+            mine = inside[mine[0]]
+        return joined(sentence.constituents[part][0], mine)
+
+    return tree(top[0]) if len(top) == 1 else joined("ROOT", top)
 
 
 def bracketed_sentence(rng: random.Random, words: int) -> Sentence:

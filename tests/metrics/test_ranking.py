@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, ndcg_score
 
 from graphdep.metrics import (
     RANKING,
@@ -17,7 +16,6 @@ from graphdep.metrics import (
     random_floor,
     ranking_metric,
     ranking_metrics,
-    ranking_signature,
 )
 
 KS = (1, 2, 5)
@@ -101,28 +99,6 @@ def test_floor_is_the_mean_over_all_orders(pools, recall):
     expected = [slow_pool(pool, "mid", recall) for pool in flat]
     for name, value in got.items():
         assert value == pytest.approx(np.mean([values[name] for values in expected]))
-
-
-@settings(max_examples=30)
-@given(POOLS, st.integers(0, 100))
-def test_the_order_of_pairs_is_nothing(pools, seed):
-    scores, labels, groups = columns(pools)
-    order = np.random.default_rng(seed).permutation(len(scores))
-    options = {"filter": "none", "sizes": "any"}
-    whole = pool_metrics(scores, labels, groups, **options)
-    mixed = pool_metrics(scores[order], labels[order], groups[order], **options)
-    for name in whole:
-        assert mixed[name] == pytest.approx(whole[name])
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 100))
-def test_without_ties_equals_scikit_learn(seed):
-    rng = np.random.default_rng(seed)
-    scores, labels = rng.permutation(12.0 * np.arange(12)), np.append(rng.integers(0, 2, 10), [0, 1])
-    got = ranking_metrics(scores, labels, np.zeros(12, dtype=int))
-    assert got["MAP"] == pytest.approx(average_precision_score(labels, scores))
-    assert got["P@1"] == pytest.approx(ndcg_score([labels], [scores], k=1))
 
 
 def one_right(pools, candidates=10):
@@ -270,23 +246,6 @@ def test_pools_of_different_sizes_must_be_asked_for():
     assert got == pytest.approx({"R@1": 0.5, "R@2": 0.75, "MAP": 17 / 24, "MRR": 17 / 24, "P@1": 0.5})
     # Only pools that count are compared.
     assert "R2@1" in ranking_metrics(scores, [1, 0, 0, 0, 0], groups)
-
-
-def test_signature_says_what_was_left_out():
-    labels, groups = douban()
-    options = "R_n@k|n=10|ties=mid|filter={}|recall={}|pools 1000, left out {}"
-    assert ranking_signature(labels, groups) == options.format(
-        "both", "fraction", "333: 280 without positive, 53 without negative candidates"
-    )
-    assert ranking_signature(labels, groups, filter="negative", recall="any") == options.format(
-        "negative", "any", "280: 280 without positive candidates"
-    )
-    assert ranking_signature(labels, groups, filter="none") == options.format("none", "fraction", "0")
-    assert "|n=2 to 3|" in ranking_signature([1, 0, 1, 0, 0], [0, 0, 1, 1, 1], sizes="any")
-    with pytest.raises(ValueError, match="pools differ in size"):
-        ranking_signature([1, 0, 1, 0, 0], [0, 0, 1, 1, 1])
-    with pytest.raises(ValueError, match="'ties' must be one of"):
-        ranking_signature(labels, groups, "first")
 
 
 @pytest.mark.parametrize("name", RANKING)

@@ -30,8 +30,6 @@ from graphdep.transforms import (
     RewiredEdges,
     SelfLoops,
     ShuffledPositions,
-    TreeDistanceEdges,
-    TreePathTypes,
     Unlabelled,
     resolve,
 )
@@ -312,22 +310,6 @@ def test_against_networkx(data, labels):
     assert own == (data.governor_index[old_root] if not alone else top)
 
 
-@settings(max_examples=25)
-@given(marked_examples(root=False, multiroot=False, empty=False))
-def test_inverse_labels_keep_the_types_of_arcs(data):
-    types = TreePathTypes(1)
-    before, after = (types(TreeDistanceEdges(1)(one)) for one in (data, RerootedTree(labels="inverse")(data)))
-    assert torch.equal(before.edge_index, after.edge_index)
-    assert torch.equal(before.edge_type, after.edge_type)
-
-
-@settings(max_examples=25)
-@given(marked_examples())
-def test_twice_is_once(data):
-    once = RerootedTree()(data)
-    assert_same_data(RerootedTree()(once), once)
-
-
 def test_depth_is_distance_from_the_span():
     tree = Sentence(["food", "that", "I", "liked"], [0, 4, 4, 1], ["root", "obj", "nsubj", "acl"])
     data = RerootedTree()(mark_words(to_data([tree]), [0, 0, 1, 0]))
@@ -512,24 +494,6 @@ def test_arcs_without_a_label_and_learned_ones():
     data.arc_type[2] = RelationVocab.UNK
     assert Unlabelled()(data).arc_type.tolist() == [DEP, DEP, RelationVocab.UNK]
     assert data.arc_type.unique().numel() == 3
-
-
-@given(examples())
-def test_dt_then_is_dt_without_labels(data):
-    first, second = resolve("dt")(Unlabelled()(data)), resolve("dt", labels=False)(data)
-    assert torch.equal(first.edge_index, second.edge_index)
-    assert torch.equal(first.edge_type, second.edge_type)
-
-
-def test_relation_nodes_then_are_alike(example):
-    data = RelationNodes()(Unlabelled()(to_data([example])))
-    assert data.deprel[data.arc_node_index].tolist() == [DEP] * 9
-
-
-def test_the_root_is_a_label_too():
-    data = to_data([Sentence(["a", "b"], [0, 1], ["root", "nsubj"])], root=False)
-    assert Unlabelled()(data).deprel.tolist() == [DEP, DEP]
-    assert Unlabelled()(data).arc_type.tolist() == [DEP]
 
 
 def test_stale_labels(example):

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.data import mark_words
-from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.testing import assert_batch_law
 from graphdep.transforms import (
     AncestorEdges,
@@ -182,32 +181,10 @@ def test_against_the_definition(edges, datas, pairs, draw):
     assert not implicit or got.edge_index_explicit.shape == (2, 0)
 
 
-@given(examples(), PIECES)
-def test_tops_fill_the_empty_rows_of_dependents(data, pieces):
-    edges = DependencyEdges("dependent") | SelfLoops("tops", pieces=pieces)
-    assert {target for _, target in attended(edges(data))} == {*range(data.num_nodes)}
-
-
 def test_direction_is_source_to_target():
     data = to_data([Sentence(["a", "b"], [2, 0], ["nsubj", "root"])], root=False)
     assert DependencyEdges("governor")(data).edge_index.tolist() == [[0], [1]]
     assert DependencyEdges("dependent")(data).edge_index.tolist() == [[1], [0]]
-
-
-def test_sia_equation_3(example):
-    """Rows of M_intra for "a hotel room": each word sees itself and its ancestors."""
-    got = attended((AncestorEdges() | SelfLoops())(to_data([example], root=False)))
-    rows = {i: {s for s, t in got if t == i} for i in range(9)}
-    assert rows[5] == {5, 7, 4, 2}  # a: room, reserve, like
-    assert rows[7] == {7, 4, 2}  # room: reserve, like
-    assert rows[2] == {2}  # like, the root word
-
-
-def test_sia_equation_4_joins_utterances(example):
-    got = attended(DepthEdges(3)(to_data([example, example], root=False)))
-    tops, second = {2, 11}, {0, 1, 4, 8, 9, 10, 13, 17}  # depth 1: "like"; depth 2: its dependents
-    expected = {(a, b) for a in tops for b in tops | second} | {(b, a) for a in tops for b in second}
-    assert {*got} == expected
 
 
 def test_the_pruned_tree_of_the_paper():
@@ -309,22 +286,6 @@ def test_node_types_by_name():
     assert repr(CompleteEdges(node_types="WORD")) == repr(CompleteEdges(node_types=[NodeType.WORD]))
 
 
-@settings(max_examples=20)
-@given(examples())
-def test_attention_is_the_same_over_implicit_and_written_out_pairs(data):
-    torch.manual_seed(0)
-    query, key, value = torch.randn(3, data.num_nodes, 2, 4)
-    bias = torch.randn(len(RelationVocab()), 2)
-    bias[RelationVocab.NONE] = 0  # what is not written out has no relation
-    results = []
-    for implicit in (False, True):
-        edges = TreePathTypes(2)(CompleteEdges("utterance", implicit=implicit)(data))
-        layout = AttentionLayout.of(edges)
-        terms = {"attn_bias": bias[layout.edge_type], "layout": layout, "backend": "reference"}
-        results.append(edge_attention(query, key, value, layout.edge_index, **terms))
-    torch.testing.assert_close(*results)
-
-
 # -- set operators and marks ---------------------------------------------------------------------------------
 
 ATOMS = st.sampled_from(
@@ -375,15 +336,6 @@ def test_against_python_sets(data, expression):
 @given(example_lists(max_size=3), EXPRESSIONS)
 def test_law_of_expressions(datas, expression):
     assert_batch_law(evaluated(expression, lambda edges: edges), datas)
-
-
-@settings(max_examples=20)
-@given(examples())
-def test_nested_cliques_stay_implicit(data):
-    utterance, example = (CompleteEdges(scope, implicit=True) for scope in ("utterance", "example"))
-    for edges in (utterance | example, example | utterance, utterance & example):
-        assert edges(data).num_edges == 0
-    assert (utterance | DependencyEdges("both"))(data).num_edges == 0
 
 
 MARKED = DependencyEdges("both") | SelfLoops()

@@ -92,7 +92,7 @@ SETTINGS = [
     *(RewiredEdges(e, p, s) for e in (SelfLoops(), RootEdges()) for p in (0.1, 0.2) for s in (0, 1)),
     RewiredEdges(SelfLoops(), 0.1, scope="example"),
     *(MarkedEdges(e, CompleteEdges(s)) for e in (SelfLoops(), RootEdges()) for s in ("utterance", "example")),
-    *(RelationNodes(p) for p in ("sequence", "dependent", "zero")),
+    *(RelationNodes(p) for p in ("sequence", "dependent", "zero", "none")),
     *(ConstituentEdges(d, pieces=p) for d in ("both", "up", "down") for p in ("all", "first")),
     *(PhraseWordEdges(d, pieces=p) for d in ("both", "to_word", "to_phrase") for p in ("all", "first")),
     PhraseWordEdges("none"),

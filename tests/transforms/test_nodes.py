@@ -243,13 +243,6 @@ def test_against_loop(data, position):
     assert_same_data(RelationNodes(position)(data), slow_relation_nodes(data, position))
 
 
-@settings(max_examples=25)
-@given(example_lists(), positions)
-def test_law(datas, position):
-    batch = assert_batch_law(RelationNodes(position), datas)
-    assert torch.equal(batch.batch, torch.repeat_interleave(torch.arange(len(datas)), batch.ptr.diff()))
-
-
 def more_keys(data: Data, k: int) -> Data:
     data.response_index = torch.tensor([0, data.num_nodes - 1])
     data.target_ids = torch.arange(data.num_nodes)  # as long as the nodes by chance

@@ -12,6 +12,7 @@ from torch_geometric.data import Batch
 
 from graphdep import NodeType, Sentence, to_data
 from graphdep.sentence.tree import parts
+from graphdep.testing import assert_same_data
 from graphdep.transforms import (
     ConstituentEdges,
     Nodes,
@@ -163,10 +164,7 @@ def test_to_data_is_the_same_as_the_transform(data, root, words, positions):
     options["segment"] = [k % 2 for k in range(len(parsed))]
     made = to_data(parsed, phrases=True, **options)
     spans = to_data(parsed, phrases="spans", **options)
-    expected = PhraseNodes()(spans)
-    assert set(made.keys()) == set(expected.keys())
-    for key in made.keys():  # noqa: SIM118
-        assert torch.equal(torch.as_tensor(made[key]), torch.as_tensor(expected[key])), key
+    assert_same_data(made, PhraseNodes()(spans))
     assert PhraseNodes()(made) is not None
     plain = to_data(parsed, **options)
     assert set(spans.keys()) - set(plain.keys()) == {"phrase_index", "phrase_type"}

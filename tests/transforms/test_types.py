@@ -22,7 +22,6 @@ from graphdep.transforms import (
     CompleteEdges,
     DependencyEdges,
     EdgeOrigins,
-    MergeTypes,
     PositionTypes,
     RewiredEdges,
     RootEdges,
@@ -166,15 +165,6 @@ def test_every_relation_by_its_name(labels, directions):
     merged = RelationVocab.merge(ids, labels=labels, directions=directions)
     names = [slow_merge(RELATIONS.label(i), labels, directions) for i in ids.tolist()]
     assert [RELATIONS.label(i) for i in merged.tolist()] == names
-
-
-def test_the_input_keeps_its_types():
-    data = resolve("dt")(to_data([Sentence(["a", "b"], [0, 1], ["root", "obj"])]))
-    before = data.edge_type.clone()
-    merged = MergeTypes()(data)
-    assert torch.equal(data.edge_type, before)
-    assert not torch.equal(merged.edge_type, before)
-    assert torch.equal(merged.edge_index, data.edge_index)
 
 
 @given(examples(), st.lists(st.integers(0, 90), unique=True))

@@ -142,18 +142,6 @@ def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: 
         assert torch.allclose(got, expected, atol=1e-12)
 
 
-@settings(max_examples=15)
-@given(SIZES)
-def test_an_example_is_as_if_alone(sizes: list[tuple[int, int]]) -> None:
-    q, k, v, query_ptr, key_ptr = make(sizes)
-    out = packed_attention(q, k, v, (query_ptr, key_ptr))
-    for i in range(len(sizes)):
-        own, keys = slice(*query_ptr[i : i + 2]), slice(*key_ptr[i : i + 2])
-        bounds = tuple(torch.tensor([0, n]) for n in sizes[i])
-        alone = packed_attention(q[own], k[keys], v[keys], bounds)
-        assert torch.allclose(out[own], alone, atol=1e-12)
-
-
 @pytest.mark.parametrize("causal", [False, True])
 def test_bfloat16(causal: bool) -> None:
     q, k, v, *ptr = make([(5, 5), (1, 1), (9, 9), (6, 6)], torch.bfloat16)
@@ -161,13 +149,6 @@ def test_bfloat16(causal: bool) -> None:
     assert out.dtype == torch.bfloat16
     expected = slow(q.double(), k.double(), v.double(), *ptr, causal=causal)
     assert torch.allclose(out.double(), expected, atol=3e-2)
-
-
-def test_queries_without_keys_get_zeros() -> None:
-    q, k, v, *ptr = make([(2, 0), (3, 4), (0, 5), (1, 0)])
-    out = packed_attention(q, k, v, tuple(ptr))
-    assert not out[[0, 1, 5]].any()
-    assert out[2:5].all()
 
 
 def test_similar_examples_share_a_block() -> None:

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
@@ -183,93 +182,6 @@ def test_equals_the_slow_loop_on_any_graph(inputs: dict) -> None:
                 run_backend(backend, inputs)
         else:
             assert_close(run_backend(backend, inputs), expected, 1e-10, backend)
-
-
-@pytest.mark.parametrize("backend", INSTALLED)
-def test_complete_graph_equals_torch(backend: str) -> None:
-    for dtype in DTYPES:
-        check_complete_graph_equals_torch(backend, dtype)
-
-
-def check_complete_graph_equals_torch(backend: str, dtype: torch.dtype) -> None:
-    inputs = {name: x.to(dtype) for name, x in random_states(9, 0, terms=(), heads=3).items()}
-    for graph in (
-        {"edge_index": complete(9)},
-        {"edge_index": NONE, "clique": torch.zeros(9, dtype=torch.long)},
-    ):
-        out = edge_attention(**inputs, **graph, backend=backend)
-        query, key, value = (x.double().transpose(0, 1) for x in inputs.values())
-        expected = F.scaled_dot_product_attention(query, key, value).transpose(0, 1)
-        tolerance = {torch.float64: 1e-12, torch.float32: 1e-6, torch.bfloat16: 2e-2}[dtype]
-        torch.testing.assert_close(out.double(), expected, rtol=0, atol=tolerance)
-        assert out.dtype == dtype
-
-
-@pytest.mark.parametrize("backend", INSTALLED)
-def test_a_row_without_edges_is_zero(backend: str) -> None:
-    for dtype in DTYPES:
-        check_a_row_without_edges_is_zero(backend, dtype)
-
-
-def check_a_row_without_edges_is_zero(backend: str, dtype: torch.dtype) -> None:
-    inputs = CASES["some rows empty"]
-    result = run_backend(backend, inputs, dtype)
-    empty = [1, 2, 4]
-    assert torch.equal(result["output"][empty], torch.zeros(3, 2, 4, dtype=dtype))
-    assert torch.equal(result["grad query"][empty], torch.zeros(3, 2, 4, dtype=dtype))
-    unused = [4]  # nobody's source
-    assert torch.equal(result["grad key"][unused], torch.zeros(1, 2, 4, dtype=dtype))
-    assert torch.equal(result["grad value"][unused], torch.zeros(1, 2, 4, dtype=dtype))
-    assert all(bool(x.isfinite().all()) for x in result.values())
-
-
-@each_backend
-def test_a_batch_equals_each_example_alone(backend: str) -> None:
-    ones = [
-        case(4, edges((0, 1), (3, 1), (2, 2)), clique=[0, 0, 1, -1], ptr=[0, 4], seed=1),
-        case(1, NONE, clique=[0], ptr=[0, 1], seed=2),
-        case(6, edges((5, 0), (0, 5), (1, 1)), clique=[0, 0, 1, 1, 0, 1], ptr=[0, 6], seed=3),
-    ]
-    batch = {name: torch.cat([one[name] for one in ones]) for name in (*DIFFERENTIABLE, "clique")}
-    start = [0, 4, 5]
-    batch["edge_index"] = torch.cat([one["edge_index"] + s for one, s in zip(ones, start)], dim=1)
-    batch["ptr"] = torch.tensor([0, 4, 5, 11])
-    together = edge_attention(**batch, backend=backend)
-    alone = torch.cat([edge_attention(**one, backend=backend) for one in ones])
-    torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
-
-
-@each_backend
-def test_a_pair_in_a_clique_and_an_edge_is_one_pair(backend: str) -> None:
-    implicit = CASES["clique and edges"]
-    pairs = {(j, i): e for e, (j, i) in enumerate(implicit["edge_index"].t().tolist())}
-    everything = complete(5)
-    order = [pairs.get((j, i), -1) for j, i in everything.t().tolist()]
-    explicit = {name: implicit[name] for name in ("query", "key", "value")} | {"edge_index": everything}
-    for name in TERMS:
-        neutral = torch.full_like(implicit[name][:1], float(name == "score_scale"))
-        explicit[name] = torch.cat([implicit[name], neutral])[order]
-    torch.testing.assert_close(
-        edge_attention(**implicit, backend=backend),
-        edge_attention(**explicit, backend=backend),
-        rtol=0,
-        atol=1e-12,
-    )
-
-
-@each_backend
-def test_the_order_of_edges_does_not_matter(backend: str) -> None:
-    inputs = CASES["unsorted edges"]
-    order = torch.randperm(8, generator=torch.Generator().manual_seed(1))
-    shuffled = (
-        inputs
-        | {name: inputs[name][order] for name in TERMS}
-        | {"edge_index": inputs["edge_index"][:, order]}
-    )
-    before, after = run_backend(backend, inputs), run_backend(backend, shuffled)
-    for name in TERMS:
-        before[f"grad {name}"] = before[f"grad {name}"][order]
-    assert_close(after, before, 1e-12, backend)
 
 
 @each_backend

@@ -17,8 +17,7 @@ from graphdep.nn.attention import AttentionLayout, attach_layout
 from graphdep.nn.attention import layout as layout_module
 from graphdep.nn.attention.layout import JOINED, PADDING, SHARE, Runs, join_blocks
 from graphdep.nn.attention.tiles import build_tiles
-from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv
-from graphdep.nn.models import GraphTransformer
+from graphdep.nn.conv import AttentionConv, DRAConv, GatedRelationConv
 from graphdep.nn.prepared import own_layout
 from graphdep.testing import assert_same_data
 from graphdep.transforms import ChainTree, RelationNodes, resolve
@@ -122,14 +121,6 @@ def test_materialize(layout: AttentionLayout) -> None:
     assert torch.equal(explicit.pairs, layout.pairs)
 
 
-def test_examples_of_one_batch_do_not_see_one_another() -> None:
-    layout = AttentionLayout(
-        torch.tensor([[0, 2], [1, 3]]), 4, clique=torch.tensor([0, 0, 0, 0]), ptr=torch.tensor([0, 2, 4])
-    )
-    assert layout.block.tolist() == [0, 0, 1, 1]
-    assert layout.pairs.size(1) == 8
-
-
 def test_repr() -> None:
     assert (
         str(AttentionLayout(torch.tensor([[0], [1]]), 3)) == "AttentionLayout(3 nodes, 1 edges, clique=False)"
@@ -230,18 +221,6 @@ def test_examples_are_told_apart_without_ptr(edges, implicit):
     assert (layout.edge_type is None) == (edges != "dt")
     assert layout.edge_type is None or torch.equal(layout.edge_type, again.edge_type)
     assert torch.equal(layout.ptr, again.ptr)
-
-
-def test_states_are_the_same_without_ptr():
-    torch.manual_seed(0)
-    model = GraphTransformer(
-        len(VOCAB), lambda _: DAMConv(8, 4, 2), hidden_channels=8, num_layers=2, ff_channels=8
-    ).eval()
-    batch = batch_of("transformer")
-    assert torch.equal(model(batch), model(without_ptr(batch)))
-    alone = torch.cat([model(data) for data in batch.to_data_list()])
-    torch.testing.assert_close(model(without_ptr(batch)), alone)
-    torch.testing.assert_close(model(batch_of("transformer", implicit=False)), alone)
 
 
 def test_one_example_has_neither():

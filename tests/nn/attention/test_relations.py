@@ -97,7 +97,6 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 # -- gate ------------------------------------------------------------------------------------------------
 
 
-VARIANTS = [("sigmoid", "query"), ("sigmoid", "key"), ("tanh", "query"), ("tanh", "key"), (None, "query")]
 GATE_HEADS = 3
 GATE_SIZE = 5
 RELATIONS = 7
@@ -121,47 +120,6 @@ def graph() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return x, edge_index, torch.randint(0, RELATIONS, (25,), generator=generator)
 
 
-@pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
-def test_no_relation_no_score(gate: str | None, gate_state: str) -> None:
-    score = module(gate, gate_state)
-    x, edge_index, edge_type = graph()
-    none = edge_type == RelationVocab.NONE
-    assert none.any()
-    assert not none.all()
-    attn_bias, score_scale, *_ = score(x, edge_index, edge_type)
-    assert torch.equal(attn_bias[none], torch.zeros_like(attn_bias[none]))
-    assert score_scale is None or torch.equal(score_scale[none], torch.ones_like(score_scale[none]))
-    loss = attn_bias.sum() + (0 if score_scale is None else score_scale.sin().sum())
-    (grad,) = torch.autograd.grad(loss, score.relation.weight)
-    assert torch.equal(grad[RelationVocab.NONE], torch.zeros(4, dtype=torch.float64))
-    assert grad[RelationVocab.SELF].abs().min() > 0  # a node and itself are related
-
-
-@pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
-def test_heads_have_their_own_parameters(gate: str | None, gate_state: str) -> None:
-    score = module(gate, gate_state)
-    own = {"lin_score": 1} | (
-        {} if gate is None else dict.fromkeys(("gate_node", "gate_relation", "gate_out"), 0)
-    )
-    attn_bias, score_scale, *_ = score(*graph())
-    for h in range(GATE_HEADS):
-        loss = attn_bias[:, h].sum() + (0 if score_scale is None else score_scale[:, h].sum())
-        for (name, dim), grad in zip(
-            own.items(), torch.autograd.grad(loss, [getattr(score, name) for name in own], retain_graph=True)
-        ):
-            reached = [bool(part.any()) for part in grad.unbind(dim)]
-            assert reached == [k == h for k in range(GATE_HEADS)], name
-
-
-@pytest.mark.parametrize("gate_state", ["query", "key"])
-def test_whose_state_the_gate_reads(gate_state: str) -> None:
-    score = module("sigmoid", gate_state)
-    x = graph()[0].requires_grad_()
-    attn_bias, *_ = score(x, torch.tensor([[3], [1]]), torch.tensor([2]))  # node 1 attends to node 3
-    (grad,) = torch.autograd.grad(attn_bias.sum(), x)
-    assert grad.any(dim=1).nonzero().flatten().tolist() == ([1] if gate_state == "query" else [3])
-
-
 def test_relations_may_be_shared() -> None:
     relation = nn.Embedding(RELATIONS, 4)
     scores = [GatedRelationScore(GATE_SIZE, GATE_HEADS, RELATIONS, 4, relation=relation) for _ in range(2)]
@@ -169,14 +127,6 @@ def test_relations_may_be_shared() -> None:
     before = relation.weight.clone()
     scores[0].reset_parameters()  # a layer does not reset what others use, too
     assert torch.equal(relation.weight, before)
-
-
-def test_no_edges() -> None:
-    attn_bias, score_scale, *rest = module("sigmoid")(
-        torch.zeros(3, GATE_SIZE).double(), torch.zeros(2, 0).long(), torch.zeros(0).long()
-    )
-    assert attn_bias.shape == score_scale.shape == (0, GATE_HEADS)
-    assert rest == [None, None]
 
 
 @pytest.mark.parametrize("gate", ["tanh", None])
@@ -343,12 +293,6 @@ def test_heads_share_the_vectors() -> None:
     for scaling in ("paper", "code"):
         for added in module_tables(scaling)(torch.zeros(NODES, 12), edge_index, edge_type)[2:]:
             assert added.expand().stride(1) == 0  # held once
-
-
-def test_no_edges_of_tables() -> None:
-    nothing = torch.zeros(2, 0, dtype=torch.long)
-    added = module_tables()(torch.zeros(3, TABLES_HEADS * TABLES_SIZE), nothing, nothing[0])
-    assert added.edge_key.shape == added.edge_value.shape == (0, TABLES_HEADS, TABLES_SIZE)
 
 
 def test_errors_and_repr() -> None:

@@ -320,12 +320,7 @@ def literal_gate(conv: GATEConv, x: Tensor, data: Data, limits: list[int]) -> Te
             if (path := slow.path(i, j)) is not None:
                 distance[i, j] = max(sum(path), 1)
     heads = []
-    for h, limit in enumerate(limits):
-        part = slice(h * conv.out_channels, (h + 1) * conv.out_channels)
-        query, key, value = (
-            F.linear(x, lin.weight[part], lin.bias[part])
-            for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
-        )
+    for limit, (query, key, value) in zip(limits, heads_of(conv, x)):
         score = (query @ key.T / conv.out_channels**0.5).masked_fill(distance > limit, -torch.inf)
         weight = score.softmax(dim=-1) / distance
         heads.append(weight / weight.sum(dim=-1, keepdim=True) @ value)
@@ -382,10 +377,6 @@ def test_distances_of_relations() -> None:
         a, b = map(int, name[5:-1].split(",")) if name.startswith("path") else (0, 1)
         expected.append(a + b <= 1 and name != "[NONE]")
     assert (bias == 0).tolist() == expected
-
-
-def test_saved_weights_are_those_of_plain_attention() -> None:
-    assert make_gate().state_dict().keys() == AttentionConv(SIZE, 3, HEADS).state_dict().keys()
 
 
 def test_half_precision() -> None:
@@ -495,14 +486,6 @@ def test_two_layers_equal_the_formulas(renormalize: bool) -> None:
         torch.testing.assert_close(alpha[inside], weights[:, target, source].T, rtol=0, atol=1e-6)
 
 
-def test_certain_links_leave_plain_attention() -> None:
-    conv, x = make_constituent(), states_constituent()
-    link = torch.ones(9, dtype=torch.float64)
-    out = conv(x, link, CONSTITUENT_PTR)
-    expected, _ = slow_attention(conv, x[:5], [torch.tensor(1.0)] * 4)
-    torch.testing.assert_close(out[:5], expected)
-
-
 def test_a_broken_link_separates() -> None:
     conv, x = make_constituent(), states_constituent()
     link = torch.ones(9, dtype=torch.float64).index_fill(0, torch.tensor([1]), 0.0)  # between 1 and 2
@@ -518,15 +501,6 @@ def test_links_only_grow() -> None:
     assert bool((above >= below).all())
     assert bool((above <= 1).all())
     assert not above[CONSTITUENT_PTR[1:] - 1].any()
-
-
-def test_everything_learns() -> None:
-    conv, x = make_constituent(), states_constituent().requires_grad_()
-    conv(x, conv.links(x, CONSTITUENT_PTR), CONSTITUENT_PTR).sin().sum().backward()
-    assert x.grad.isfinite().all()
-    for name, parameter in conv.named_parameters():
-        assert parameter.grad.isfinite().all(), name
-        assert parameter.grad.any(), name
 
 
 def test_extreme_scores_give_no_nan() -> None:

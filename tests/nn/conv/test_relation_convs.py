@@ -4,13 +4,11 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.data import Batch
 
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.conv import AttentionConv, GatedRelationConv, RelationKeyValueConv
+from graphdep.nn.conv import GatedRelationConv, RelationKeyValueConv
 from graphdep.transforms import resolve
 from tests.kit.slow import assert_same_gradients, heads_of
 
@@ -111,46 +109,6 @@ def test_the_gate_of_every_pair(gate: str, gate_state: str, untyped: str) -> Non
         make(None)(x, **edges(types, True), return_gate=True)
 
 
-def test_a_batch_equals_each_sentence_alone() -> None:
-    conv = make()
-    x, types = sentence()
-    graph, other = edges(types, False), edges(types.T.contiguous(), False)
-    edge_index = [graph["edge_index"].edge_index, other["edge_index"].edge_index + NODES]
-    layout = AttentionLayout(
-        torch.cat(edge_index, dim=1),
-        2 * NODES,
-        clique=torch.zeros(2 * NODES, dtype=torch.long),
-        ptr=torch.tensor([0, NODES, 2 * NODES]),
-        edge_type=torch.cat([graph["edge_type"], other["edge_type"]]),
-    )
-    out = conv(torch.cat([x, x.flip(0)]), layout)
-    torch.testing.assert_close(out[:NODES], literal(conv, x, types), rtol=0, atol=1e-12)
-    torch.testing.assert_close(out[NODES:], literal(conv, x.flip(0), types.T), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
-def test_without_relations_it_is_plain_attention(gate: str | None, gate_state: str) -> None:
-    conv, plain = make(gate, gate_state), AttentionConv(SIZE, 4, HEADS).double()
-    plain.load_state_dict({k: v for k, v in conv.state_dict().items() if not k.startswith("score.")})
-    x, types = sentence()
-    graph = edges(torch.zeros_like(types), True)
-    torch.testing.assert_close(conv(x, **graph), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
-    nothing = torch.zeros(2, 0, dtype=torch.long)
-    clique = AttentionLayout(nothing, NODES, clique=torch.zeros(NODES, dtype=torch.long))
-    torch.testing.assert_close(conv(x, clique, nothing[0]), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
-
-
-def test_direction() -> None:
-    """The type stands on the edge source j -> target i, and i reads it."""
-    conv = make()
-    x, _ = sentence()
-    edge_index = torch.tensor([[1, 2, 0, 2], [0, 0, 1, 1]])
-    before = conv(x, edge_index, torch.tensor([3, 0, 4, 0]))
-    after = conv(x, edge_index, torch.tensor([5, 0, 4, 0]))  # the relation of 0 to 1
-    changed = (before != after).any(dim=1)
-    assert changed.tolist() == [True, False, False, False, False, False]
-
-
 def test_relations_may_be_shared_between_layers() -> None:
     relation = nn.Embedding(RELATIONS, 5)
     convs = [make(relation=relation) for _ in range(2)]
@@ -195,7 +153,6 @@ def test_errors() -> None:
 
 TABLES_RELATIONS = len(RelationVocab())
 ONE = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
-TWO = Sentence(["Go", "away"], [0, 1], ["root", "advmod"])
 
 
 def make_tables(**options) -> RelationKeyValueConv:
@@ -215,12 +172,7 @@ def literal_tables(conv: RelationKeyValueConv, x: Tensor, pairs: dict[tuple[int,
     d, rows = conv.out_channels, []
     for i in range(len(x)):
         heads = []
-        for h in range(conv.heads):
-            part = slice(h * d, (h + 1) * d)
-            q, k, v = (
-                F.linear(x, lin.weight[part], lin.bias[part])
-                for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
-            )
+        for q, k, v in heads_of(conv, x):
             seen = [(j, kind) for (target, j), kind in pairs.items() if target == i]
             key = [conv.relation.key.weight[kind] * (kind != 0) for _, kind in seen]
             value = [conv.relation.value.weight[kind] * (kind != 0) for _, kind in seen]
@@ -245,27 +197,6 @@ def test_equals_the_formula_of_tables(scaling: str, implicit: bool) -> None:
     assert_same_gradients(out, expected, [x, *conv.parameters()], atol=1e-12)
 
 
-def test_a_batch_equals_each_sentence_alone_of_tables() -> None:
-    conv, edges = make_tables(), resolve("g2g")
-    alone = [edges(to_data([one])) for one in (ONE, TWO)]
-    both = Batch.from_data_list(alone)
-    x = states(both.num_nodes)
-    parts = x.split([one.num_nodes for one in alone])
-    expected = torch.cat([conv(part, one.edge_index, one.edge_type) for part, one in zip(parts, alone)])
-    torch.testing.assert_close(conv(x, both.edge_index, both.edge_type), expected, rtol=0, atol=1e-12)
-
-
-def test_that_starts_at_zero_is_plain_attention() -> None:
-    conv = RelationKeyValueConv(SIZE, 4, HEADS, num_relations=TABLES_RELATIONS, start="zero").double()
-    plain = AttentionConv(SIZE, 4, HEADS).double()
-    plain.load_state_dict({k: v for k, v in conv.state_dict().items() if not k.startswith("relation.")})
-    data = resolve("g2g")(to_data([ONE]))
-    x = states(data.num_nodes)
-    torch.testing.assert_close(
-        conv(x, data.edge_index, data.edge_type), plain(x, data.edge_index), rtol=0, atol=1e-12
-    )
-
-
 def test_reset_and_repr() -> None:
     conv = make_tables(scaling="code", start="zero")
     shown = (
@@ -276,14 +207,3 @@ def test_reset_and_repr() -> None:
     assert not conv.relation.key.weight.any()
     fresh = RelationKeyValueConv(SIZE, 4, HEADS, num_relations=TABLES_RELATIONS)
     assert 0.015 < fresh.relation.value.weight.std().item() < 0.025
-
-
-def test_errors_of_tables() -> None:
-    conv, data = make_tables(), resolve("g2g")(to_data([ONE]))
-    x = states(data.num_nodes)
-    with pytest.raises(ValueError, match="'edge_type' must hold one relation id"):
-        conv(x, data.edge_index)
-    with pytest.raises(ValueError, match=f"'edge_type' holds relation {TABLES_RELATIONS}"):
-        conv(x, data.edge_index, torch.full_like(data.edge_type, TABLES_RELATIONS))
-    with pytest.raises(ValueError, match="'scaling' must be one of paper, code"):
-        make_tables(scaling="both")

@@ -24,8 +24,7 @@ from graphdep.nn.models import (
     SentenceModel,
     TagHyperTreeLSTM,
 )
-from graphdep.nn.models.baselines.constituent_trees import BinaryLevels, BinaryTrees, binary_trees
-from graphdep.sentence import binarize
+from graphdep.nn.models.baselines.constituent_trees import BinaryTrees, binary_trees
 from graphdep.vocab import PhraseVocab
 from graphdep.vocab.vocab import UPOS, tag_id
 from tests.kit.slow import assert_same_gradients
@@ -42,7 +41,6 @@ MAKERS: dict[str, Callable[..., ConstituentEncoder]] = {
     "tghrecnn": functools.partial(TagHyperTreeLSTM, meta_channels=3, tag_channels=4, cell="rnn"),
     "tree-transformer-ct": functools.partial(ConstituencyTreeTransformer, heads=2, ff_channels=8),
 }
-WITHOUT_RULE = ("tree-transformer-ct",)
 each = pytest.mark.parametrize("name", MAKERS)
 
 
@@ -58,10 +56,6 @@ def table(*sentences: Sentence) -> Data:
 def example(seed: int, utterances: int = 2) -> Data:
     rng = random.Random(seed)
     return table(*(bracketed_sentence(rng, rng.randint(1, 8)) for _ in range(utterances)))
-
-
-def batch(*seeds: int) -> Batch:
-    return Batch.from_data_list([example(seed, 1 + seed % 3) for seed in seeds])
 
 
 @each
@@ -83,25 +77,6 @@ def test_the_root_has_the_state_of_the_whole(name: str) -> None:
 
 
 @each
-def test_constituents_count(name: str) -> None:
-    model, words = make(name), (list("abcd"), [2, 0, 2, 2], ["dep", "root", "dep", "dep"])
-    shapes = [[("S", 0, 4), ("NP", 0, 2)], [("S", 0, 4), ("VP", 1, 4)]]
-    one, other = (model(table(Sentence(*words, constituents=c)))[0] for c in shapes)
-    assert not torch.allclose(one, other)
-
-
-@each
-def test_the_head_rule_reads_the_dependency_tree(name: str) -> None:
-    if name in WITHOUT_RULE:
-        pytest.skip("takes constituents of any number of parts")
-    model = make(name, binarized="head")
-    assert "binarized='head'" in str(model)
-    trees = [([2, 0, 2], ["dep", "root", "dep"]), ([0, 1, 1], ["root", "dep", "dep"])]
-    one, other = (model(table(Sentence(list("abc"), *tree, constituents=[("S", 0, 3)])))[0] for tree in trees)
-    assert not torch.allclose(one, other)
-
-
-@each
 def test_a_long_deep_sentence(name: str) -> None:
     words = 40
     nested = [("S", start, words) for start in range(words - 1)]
@@ -112,18 +87,6 @@ def test_a_long_deep_sentence(name: str) -> None:
     assert out.shape == (words + 1, model.hidden_channels)
     out.sum().backward()
     assert all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None)
-
-
-@each
-def test_utterances_without_words_have_zeros(name: str) -> None:
-    data = table(Sentence(["a"], [0], ["root"], constituents=[]))
-    for key in ("node_type", "word", "depth", "utterance", "input_ids", "governor_index", "position"):
-        data[key] = data[key][:1]
-    model = make(name)
-    x, phrases = model.states(data)
-    assert x.shape == (1, 6)
-    assert not x.any()
-    assert phrases.shape == (0, 6)
 
 
 @pytest.mark.parametrize("name", ["rntn", "tree-transformer-ct"])  # which finds its states in another way
@@ -142,17 +105,6 @@ def test_labelled_nodes(name: str) -> None:
     del data.phrase_y
     with pytest.raises(ValueError, match="the data has no 'phrase_y': SST"):
         model.node_logits(data)
-
-
-@each
-def test_errors(name: str) -> None:
-    sentence = bracketed_sentence(random.Random(0), 3)
-    with pytest.raises(ValueError, match="the data has no 'phrase_index'"):
-        make(name)(to_data([sentence], vocab=VOCAB))
-    with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
-        make(name)(to_data([sentence], vocab=VOCAB, root=False, phrases="tagged"))
-    with pytest.raises(ValueError, match="no 'input_ids'"):
-        make(name)(to_data([sentence], phrases="tagged"))
 
 
 # -- trees -----------------------------------------------------------------------------------------------
@@ -182,8 +134,20 @@ def spans(trees: BinaryTrees) -> list[tuple[int, int]]:
     return [span(node) for node in range(len(found) + len(pairs))]
 
 
+def pairs(node: Pair | int) -> list[tuple[list[int], str]]:
+    """The words and the label of each pair, the topmost last."""
+    if isinstance(node, int):
+        return []
+    below = [*pairs(node.left), *pairs(node.right)]
+    return [*below, (words_in(node), node.label)]
+
+
+def words_in(node: Pair | int) -> list[int]:
+    return [node] if isinstance(node, int) else [*words_in(node.left), *words_in(node.right)]
+
+
 @each_rule
-def test_trees_are_those_of_binarize(rule: str) -> None:
+def test_trees_are_those_of_a_recursion(rule: str) -> None:
     for seed in range(12):
         check_trees(rule, seed)
 
@@ -196,10 +160,9 @@ def check_trees(rule: str, seed: int) -> None:
         found = spans(trees)
         starts = [sum(map(len, parsed[:number])) for number in range(len(parsed))]
         expected = [
-            (start + first, start + end, labels[label])
+            (start + words[0], start + words[-1] + 1, labels[label])
             for start, sentence in zip(starts, parsed)
-            for label, first, end in binarize(sentence, rule)
-            if end - first > 1
+            for words, label in pairs(nested(sentence, rule))
         ]
         inner = zip(found[trees.word.numel() :], trees.label.tolist())
         assert sorted((*span, label) for span, label in inner) == sorted(expected)
@@ -208,34 +171,6 @@ def check_trees(rule: str, seed: int) -> None:
         rank = {node: number for number, node in enumerate(trees.word.tolist())}
         constituents = [(rank[a], rank[b] + 1) for a, b in data.phrase_index.t().tolist()]
         assert [found[node] for node in trees.phrase.tolist()] == constituents
-
-
-@each_rule
-def test_levels_go_up_and_down(rule: str) -> None:
-    for seed in range(6):
-        check_levels(rule, seed)
-
-
-def check_levels(rule: str, seed: int) -> None:
-    data = Batch.from_data_list([to_data([one], vocab=VOCAB, phrases="spans") for one in sentences(seed)])
-    trees = binary_trees(data, rule)
-    levels, found = BinaryLevels(trees), spans(trees)
-    size = torch.ones(trees.word.numel())
-    words, last = levels.up((size, size), lambda left, right, inner: (left[0] + right[0], inner.float()))
-    assert words.tolist() == [end - start for start, end in found]
-    assert last[trees.word.numel() :].tolist() == list(range(trees.left.numel()))
-    node = torch.arange(len(found))
-    own, above, is_right = levels.down(
-        node,
-        lambda row: (row, -torch.ones_like(row), -torch.ones_like(row)),
-        lambda row, above: (row, above[0].repeat(2), torch.arange(row.numel()) * 2 // row.numel()),
-    )
-    assert torch.equal(own, node)
-    assert set((above == -1).nonzero().view(-1).tolist()) == set(trees.top.tolist())
-    inner = node[trees.word.numel() :]
-    for side, children in enumerate((trees.left, trees.right)):
-        assert torch.equal(above[children], inner)
-        assert set(is_right[children].tolist()) <= {side}
 
 
 def test_no_words_and_no_constituents() -> None:

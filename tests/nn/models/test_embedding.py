@@ -9,8 +9,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch import nn
+from torch_geometric.data import Data
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import mark_words
@@ -254,14 +254,6 @@ def test_no_mark_adds_nothing_and_a_mark_changes_its_node(name):
 
 
 @each_encoder
-def test_a_batch_equals_each_example_alone(name):
-    encoder, edges = make(name).add_marks(3), ENCODERS[name][1]
-    examples = [example(seed, seed, edges, 1 + seed % 2, words=seed + 2) for seed in range(4)]
-    alone = torch.cat([encoder(one) for one in examples])
-    torch.testing.assert_close(encoder(Batch.from_data_list(examples)), alone, rtol=0, atol=1e-10)
-
-
-@each_encoder
 def test_the_vector_of_no_mark_stays_zero(name):
     """Through steps with weight decay, and where all is drawn anew."""
     encoder, edges = make(name).add_marks(2), ENCODERS[name][1]
@@ -341,12 +333,6 @@ def test_errors_of_marks():
     del data["mark"]
     with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         encoder(data)
-
-
-def embedded(marks: Tensor, embedding: NodeEmbedding) -> Tensor:
-    size = marks.numel()
-    place = torch.arange(size)
-    return embedding(Data(input_ids=place, position=place, depth=place, mark=marks, num_nodes=size))
 
 
 def test_marks_of_other_nodes_than_the_data_has():

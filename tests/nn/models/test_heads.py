@@ -107,11 +107,12 @@ VOCAB = Vocab("abcdefgh")
 RELATIONS = RelationVocab()
 
 
-def make() -> SentenceModel:
+def make(kind: type = SentenceModel) -> SentenceModel | SentencePairModel:
     torch.manual_seed(0)
     sizes = {"hidden_channels": 12, "num_layers": 1, "heads": 3, "relation_dim": 5, "ff_channels": 10}
     encoder = DependencyTransformer(len(VOCAB), len(RELATIONS), **sizes)
-    return SentenceModel(encoder, ClassificationHead(12, 3)).double()
+    head = ClassificationHead(12, 3) if kind is SentenceModel else RelatednessHead(12, 3)
+    return kind(encoder, head).double()
 
 
 def example(seed: int, sentences: int = 1, **options: bool) -> Data:
@@ -201,33 +202,21 @@ def test_relation_nodes_do_not_enter_the_head() -> None:
 # -- pair ------------------------------------------------------------------------------------------------
 
 
-def make_pair() -> SentencePairModel:
-    torch.manual_seed(0)
-    sizes = {"hidden_channels": 12, "num_layers": 1, "heads": 3, "relation_dim": 5, "ff_channels": 10}
-    encoder = DependencyTransformer(len(VOCAB), len(RELATIONS), **sizes)
-    return SentencePairModel(encoder, RelatednessHead(12, 3)).double()
-
-
-def example_pair(seed: int, sentences: int = 2) -> Data:
-    rng = random.Random(seed)
-    return to_data([random_sentence(rng, rng.randint(1, 5)) for _ in range(sentences)], vocab=VOCAB)
-
-
 def test_compares_the_two_sentences_of_each_example() -> None:
-    model = make_pair()
-    data = resolve("dt")(Batch.from_data_list([example_pair(seed) for seed in range(4)]))
+    model = make(SentencePairModel)
+    data = Batch.from_data_list([example(seed, 2) for seed in range(4)])
     out = model(data)
     assert out.shape == (4, 3)
     vectors = model.encoder.readout(data, model.encoder(data))
     for b in range(4):
         expected = model.head(vectors[2 * b], vectors[2 * b + 1])
         torch.testing.assert_close(out[b], expected, rtol=0, atol=1e-12)
-        torch.testing.assert_close(model(resolve("dt")(example_pair(b))), out[b : b + 1], rtol=0, atol=1e-12)
+        torch.testing.assert_close(model(example(b, 2)), out[b : b + 1], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [[1], [3], [2, 1], [2, 3], [1, 3], [3, 1], [2, 1, 3]])
 def test_every_example_is_a_pair(sizes: list[int]) -> None:
-    data = Batch.from_data_list([example_pair(seed, size) for seed, size in enumerate(sizes)])
+    data = Batch.from_data_list([example(seed, size) for seed, size in enumerate(sizes)])
     wrong = next(size for size in sizes if size != 2)
     with pytest.raises(ValueError, match=f"pairs have two sentences each \\(got {wrong}"):
-        make_pair()(resolve("dt")(data))
+        make(SentencePairModel)(data)

@@ -88,11 +88,6 @@ def test_only_words_are_read(model: MatchingModel) -> None:
     torch.testing.assert_close(model(data), expected, rtol=0, atol=0)
 
 
-def test_the_last_words_of_long_texts_are_read(model: MatchingModel) -> None:
-    long = word_dialogue(["j j a b c d e f"], "j b c d e f a")
-    torch.testing.assert_close(model(long), model(word_dialogue(["a b c d e f"], "b c d e f a")))
-
-
 def test_the_last_turns_of_long_contexts_are_read(model: MatchingModel) -> None:
     """Whatever the other examples of the batch have, and without a gradient of what is not read."""
     rng, most = random.Random(2), model.max_turns
@@ -127,11 +122,6 @@ def test_unknown_words_do_not_match_each_other() -> None:
         model.reset_parameters()
     given = torch.randn(len(VOCAB), 6)
     assert torch.equal(SMN(len(VOCAB), vectors=given, **SMALL).encoder.word.weight, given)
-
-
-def test_order_of_turns_and_who_speaks_last_matter(model: MatchingModel) -> None:
-    first, second = model(word_dialogue(["a b", "c d"], "e")), model(word_dialogue(["c d", "a b"], "e"))
-    assert abs((first - second).item()) > 1e-6
 
 
 def test_a_context_without_words_has_a_score(model: MatchingModel) -> None:
@@ -344,16 +334,6 @@ def test_equals_the_formulas_of_dua(form: str) -> None:
         found, expected = model(word_dialogue(*dialogue))[0], literal_dua(model, *dialogue)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
         assert_same_gradients(found, expected, model)
-
-
-def test_every_text_reads_the_last_utterance() -> None:
-    """The words of an utterance that ends beside another last one have other states."""
-    model = make_dua()
-    torch.nn.init.zeros_(model.lin_other.weight)
-    first = model(word_dialogue(["a b", "c d"], "e"))
-    model.gru_seen.weight_ih_l0.data[:, 4:8] = 0  # the last utterance in f
-    model.gru_seen.weight_ih_l0.data[:, 12:] = 0  # and in what is seen
-    assert not torch.allclose(first, model(word_dialogue(["a b", "c d"], "e")))
 
 
 def test_published_sizes_of_dua() -> None:

@@ -144,9 +144,9 @@ TOKENS = VocabTokens(Vocab(WORDS))
 TURNS = [EncodedUtterance.of(Sentence.chain([word]), TOKENS, RelationVocab()) for word in WORDS]
 
 
-def encoder(segments=2):
+def encoder(words=6, segments=2):
     return GraphTransformer(
-        len(WORDS) + 10,
+        words + 10,
         lambda number: AttentionConv(8, 4, heads=2),
         hidden_channels=8,
         num_layers=2,
@@ -156,9 +156,12 @@ def encoder(segments=2):
     )
 
 
+def joined(some):
+    return resolve("transformer")(Batch.from_data_list(some))
+
+
 def batch():
-    data = [selection_data(TURNS[:n], TURNS[5], TOKENS, y=1.0) for n in (1, 3)]
-    return resolve("transformer")(Batch.from_data_list(data))
+    return joined([selection_data(TURNS[:n], TURNS[5], TOKENS, y=1.0) for n in (1, 3)])
 
 
 @pytest.mark.parametrize("sia", [False, True])
@@ -196,7 +199,7 @@ def test_segments_may_be_the_speakers():
 # -- structure -------------------------------------------------------------------------------------------
 
 
-STRUCTURE_WORDS = [f"w{number}" for number in range(9)]
+NINE_WORDS = [f"w{number}" for number in range(9)]
 
 
 class Pieces(VocabTokens):
@@ -206,7 +209,7 @@ class Pieces(VocabTokens):
         return [[*ids, *ids] for ids in super().encode(words)]
 
 
-STRUCTURE_TOKENS = Pieces(Vocab(STRUCTURE_WORDS))
+STRUCTURE_TOKENS = Pieces(Vocab(NINE_WORDS))
 TREES = [
     Sentence(["w0", "w1", "w2"], [2, 0, 2], ["nsubj", "root", "obj"]),
     Sentence(["w3", "w4"], [2, 0], ["nsubj:pass", "root"]),  # no object
@@ -225,18 +228,8 @@ STRUCTURE_TURNS = [EncodedUtterance.of(tree, STRUCTURE_TOKENS, RelationVocab()) 
 
 def model(sia=False, **options):
     torch.manual_seed(0)
-    encoder = GraphTransformer(
-        len(STRUCTURE_WORDS) + 10,
-        lambda number: AttentionConv(8, 4, heads=2),
-        hidden_channels=8,
-        num_layers=2,
-        ff_channels=8,
-        dropout=0.0,
-        segments=2,
-    )
-    return StructuralDialogueModel(
-        SIA(encoder, dropout=0.0) if sia else encoder, dropout=0.0, **options
-    ).eval()
+    made = encoder(9)
+    return StructuralDialogueModel(SIA(made, dropout=0.0) if sia else made, dropout=0.0, **options).eval()
 
 
 def example_structure(turns, kind, asked=None):
@@ -260,15 +253,11 @@ def examples():
     ]
 
 
-def batch_structure(some):
-    return resolve("transformer")(Batch.from_data_list(some))
-
-
 def slow(made):
     """Example by example, utterance by utterance and word by word."""
     order, backbone = [], []
     for data in examples():
-        x = made.encoder(batch_structure([data]))
+        x = made.encoder(joined([data]))
         for node, target in enumerate(data.order_target.tolist()):
             if target >= 0:
                 order.append(-float(made.order(x[node]).log_softmax(-1)[target]))
@@ -301,35 +290,35 @@ def slow_triples(data):
 @torch.no_grad()
 def test_losses_equal_a_slow_reference(sia):
     made = model(sia)
-    logits, losses = made.training_losses(batch_structure(examples()))
+    logits, losses = made.training_losses(joined(examples()))
     order, backbone = slow(made)
     assert float(losses["order"][0]) == pytest.approx(order, rel=1e-4)
     assert float(losses["backbone"][0]) == pytest.approx(backbone, rel=1e-4)
-    whole = batch_structure(examples())
+    whole = joined(examples())
     assert losses["order"][1] == int((whole.order_target >= 0).sum())
     assert losses["backbone"][1] == triples(whole).size(1)
     pairs = [data for data in examples() if not int(data.kind)]
-    assert torch.allclose(logits, torch.cat([made(batch_structure([data])) for data in pairs]), atol=1e-5)
+    assert torch.allclose(logits, torch.cat([made(joined([data])) for data in pairs]), atol=1e-5)
 
 
-def test_triples_are_those_of_the_tree():
-    data = example_structure([0, 1, 2], 0)
-    found = triples(batch_structure([data])).T.tolist()
+TOKENS_OF = {STRUCTURE_TOKENS.encode([word])[0][0]: word for word in NINE_WORDS}
+
+
+@pytest.mark.parametrize(
+    ("turns", "words"),
+    [
+        # of the first utterance; of the third with each of its objects
+        ([0, 1, 2], {("w0", "w1", "w2"), ("w5", "w1", "w6"), ("w5", "w1", "w7")}),
+        # subtypes and an expletive
+        ([0, 4], {("w0", "w1", "w2"), ("w0", "w1", "w3"), ("w2", "w1", "w3")}),
+    ],
+)
+def test_triples_are_those_of_the_tree(turns, words):
+    data = example_structure(turns, 0)
+    found = triples(joined([data])).T.tolist()
     assert sorted(map(tuple, found)) == sorted(slow_triples(data))
-    assert len(found) == 1 + 2  # of the first utterance; of the third with each of its objects
-    words = {tuple(TOKENS_OF[int(data.input_ids[node])] for node in triple) for triple in found}
-    assert words == {("w0", "w1", "w2"), ("w5", "w1", "w6"), ("w5", "w1", "w7")}
-
-
-TOKENS_OF = {STRUCTURE_TOKENS.encode([word])[0][0]: word for word in STRUCTURE_WORDS}
-
-
-def test_subtypes_and_expletives_are_subjects_and_objects():
-    data = example_structure([0, 4], 0)
-    found = triples(batch_structure([data])).T.tolist()
-    assert sorted(map(tuple, found)) == sorted(slow_triples(data))
-    words = {tuple(TOKENS_OF[int(data.input_ids[node])] for node in triple) for triple in found}
-    assert words == {("w0", "w1", "w2"), ("w0", "w1", "w3"), ("w2", "w1", "w3")}
+    assert len(found) == len(words)
+    assert {tuple(TOKENS_OF[int(data.input_ids[node])] for node in triple) for triple in found} == words
 
 
 def test_a_control_has_its_own_triples():
@@ -339,14 +328,14 @@ def test_a_control_has_its_own_triples():
 
 def test_a_batch_without_either_trains_all_the_same():
     made = model()
-    logits, losses = made.training_losses(batch_structure([example_structure([1, 3], 0)]))
+    logits, losses = made.training_losses(joined([example_structure([1, 3], 0)]))
     assert [(loss.item(), count) for loss, count in losses.values()] == [(0.0, 0), (0.0, 0)]
     (logits.sum() + sum(loss for loss, _ in losses.values())).backward()
     assert not [name for name, parameter in made.named_parameters() if parameter.grad is None]
 
 
 def test_both_are_learnt():
-    made, one = model(), batch_structure(examples())
+    made, one = model(), joined(examples())
     optimizer = torch.optim.Adam(made.parameters(), lr=0.03)
     for _ in range(40):
         optimizer.zero_grad()
@@ -364,31 +353,16 @@ def test_places():
 # -- manipulation ----------------------------------------------------------------------------------------
 
 
-MANIPULATION_WORDS = [f"w{number}" for number in range(9)]
-MANIPULATION_TOKENS = VocabTokens(Vocab(MANIPULATION_WORDS))
+MANIPULATION_TOKENS = VocabTokens(Vocab(NINE_WORDS))
 MANIPULATION_TURNS = [
-    EncodedUtterance.of(
-        Sentence.chain(MANIPULATION_WORDS[n : n + 1 + n % 3]), MANIPULATION_TOKENS, RelationVocab()
-    )
+    EncodedUtterance.of(Sentence.chain(NINE_WORDS[n : n + 1 + n % 3]), MANIPULATION_TOKENS, RelationVocab())
     for n in range(6)
 ]
 
 
-def encoder_manipulation():
-    return GraphTransformer(
-        len(MANIPULATION_WORDS) + 10,
-        lambda number: AttentionConv(8, 4, heads=2),
-        hidden_channels=8,
-        num_layers=2,
-        ff_channels=8,
-        dropout=0.0,
-        segments=2,
-    )
-
-
 def model_manipulation(sia=False, **options):
     torch.manual_seed(0)
-    made = encoder_manipulation()
+    made = encoder(9)
     return UtteranceManipulationModel(SIA(made, dropout=0.0) if sia else made, dropout=0.0, **options).eval()
 
 
@@ -412,16 +386,12 @@ def examples_manipulation():
     ]
 
 
-def batch_manipulation(some):
-    return resolve("transformer")(Batch.from_data_list(some))
-
-
 def slow_manipulation(made, kind, loss):
     """Example by example and symbol by symbol."""
     name = ("insertion", "deletion", "search")[kind - 1]
     losses = []
     for data in (data for data in examples_manipulation() if int(data.kind) == kind):
-        alone = batch_manipulation([data])
+        alone = joined([data])
         x = made.encoder(alone)
         places = [node for node, mark in enumerate(data.mark.tolist()) if mark == kind]
         logits = [float(made.manipulations[name](x[node])) for node in places]
@@ -440,17 +410,17 @@ def slow_manipulation(made, kind, loss):
 @torch.no_grad()
 def test_losses_equal_a_slow_reference_of_manipulation(loss, sia):
     made = model_manipulation(sia, loss=loss)
-    logits, losses = made.training_losses(batch_manipulation(examples_manipulation()))
+    logits, losses = made.training_losses(joined(examples_manipulation()))
     for kind, name in enumerate(("insertion", "deletion", "search"), start=1):
         assert float(losses[name][0]) == pytest.approx(slow_manipulation(made, kind, loss), rel=1e-4)
         assert losses[name][1] == sum(int(data.kind) == kind for data in examples_manipulation())
     pairs = [data for data in examples_manipulation() if int(data.kind) == 0]
-    assert torch.allclose(logits, torch.cat([made(batch_manipulation([data])) for data in pairs]), atol=1e-5)
+    assert torch.allclose(logits, torch.cat([made(joined([data])) for data in pairs]), atol=1e-5)
 
 
 def test_a_batch_without_examples_trains_all_the_same():
     made = model_manipulation()
-    logits, losses = made.training_losses(batch_manipulation([pair(1.0), pair(0.0)]))
+    logits, losses = made.training_losses(joined([pair(1.0), pair(0.0)]))
     assert [(loss.item(), count) for loss, count in losses.values()] == [(0.0, 0)] * 3
     (logits.sum() + sum(loss for loss, _ in losses.values())).backward()
     # DDP needs a gradient of every parameter.
@@ -459,7 +429,7 @@ def test_a_batch_without_examples_trains_all_the_same():
 
 def test_an_answer_is_learnt():
     made = model_manipulation()
-    one = batch_manipulation(examples_manipulation())
+    one = joined(examples_manipulation())
     optimizer = torch.optim.Adam(made.parameters(), lr=0.05)
     for _ in range(60):
         optimizer.zero_grad()
@@ -473,12 +443,12 @@ def test_without_marks_it_scores_as_a_selection_model_does():
     made = model_manipulation()
     plain = SelectionModel(made.encoder, dropout=0.0).eval()
     plain.mlp.load_state_dict(made.mlp.state_dict())
-    one = batch_manipulation([pair(1.0), pair(0.0)])
+    one = joined([pair(1.0), pair(0.0)])
     assert torch.equal(made(one), plain(one))
 
 
 def test_the_vocabulary_does_not_grow():
-    before = encoder_manipulation()
+    before = encoder(9)
     size = before.embedding.word.weight.shape
     assert UtteranceManipulationModel(before).encoder.embedding.word.weight.shape == size
     assert before.embedding.mark.num_embeddings == 4
@@ -491,7 +461,7 @@ def test_an_unknown_loss_is_named():
 
 @pytest.mark.parametrize("options", [{"readout": "first"}, {"mlp_layers": 0}, {"dropout": 2.0}])
 def test_a_wrong_option_leaves_the_encoder_as_it_was(options):
-    made = encoder_manipulation()
+    made = encoder(9)
     with pytest.raises(ValueError, match=next(iter(options))):
         UtteranceManipulationModel(made, **options)
     assert made.embedding.mark is None

@@ -19,7 +19,7 @@ from graphdep.nn.conv import AttentionConv, SIAConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
 from graphdep.nn.prepared import own_layout
 from graphdep.transforms import CompleteEdges, RandomTree, SelfLoops, resolve
-from tests.kit.slow import assert_same_gradients
+from tests.kit.slow import assert_same_gradients, heads_of
 from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
@@ -101,9 +101,7 @@ def literal(model: SIA, data: Data, name: str, max_sum: int) -> Tensor:
     for layer in model.layers:
         conv = getattr(layer, "conv", layer)
         heads = []
-        for query, key, value in zip(
-            *(lin(x).split(4, dim=1) for lin in (conv.lin_query, conv.lin_key, conv.lin_value))
-        ):
+        for query, key, value in heads_of(conv, x):
             score = query @ key.T / 2
             if conv.mask == "multiplicative":
                 score = mask * score

@@ -116,16 +116,6 @@ def test_words_of_our_own_and_their_pieces() -> None:
     assert make()(pieces)[1].tolist() == [1, 3, 5]
 
 
-def test_empty_nodes_are_no_words() -> None:
-    empty = [("1.1", "x", "_", "_", "_", "_", "_", "_", "1:dep", "_")]
-    sentence = Sentence(
-        ["a", "b"], [0, 1], ["root", "dep"], deps=[[("0", "root")], [("1", "dep")]], empty=empty
-    )
-    data = to_data([sentence], vocab=VOCAB, arcs="enhanced")
-    assert data.num_nodes == 4
-    assert make()(data)[1].tolist() == [1, 2]
-
-
 def test_no_words() -> None:
     data = text_data(EncodedUtterance.of(None, Letters(), RELATIONS), tokens=Letters(), max_length=9)
     logits, nodes = make()(data)
@@ -165,6 +155,7 @@ def test_mean_of_pieces_beside_relation_nodes_and_empty_nodes() -> None:
     sentence = Sentence(
         ["a", "b"], [0, 1], ["root", "dep"], deps=[[("0", "root")], [("1", "dep")]], empty=empty
     )
+    assert make()(to_data([sentence], vocab=VOCAB, arcs="enhanced"))[1].tolist() == [1, 2]
     enhanced = expand_pieces(to_data([sentence], arcs="enhanced"), [[1], [5, 6], [7], [8, 9]])
     logits, nodes = model(enhanced)
     assert nodes.tolist() == [1, 3]

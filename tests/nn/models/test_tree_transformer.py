@@ -58,10 +58,7 @@ def test_equals_the_recursion() -> None:
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
     root = data.node_type == NodeType.ROOT
     assert torch.equal(model.readout(data, out), out[root])
-    grads = [torch.autograd.grad(y[root].sin().sum(), [*model.parameters()]) for y in (out, expected)]
-    for (name, _), a, b in zip(model.named_parameters(), *grads):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-10, msg=lambda m, name=name: f"{name}: {m}")
-        assert a.any(), f"{name} does not learn"
+    assert_same_gradients(out[root], expected[root], model)
 
 
 @settings(max_examples=20)
@@ -70,23 +67,6 @@ def test_every_forest(examples: list[Data]) -> None:
     model, data = make(num_words=50), Batch.from_data_list(examples)
     expected = torch.cat([literal(model, one) for one in examples])
     torch.testing.assert_close(model(data), expected, rtol=0, atol=1e-12)
-
-
-def test_one_word() -> None:
-    model = make()
-    out = model(to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB))
-    assert torch.equal(out[0], out[1])
-    assert torch.equal(out[1], model.embedding.word.weight[VOCAB["a"]])
-
-
-@pytest.mark.parametrize("head", [list(range(200)), [0] + [1] * 1999], ids=["deep", "flat"])
-def test_a_long_sentence(head: list[int]) -> None:
-    model = make().float()
-    data = to_data([Sentence(["a"] * len(head), head, ["dep"] * len(head))], vocab=VOCAB)
-    out = model(data)
-    assert out.shape == (len(head) + 1, 6)
-    model.readout(data, out).sum().backward()
-    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
 
 
 # -- branches --------------------------------------------------------------------------------------------
@@ -176,11 +156,6 @@ def test_equals_the_formulas(kind: type, form: str, codes: bool) -> None:
         expected = torch.stack(literal(model, sentence))
         torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
         assert_same_gradients(out, expected, model)
-
-
-def example_branches(seed: int) -> Data:
-    rng = random.Random(seed)
-    return to_data([random_sentence(rng, rng.randint(1, 8)) for _ in range(1 + seed % 3)], vocab=VOCAB)
 
 
 def test_several_root_words_add_up() -> None:

@@ -162,13 +162,6 @@ def test_relations_without_places_need_places_that_are_added(make, monkeypatch):
     encoder(batch_of(encoder))
 
 
-def test_a_batch_is_its_examples(make):
-    encoder = with_relations(make(max_position_embeddings=70)[0])
-    batch = batch_of(encoder, 3)
-    alone = torch.cat([encoder(data) for data in batch.to_data_list()])
-    torch.testing.assert_close(encoder(batch), alone, rtol=1e-9, atol=1e-9)
-
-
 def test_without_relation_nodes_nothing_changes(make):
     encoder = make()[0]
     batch = resolve("transformer")(Batch.from_data_list([example(encoder, seed) for seed in range(3)]))
@@ -289,15 +282,6 @@ def test_relation_nodes_that_the_transform_did_not_make(make):
         encoder(batch)
 
 
-def test_a_batch_of_examples_with_relation_nodes(make):
-    """Whether the nodes are made before the batch or after it."""
-    encoder = with_relations(make(max_position_embeddings=70)[0])
-    examples = [example(encoder, seed) for seed in range(4)]
-    after = resolve("dam")(Batch.from_data_list(examples))
-    before = Batch.from_data_list([resolve("dam")(data) for data in examples])
-    assert torch.equal(encoder(before), encoder(after))
-
-
 def test_other_errors(make, monkeypatch):
     encoder = with_relations(make(max_position_embeddings=70)[0])
     with pytest.raises(ValueError, match=r"already has an embedding of relations: RelationEmbedding\("):
@@ -341,14 +325,6 @@ def batch_of_marks(encoder: PretrainedEncoder, edges: str = "transformer", **opt
 def with_marks(encoder: PretrainedEncoder) -> PretrainedEncoder:
     torch.manual_seed(1)
     return encoder.add_marks(3)
-
-
-def with_relations_marks(encoder: PretrainedEncoder) -> PretrainedEncoder:
-    torch.manual_seed(2)
-    embedding = RelationEmbedding(len(RELATIONS), encoder.embedding_channels)
-    for parameter in embedding.parameters():
-        nn.init.normal_(parameter, std=0.3)
-    return encoder.add_relations(embedding)
 
 
 def run_padded_marks(model, marks: Tensor, batch: Batch) -> Tensor:
@@ -399,20 +375,8 @@ def test_no_mark_adds_nothing_and_a_mark_changes_its_word(make, family):
     assert (encoder(batch) - before)[batch.mark > 0].abs().amax(dim=1).min() > 1e-5
 
 
-@pytest.mark.parametrize(
-    ("family", "edges"), [("bert", "dt"), ("roberta", "dam"), ("electra", "dam"), ("albert", "transformer")]
-)
-def test_a_batch_is_its_examples_of_marks(make, family, edges):
-    encoder = with_marks(make(family, max_position_embeddings=70)[0])
-    if edges == "dam":
-        with_relations_marks(encoder)
-    batch = batch_of_marks(encoder, edges)
-    alone = torch.cat([encoder(data) for data in batch.to_data_list()])
-    torch.testing.assert_close(encoder(batch), alone, rtol=1e-9, atol=1e-9)
-
-
 def test_relation_nodes_have_no_mark(make):
-    encoder = with_relations_marks(make(max_position_embeddings=70)[0])
+    encoder = with_relations(make(max_position_embeddings=70)[0])
     batch, plain = batch_of_marks(encoder, "dam"), batch_of_marks(encoder, "dam", marked=False)
     assert not batch.mark[batch.node_type == NodeType.RELATION].any()
     before = encoder(plain)
@@ -445,20 +409,6 @@ def test_the_vector_of_no_mark_stays_zero(make):
     assert encoder.marks.weight[1:].any()
     for name, value in encoder.model.state_dict().items():
         assert torch.equal(value, weights[name]), name
-
-
-def through_a_file(encoder: PretrainedEncoder, folder) -> PretrainedEncoder:
-    torch.save(encoder, folder / "encoder.pt")
-    return torch.load(folder / "encoder.pt", weights_only=False)
-
-
-@pytest.mark.parametrize(
-    "way", [lambda x, _: copy.deepcopy(x), lambda x, _: pickle.loads(pickle.dumps(x)), through_a_file]
-)
-def test_copies_have_the_marks(make, way, tmp_path):
-    encoder = with_marks(make()[0])
-    batch = batch_of_marks(encoder)
-    assert torch.equal(way(encoder, tmp_path)(batch), encoder(batch))
 
 
 @pytest.mark.parametrize("family", ["bert", "electra"])

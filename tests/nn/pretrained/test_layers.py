@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import copy
 import gc
 import itertools
 import logging
-import pickle
 import random
 import weakref
 from functools import partial
@@ -25,7 +23,6 @@ from graphdep.transforms import resolve
 from tests.kit.trees import random_sentence
 
 COUNT = len(RelationVocab())
-each_family = pytest.mark.parametrize("family", ["bert", "roberta"])
 HEADS = 2
 SIZE = 6
 GATES = {
@@ -173,14 +170,6 @@ def test_edges_of_single_layers(make, name):
     for number, states in enumerate(zip(*alone)):
         same = torch.allclose(layers[number], torch.cat(states), rtol=1e-9, atol=1e-9)
         assert same == (number < 3)
-
-
-@each
-def test_a_batch_is_its_examples(make, name):
-    encoder = with_terms(make(edges={1: "dt"})[0], name)
-    batch = batch_of(encoder, "g2g")
-    alone = torch.cat([encoder(data) for data in batch.to_data_list()])
-    torch.testing.assert_close(encoder(batch), alone, rtol=1e-9, atol=1e-9)
 
 
 @each
@@ -347,17 +336,6 @@ def test_resetting_starts_what_was_added_anew(make):
     reset(SentenceModel(encoder, ClassificationHead(12, 2)))
     assert not any(bool(p.any()) for p in encoder.terms.parameters())
     assert all(torch.equal(value, model[name]) for name, value in encoder.model.state_dict().items())
-
-
-@pytest.mark.parametrize("way", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
-def test_a_model_comes_back_from_a_file(make, way):
-    encoder = with_terms(make(edges={1: "dt"})[0], "sigmoid")
-    batch = batch_of(encoder)
-    again = way(encoder)
-    assert torch.equal(again(batch), encoder(batch))
-    nn.init.zeros_(encoder.terms["0"].lin_score)
-    assert not torch.allclose(again(batch), encoder(batch))
-    assert "(terms): ModuleDict" in str(again)
 
 
 def test_terms_take_the_type_and_mode_of_the_model(make):

@@ -124,13 +124,6 @@ def test_any_edges_equal_the_padded_model_with_their_mask(make, family, seed):
     assert_same(encoder, padded, batch, mask_of(batch))
 
 
-@pytest.mark.parametrize("preset", ["sia", "transformer-utterance"])
-def test_presets_equal_the_padded_model_with_their_mask(make, preset):
-    encoder, padded = make()
-    batch = batch_of(encoder, 3, edges=preset)
-    assert_same(encoder, padded, batch, mask_of(resolve(preset)(batch)))
-
-
 def test_edges_of_single_layers(make):
     encoder, padded = make(edges={1: "sia", 2: resolve("lisa")})
     batch = batch_of(encoder)
@@ -596,12 +589,6 @@ def test_freezing(make):
     for layers in (-1, 4):
         with pytest.raises(ValueError, match=rf"'layers' must be between 0 and 3 \(got {layers}\)"):
             make()[0].freeze(layers)
-
-
-def test_frozen_layers_get_no_gradient(make):
-    encoder = make()[0].freeze(2)
-    encoder(batch_of(encoder)).square().sum().backward()
-    assert {name for name, p in encoder.model.named_parameters() if p.grad is not None} == trained(encoder)
 
 
 def test_parameter_groups(make):

@@ -16,7 +16,6 @@ from graphdep.nn.attention.layout import Moves
 from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.nn.prepared import kept
-from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
 from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import PhraseVocab
@@ -47,6 +46,9 @@ class BinaryTrees(NamedTuple):
     phrase: Tensor
 
 
+RULES = ("left", "head")
+
+
 def check_rule(rule: str) -> str:
     """Returns the rule, or raises :class:`ValueError` if it is unknown."""
     check_choice("binarized", rule, RULES)
@@ -54,9 +56,7 @@ def check_rule(rule: str) -> str:
 
 
 def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
-    """The binary trees from :func:`~graphdep.sentence.sentence` of the constituents of each utterance; among
-    constituents over the same words, the topmost counts.
-    """
+    """The binary trees of each utterance, as :class:`ConstituentEncoder` describes them."""
     return BinaryTrees(*_made_trees(data, rule))
 
 
@@ -368,8 +368,17 @@ def _depth(trees: BinaryTrees, node: Tensor) -> Tensor:
 class ConstituentEncoder(TextEncoder):
     r"""Base class of encoders that compose the constituents of a text from two parts at a time.
 
-    The constituents (``to_data(..., phrases="spans")``) are binarised as in
-    :func:`~graphdep.sentence.sentence`; constituents over the same words are merged. A subclass defines
+    A constituent :math:`L` (``to_data(..., phrases="spans")``) with parts :math:`p_1 \ldots p_n` becomes for
+    ``binarized="left"``
+
+    .. math::
+        (L\ (L\ \ldots (L\ p_1\ p_2)\ \ldots\ p_{n-1})\ p_n)
+
+    and for ``"head"`` the head :math:`p_h` first takes the parts to its right, nearest first, then those to
+    its left: :math:`(L\ p_1\ (L\ \ldots (L\ (L\ p_h\ p_{h+1})\ \ldots\ p_n)))`. The head is the part whose
+    word governs the other parts in the dependency tree. Of several constituents over the same words the
+    topmost counts. Several top constituents, or words outside all of them, become parts of one with the label
+    ``ROOT``. A subclass defines
     :meth:`node_states`, which should compute all nodes of one depth at once, across the batch. ROOT has the
     state of the top node. All nodes other than words and ROOT have zeros, and so has the ROOT of an utterance
     without words.
