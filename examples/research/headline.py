@@ -12,10 +12,11 @@ import json
 import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from claims import holm
 from design_tables import planned_scores, planned_seeds
 from evidence import Claim, Design, read_designs
 from evidence.ledger import Ledger
@@ -96,14 +97,17 @@ def lines_of(asked: Path, results: Path, designs: Path) -> list[Line]:
     Raises:
         ValueError: If a claim is none, or is not of the best rows.
     """
-    found = {claim.name: (design, claim) for design in read_designs(designs) for claim in design.claims}
+    all_designs = read_designs(designs)
+    found = {claim.name: (design, claim) for design in all_designs for claim in design.claims}
     decided = {row["claim"]: row for row in read_claims(results / "evidence" / CLAIMS)}
-    lines = []
+    holding, lines = holm(all_designs, decided), []
     for task in _read(asked)["tasks"]:
         if task["claim"] not in found:
             raise ValueError(f"{asked}: no claim {task['claim']!r}")
         design, claim = found[task["claim"]]
-        lines.append(_line(task, design, claim, decided.get(claim.name, {}), results))
+        line = _line(task, design, claim, decided.get(claim.name, {}), results)
+        falls = holding.get(claim.name) is False
+        lines.append(replace(line, verdict=line.verdict + " \\*\\*" * falls))
     return lines
 
 
