@@ -33,10 +33,10 @@ def test_parsers_share_the_models_while_the_files_are_the_same(tmp_path):
     assert BundledParser(tmp_path, max_words=7)._engine.pipeline is pipeline
     weights = path.read_bytes()
     path.write_bytes(weights[:1000])
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is no model file"):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is not a model file"):
         BundledParser(tmp_path).parse(["It rains."])
     path.write_bytes(bytes(len(weights)))  # of the same size
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is no model file"):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is not a model file"):
         BundledParser(tmp_path).parse(["It rains."])
     path.write_bytes(weights)
     assert BundledParser(tmp_path).parse(["It rains."]) == parser.parse(["It rains."])
@@ -198,8 +198,8 @@ def test_a_hostile_model_is_refused_and_nobody_advises_to_read_it(tmp_path, capf
     with pytest.raises(ParserUnavailableError) as caught:
         BundledParser(tmp_path, use_gpu=False).parse(["hello"])
     assert str(caught.value) == (
-        f"the models in {tmp_path} do not load: en_ewt_{kind}.pt is no model file, or holds more than "
-        "weights and plain values, which could run code of its own"
+        f"the models in {tmp_path} do not load: en_ewt_{kind}.pt is not a model file, or holds more than "
+        "weights and plain values, which could run code"
     )
     shown = "".join(traceback.format_exception(caught.value))
     assert "weights_only" not in shown
@@ -242,9 +242,9 @@ def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
             ("tagger", named("charlm_forward_file"), ".*'charlm_forward_file': 'somebody/evil'"),
             ("lemmatizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
             ("parser", named("wordvec_pretrain_file"), ".*'wordvec_pretrain_file': 'somebody/evil'"),
-            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), "something to load"),
-            ("tagger", lambda state: state.update(bert_lora={"a": 1}), "something to load"),
-            ("parser", lambda state: state["model"].update(args=[evil]), "something to load"),
+            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), "needs another file"),
+            ("tagger", lambda state: state.update(bert_lora={"a": 1}), "needs another file"),
+            ("parser", lambda state: state["model"].update(args=[evil]), "needs another file"),
         ]
     ):
         parser = altered(tmp_path / str(number), kind, change)

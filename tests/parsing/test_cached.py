@@ -162,7 +162,7 @@ def test_words_of_another_sentence_are_not_taken(path):
 def test_a_file_that_is_no_cache_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to look at. " * 50)
-    with pytest.raises(ValueError, match=r"'cache': .*notes\.txt is damaged or no parse cache"):
+    with pytest.raises(ValueError, match=r"'cache': .*notes\.txt is damaged or not a parse cache"):
         CachedParser(Counting(), path)
     assert path.read_text().startswith("not a database")
     with pytest.raises(ValueError, match="must be a file"):
@@ -174,7 +174,7 @@ def test_databases_of_others_and_of_other_versions_are_refused(tmp_path, path):
     with sqlite3.connect(foreign) as database:
         database.execute("CREATE TABLE parses (x)")
     database.close()
-    with pytest.raises(ValueError, match="is a database, but no parse cache"):
+    with pytest.raises(ValueError, match="is another database, not a parse cache"):
         CachedParser(Counting(), foreign)
     CachedParser(Counting(), path)
     with sqlite3.connect(path) as database:
@@ -238,7 +238,7 @@ def test_a_damaged_schema_is_refused(path):
     path.write_bytes(
         path.read_bytes().replace(b"failure TEXT", b"failure \xc3EXT").replace(b"CREATE", b"CR\xc3ATE")
     )
-    with pytest.raises(ValueError, match="is damaged or no parse cache"):
+    with pytest.raises(ValueError, match="is damaged or not a parse cache"):
         CachedParser(Counting(), path).parse(["one"])
 
 
@@ -267,7 +267,7 @@ class Dropping(Counting):
 def test_a_parser_that_drops_a_text_stores_nothing(path):
     """Else what follows would be kept as the parse of what was dropped."""
     parser = CachedParser(Dropping(), path)
-    message = r"Dropping\('counting/1'\) gave 2 parses of 3 texts"
+    message = r"Dropping\('counting/1'\) returned 2 parses for 3 texts"
     with pytest.raises(RuntimeError, match=message):
         parser.parse(["a b", "...", "c d"])
     with pytest.raises(RuntimeError, match=message):

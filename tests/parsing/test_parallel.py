@@ -94,7 +94,7 @@ def test_a_process_ends_with_the_one_that_waits_for_it(monkeypatch):
 def test_a_program_that_is_no_file_is_named(monkeypatch):
     assert module._why_none_starts() == ""
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
-    assert "this program is no file that they could be started from (<stdin>)" in module._why_none_starts()
+    assert "this program is not in a file (<stdin>)" in module._why_none_starts()
 
 
 class Slow(ChainParser):

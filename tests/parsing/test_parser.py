@@ -13,9 +13,9 @@ from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import BundledParser, CachedParser, Parser, ParserUnavailableError, resolve_parser
 from graphdep.parsing import parser as items
 from graphdep.parsing.parser import (
-    AroundParser,
     ChainParser,
     Parsed,
+    ParserWrapper,
     Shards,
     TextSample,
     WordLimit,
@@ -170,7 +170,7 @@ def test_how_far_a_stream_is(capsys):
 
 def test_it_is_what_the_other_parser_is():
     one = BundledParser(constituents=True, progress=False)
-    made = AroundParser(one)
+    made = ParserWrapper(one)
     for name in ("fingerprint", "language", "gives_graphs", "gives_constituents", "progress"):
         assert getattr(made, name) == getattr(one, name)
 
@@ -279,9 +279,7 @@ def test_what_counts_as_a_word():
 
 
 def test_more_words_are_an_error_with_its_place():
-    message = (
-        "'texts[7]' has more than max_words=10000 words: allow more, or read the first ones with truncate"
-    )
+    message = "'texts[7]' has more than max_words=10000 words: raise the limit, or set truncate"
     for call in (WordLimit().text, WordLimit().check):
         assert call("word " * 10_000, "'texts[7]'") in (None, "word " * 10_000)
         with pytest.raises(ValueError, match=re.escape(message)):
@@ -381,7 +379,7 @@ def test_texts_with_few_function_words_together():
 
 def test_no_more_is_looked_at_than_a_thousand_texts_of_a_thousand_characters():
     many = ["很好"] * 5_000
-    assert len(foreign_texts(many)) == 1_000
+    assert len(foreign_texts(many)) == 625  # every eighth
     assert foreign_texts(["x " * 1_000 + "很好" * 1_000]) == []
 
 

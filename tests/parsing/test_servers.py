@@ -186,7 +186,7 @@ def test_given_words_with_enhanced_graphs(endpoint):
 
 def test_a_server_without_enhanced_graphs(endpoint):
     parser = CoreNLPParser(endpoint, representation="enhancedPlusPlus")
-    with pytest.raises(ParserUnavailableError, match=r"gives no enhanced\+\+ graphs"):
+    with pytest.raises(ParserUnavailableError, match=r"returned no enhanced\+\+ graphs"):
         parser.parse(["basic alone"])
 
 
@@ -469,7 +469,7 @@ def test_no_tree_and_too_long_get_a_chain(spacy):
     parser = SpacyParser("en_core_web_sm", max_words=3)
     loop, long, good = parser.parse_words([["loop", "a"], ["a", "b", "c", "d"], ["a", "b", "c"]])
     assert loop.head == [0, 1]
-    assert loop.comments[0].startswith("# chain_tree = spaCy gave no tree: ")
+    assert loop.comments[0].startswith("# chain_tree = spaCy returned no tree: ")
     assert long.comments == ["# chain_tree = 4 words, more than max_words=3"]
     assert good.comments == []
     assert parser.failures == 2

@@ -38,7 +38,7 @@ def test_missing_models_say_what_to_do(tmp_path):
         ParserUnavailableError, match=r"stanza\.download\('zh', package='default'\).*'bundled'"
     ):
         parser.parse(["我"])
-    with pytest.raises(ParserUnavailableError, match="not to be had"):
+    with pytest.raises(ParserUnavailableError, match="could not be loaded"):
         _ = parser.fingerprint
 
 
@@ -49,7 +49,7 @@ def test_no_network_says_what_to_do(tmp_path, monkeypatch):
         raise requests.exceptions.ConnectionError("no route")
 
     monkeypatch.setattr(requests.Session, "request", refuse)
-    with pytest.raises(ParserUnavailableError, match=r"ConnectionError: no route.*Where there is a network"):
+    with pytest.raises(ParserUnavailableError, match=r"ConnectionError: no route.*With a network"):
         StanzaParser("en", directory=tmp_path).parse(["hello"])
 
 
@@ -82,7 +82,7 @@ def test_an_old_stanza_loads_nothing(monkeypatch):
             monkeypatch.setattr(stanza, "__version__", version)
             monkeypatch.setattr(stanza, "Pipeline", lambda *args, **kwargs: pytest.fail("loaded"))
             with pytest.raises(
-                ParserUnavailableError, match=f"stanza {version} is installed.*install 1.15 or later"
+                ParserUnavailableError, match=f"stanza {version} can run code.*install 1.15 or later"
             ):
                 make().parse(["A dog barks."])
 
@@ -111,13 +111,13 @@ def test_the_list_is_that_of_sha256sum(files):
 
 def test_a_changed_file_is_named(files):
     files[1].write_bytes(b"b.pT")
-    with pytest.raises(ParserUnavailableError, match=r"b\.pt is not the file of which it .*SHA256SUMS"):
+    with pytest.raises(ParserUnavailableError, match=r"b\.pt differs from its checksum in SHA256SUMS"):
         check_checksums(files)
 
 
 def test_a_file_that_is_not_in_the_list(files):
     write_checksums(files[0].parent, ["a.pt"])
-    with pytest.raises(ParserUnavailableError, match=r"b\.pt has no line in it \(SHA256SUMS beside it\)"):
+    with pytest.raises(ParserUnavailableError, match=r"b\.pt has no checksum in SHA256SUMS"):
         check_checksums(files)
 
 
@@ -144,7 +144,7 @@ def test_the_files_of_the_package_are_listed(tmp_path):
         byte = file.read(1)
         file.seek(1_000_000)
         file.write(bytes([byte[0] ^ 1]))
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is not the file"):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt differs from its checksum"):
         BundledParser(tmp_path).parse(["She sings."])
 
 

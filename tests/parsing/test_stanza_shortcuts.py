@@ -60,7 +60,7 @@ def test_parses_are_the_same(quick, plain):
 
 
 def test_they_are_the_same_once_the_memory_is_full(quick, plain, monkeypatch):
-    monkeypatch.setattr(stanza_shortcuts, "_MEMORY", 3)
+    monkeypatch.setattr(stanza_shortcuts, "_CACHE_SIZE", 3)
     assert quick.parse(TEXTS[:2]) == plain.parse(TEXTS[:2])
     assert quick.parse(TEXTS[3:4]) == plain.parse(TEXTS[3:4])
     characters = quick._engine.pipeline.processors["pos"].trainer.model.charmodel.forward

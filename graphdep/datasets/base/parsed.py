@@ -31,7 +31,7 @@ from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
-from graphdep.parsing.resolver import resolve_parser, resolving_now
+from graphdep.parsing.resolver import parser_overrides, resolve_parser
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
@@ -518,7 +518,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         if loaded is not None:
             self._payload = loaded
             return
-        quiet = resolving_now().progress is False
+        quiet = parser_overrides().progress is False
         if self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ:
             own = getattr(self, "files", {}).get(self.split)
             print(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...", file=sys.stderr)

@@ -55,7 +55,7 @@ from graphdep.io.files import file_digest, home_path
 from graphdep.io.limits import check_least
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, ParserUnavailableError
-from graphdep.parsing.resolver import resolve_parser, resolving_now
+from graphdep.parsing.resolver import parser_overrides, resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import VocabTokens
@@ -462,7 +462,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             raise FileNotFoundError(self._missing(split))
         self._check_some(sum(1 for _ in islice(self._pools(split, None), 1)), Path(self.raw_dir), split)
         name = f"{self.corpus} ({split})"
-        quiet = resolving_now().progress is False
+        quiet = parser_overrides().progress is False
         shown = self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
             print(f"Processing {name} ...", file=sys.stderr)
