@@ -71,14 +71,14 @@ class CSVTexts(OwnFiles, TextDataset):
             (default: ``"classification"``)
         labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
+        seed: Seed of that draw. (default: :obj:`0`)
         max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error before anything is
             parsed. (default: :obj:`10_000`, :obj:`False`)
         tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
             are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
             (default: ``"auto"``, ``"error"``)
-        options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
+        options: Further options, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
             are.
 
     Shapes:
@@ -139,11 +139,11 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)
-        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
+        sha.update(repr(self.labels).encode())  # the meaning of the class numbers
 
     @property
     def num_classes(self) -> int:
-        """The number of classes, whatever the split holds; 1 for a regression."""
+        """The number of classes, independent of the split; 1 for a regression."""
         return len(self.labels) or 1
 
     def read(self, folder: Path, split: str) -> list[TextRow]:
@@ -221,7 +221,7 @@ class CSVTexts(OwnFiles, TextDataset):
         self.taken, self.own_trees = {self.split: notes["taken"]}, {self.split: notes["own_trees"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the number of texts that have a tree of their own, and the counts of trees
+        """As for every corpus, with the number of texts that have a tree of their own, and the counts of trees
         that were changed.
         """
         own = self.own_trees[self.split]
@@ -384,7 +384,7 @@ def from_hf(
             (default: those of the usual names; any other split is an error)
         root: Folder of the files, of what is made of them, and of the cache of parses.
             (default: ``"datasets/hf"``)
-        options: Further ones of the class that is made, such as :obj:`parser` and :obj:`transform`.
+        options: Further options of the class that is made, such as :obj:`parser` and :obj:`transform`.
 
     Returns:
         The datasets by split. Without a split for validation, a part of that for training is drawn.

@@ -405,7 +405,7 @@ _REPAIRS = {"\x7f": " "}
 
 class DailyDialog(DialogueDataset):
     r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
-    <https://aclanthology.org/I17-1099/>`_, one example a response.
+    <https://aclanthology.org/I17-1099/>`_, one example per response.
 
     Every turn but the first of a dialogue is the response to the up to :obj:`max_turns` turns before it. A
     turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
@@ -422,7 +422,7 @@ class DailyDialog(DialogueDataset):
             ``"datasets/dailydialog"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        options: Further ones, see :class:`DialogueOptions`; the files of :obj:`raw_from` are
+        options: Further options, see :class:`DialogueOptions`; the files of :obj:`raw_from` are
             ``dialogues_train.txt``, ``dialogues_validation.txt`` and ``dialogues_test.txt``: in it, or in its
             folders ``train``, ``validation`` and ``test``.
 
@@ -525,7 +525,7 @@ jealous joyful lonely nostalgic prepared proud sad sentimental surprised terrifi
 
 class EmpatheticDialogues(DialogueDataset):
     r"""The dialogues of `"Towards Empathetic Open-domain Conversation Models: a New Benchmark and Dataset"
-    <https://aclanthology.org/P19-1534/>`_, one example a response.
+    <https://aclanthology.org/P19-1534/>`_, one example per response.
 
     Every turn but the first of a dialogue, whoever speaks, is the response to the up to :obj:`max_turns`
     turns before it. A turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
@@ -545,7 +545,7 @@ class EmpatheticDialogues(DialogueDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"published"`` or ``"by-emotion"``; :obj:`None` for that of :obj:`raw_from`, else for the
             only one below :obj:`root`. (default: :obj:`None`)
-        options: Further ones, see :class:`DialogueOptions`; in :obj:`raw_from` the files of the emotions may
+        options: Further options, see :class:`DialogueOptions`; in :obj:`raw_from` the files of the emotions may
             be in a folder ``by_emotion``.
 
     Raises:
@@ -580,7 +580,7 @@ class EmpatheticDialogues(DialogueDataset):
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each layout."""
+        """A separate folder for each layout."""
         return str(Path(self.root, "raw", f"ed-{self.layout}"))
 
     def options(self) -> dict[str, object]:

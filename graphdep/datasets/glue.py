@@ -279,7 +279,7 @@ class GLUE(TextDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. SST-2 is tokenised: its words
             are kept. (default: ``"bundled"``)
         val_from: ``"train"`` or ``"dev"``, see above. (default: ``"train"``)
-        options: Further ones, see :class:`ParsedOptions`; :obj:`raw_from` may be the folder of this corpus,
+        options: Further options, see :class:`ParsedOptions`; :obj:`raw_from` may be the folder of this corpus,
             that of GLUE, or the unpacked public download of CoLA, and :obj:`limit` takes rows that are spread
             over all of the split (``spread_rows``), for CoLA's files are sorted by source.
 
@@ -334,12 +334,12 @@ class GLUE(TextDataset):
 
     @property
     def num_classes(self) -> int:
-        """The number of labels, whatever the split holds; 1 for the scores of STS-B."""
+        """The number of labels, independent of the split; 1 for the scores of STS-B."""
         return len(self.labels) or 1
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each corpus."""
+        """A separate folder for each corpus."""
         return str(Path(self.root, "raw", self.glue_corpus.folder))
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -420,7 +420,7 @@ class CoLA(GLUE):
         split: ``"train"``, ``"val"`` or ``"test"``, see :class:`GLUE`. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         val_from: ``"train"`` or ``"dev"``, see :class:`GLUE`. (default: ``"train"``)
-        options: Further ones, see :class:`GLUE`.
+        options: Further options, see :class:`GLUE`.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is acceptable); absent where

@@ -30,7 +30,7 @@ from graphdep.datasets.base.raw import (
     one_of,
     read_lines,
     read_table,
-    seen_files,
+    visible_files,
 )
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.io.limits import check_choice
@@ -55,7 +55,7 @@ SICK_COLUMNS = {
 
 class SICK(TextDataset):
     r"""The sentence pairs of `"A SICK cure for the evaluation of compositional distributional semantic
-    models" <https://aclanthology.org/L14-1314/>`_, two trees a pair.
+    models" <https://aclanthology.org/L14-1314/>`_, two trees per pair.
 
     Keys beside those of :func:`graphdep.to_data`: ``pair``, the pair's ID, and by task
 
@@ -73,7 +73,7 @@ class SICK(TextDataset):
         split: ``"train"``, ``"val"`` (the trial file) or ``"test"``. (default: ``"train"``)
         task: ``"relatedness"`` or ``"entailment"``. (default: ``"relatedness"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        options: Further ones, see :class:`ParsedOptions`.
+        options: Further options, see :class:`ParsedOptions`.
 
     Shapes:
         - ``y``: :math:`(1, 5)` float (relatedness) or :math:`(1)` long (entailment)
@@ -110,7 +110,7 @@ class SICK(TextDataset):
 
     @property
     def num_classes(self) -> int:
-        """5 grades of relatedness or 3 labels, whatever the split holds."""
+        """5 grades of relatedness or 3 labels, independent of the split."""
         return CLASSES if self.task == "relatedness" else len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -149,7 +149,7 @@ class SICK(TextDataset):
 
 
 class Pair(NamedTuple):
-    """One row of a raw file."""
+    """A row of a raw file."""
 
     pair: int
     sentences: tuple[str, str]
@@ -206,7 +206,7 @@ Ids = tuple[int, int]
 
 class MRPC(TextDataset):
     r"""The sentence pairs of `"Automatically Constructing a Corpus of Sentential Paraphrases"
-    <https://aclanthology.org/I05-5002/>`_ (MSRP, or MRPC in GLUE), two trees a pair.
+    <https://aclanthology.org/I05-5002/>`_ (MSRP, or MRPC in GLUE), two trees per pair.
 
     There are two layouts. ``"msrp"`` is the published one, a file for training and one for testing. Its dev
     split is that of `"GLUE" <https://arxiv.org/abs/1804.07461>`_: the pairs of the training file that
@@ -225,7 +225,7 @@ class MRPC(TextDataset):
         layout: ``"msrp"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from` (``"glue"`` where it has
             both, as GLUE's script leaves them), else for the only one below :obj:`root`.
             (default: :obj:`None`)
-        options: Further ones, see :class:`ParsedOptions`.
+        options: Further options, see :class:`ParsedOptions`.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is a paraphrase)
@@ -277,7 +277,7 @@ class MRPC(TextDataset):
 
     @property
     def num_classes(self) -> int:
-        """The number of labels, whatever the split holds."""
+        """The number of labels, independent of the split."""
         return len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -322,7 +322,7 @@ class MRPC(TextDataset):
 
 
 class Paraphrase(NamedTuple):
-    """One row of a raw file."""
+    """A row of a raw file."""
 
     label: int
     ids: Ids
@@ -494,7 +494,7 @@ _GLUE_STARTS = (b"sentence\tlabel", b"index\tsentence")
 
 class SST(TextDataset):
     r"""The sentences with two labels of `"Recursive Deep Models for Semantic Compositionality Over a
-    Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree a sentence.
+    Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree per sentence.
 
     There are three layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header;
     ``"glue"`` has the files of `"GLUE" <https://arxiv.org/abs/1804.07461>`_, with a header, whose training
@@ -537,7 +537,7 @@ class SST(TextDataset):
         phrases: Train on phrases, too, of ``layout="trees"``. (default: :obj:`False`)
         trees: Read the treebank's own trees and the labels of all their nodes; the layout then is
             ``"trees"``. (default: :obj:`False`)
-        options: Further ones, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` of the training
+        options: Further options, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` of the training
             split is spread over it, since the first ones are of few sentences, and :obj:`min_freq` counts a
             word in each phrase that has it.
 
@@ -593,12 +593,12 @@ class SST(TextDataset):
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each layout."""
+        """A separate folder for each layout."""
         return str(_raw(Path(self.root, "raw"), self.layout))
 
     @property
     def num_classes(self) -> int:
-        """The number of labels, whatever the split holds."""
+        """The number of labels, independent of the split."""
         return len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -623,7 +623,7 @@ class SST(TextDataset):
         return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus; with the labels of all nodes, also the share of words whose subtree in the
+        """As for every corpus; with the labels of all nodes, also the share of words whose subtree in the
         dependency tree is no phrase of the treebank.
         """
         described = super().describe()
@@ -675,7 +675,7 @@ class SST(TextDataset):
 
 
 class Review(NamedTuple):
-    """One row of a raw file."""
+    """A row of a raw file."""
 
     words: list[str]
     label: int
@@ -774,7 +774,7 @@ def _raw(raw: Path, layout: str) -> Path:
 
 class UDTreebank(ParsedDataset):
     """The sentences of a treebank of `"Universal Dependencies v2" <https://aclanthology.org/2020.lrec-1.497/>`_
-    with their gold trees, one example a sentence.
+    with their gold trees, one example per sentence.
 
     A split is the file ``<name>-ud-<split>.conllu`` of the treebank's folder, or several where
     the treebank cuts it up (``<name>-ud-train-a.conllu``). There is no parser and no ``y``.
@@ -782,7 +782,7 @@ class UDTreebank(ParsedDataset):
     Args:
         root: Folder of one treebank. (default: ``"datasets/ud"``)
         split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
-        options: Further ones, see :class:`ParsedOptions`. :obj:`arcs` is ``"basic"`` for the columns HEAD and
+        options: Further options, see :class:`ParsedOptions`. :obj:`arcs` is ``"basic"`` for the columns HEAD and
             DEPREL, or ``"enhanced"`` for DEPS. Where a treebank has no training split and only trees matter,
             pass an empty :class:`~graphdep.Vocab` as :obj:`vocab`.
 
@@ -814,7 +814,7 @@ class UDTreebank(ParsedDataset):
         super().__init__(root, split, to_data_options=to_data_options, **others)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        return seen_files(folder, self.raw_file_pattern(split), before="-ud-")
+        return visible_files(folder, self.raw_file_pattern(split), before="-ud-")
 
     def raw_file_pattern(self, split: str) -> str:
         return f"*-ud-{'dev' if split == 'val' else split}*.conllu"

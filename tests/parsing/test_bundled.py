@@ -237,18 +237,18 @@ def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
     evil = {"bert_model": "somebody/evil"}
     for number, (kind, change, message) in enumerate(
         [
-            ("tokenizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
-            ("mwt", named("use_peft"), ".*'use_peft': 'somebody/evil'"),
-            ("tagger", named("charlm_forward_file"), ".*'charlm_forward_file': 'somebody/evil'"),
-            ("lemmatizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
-            ("parser", named("wordvec_pretrain_file"), ".*'wordvec_pretrain_file': 'somebody/evil'"),
-            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), "needs another file"),
-            ("tagger", lambda state: state.update(bert_lora={"a": 1}), "needs another file"),
-            ("parser", lambda state: state["model"].update(args=[evil]), "needs another file"),
+            ("tokenizer", named("bert_model"), "\\('bert_model': 'somebody/evil'"),
+            ("mwt", named("use_peft"), "\\('use_peft': 'somebody/evil'"),
+            ("tagger", named("charlm_forward_file"), "\\('charlm_forward_file': 'somebody/evil'"),
+            ("lemmatizer", named("bert_model"), "\\('bert_model': 'somebody/evil'"),
+            ("parser", named("wordvec_pretrain_file"), "\\('wordvec_pretrain_file': 'somebody/evil'"),
+            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), ""),
+            ("tagger", lambda state: state.update(bert_lora={"a": 1}), ""),
+            ("parser", lambda state: state["model"].update(args=[evil]), ""),
         ]
     ):
         parser = altered(tmp_path / str(number), kind, change)
-        with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names {message}"):
+        with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt needs another file or model {message}"):
             parser.parse(["A dog barks."])
 
 

@@ -326,7 +326,7 @@ class Agreement(LabelDataset):
             ``"all"``. (default: ``"all"``)
         train_from: ``"train"``, or ``"test"`` to train on the test file of the same distribution where there
             is no training file; there is no split ``test-indist`` then. (default: ``"train"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
@@ -410,7 +410,7 @@ class Agreement(LabelDataset):
         self._copies[self.split] = notes["copies"]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the number of rows that ask for a copy."""
+        """As for every corpus of labelled words, with the number of rows that ask for a copy."""
         described, copies = super().describe(), self._copies[self.split]
         flag = FLAGS[self.name][1]
         note = f"{described['note']}; {copies} rows of its file are flagged {flag} and left out"

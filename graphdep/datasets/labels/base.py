@@ -117,7 +117,7 @@ class LabelDataset(WordDataset):
         parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
         labels: See :class:`WordOptions`.
-        options: Further ones, see :class:`WordOptions`.
+        options: Further options, see :class:`WordOptions`.
 
     Shapes:
         - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`
@@ -194,7 +194,7 @@ class LabelDataset(WordDataset):
         return spread_rows(found, limit) if self.spread else found[:limit]
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
-        """The different labels of the training split by name, after that of no finding."""
+        """The distinct labels of the training split, sorted by name, after that of no finding."""
         labels = (label for example in train for label in example.labels if label is not None)
         names = learned_names(labels, train[0].place if train else "")
         return tuple(sorted(names, key=lambda name: name != self.outside))
@@ -242,7 +242,7 @@ class LabelDataset(WordDataset):
         return [*super().follow_batch, *(["cut_y"] if "cut_y" in self._data else [])]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the numbers of words that are scored and whose label is unknown, and of
+        """As for every corpus, with the numbers of words that are scored and whose label is unknown, and of
         examples with a marked word.
         """
         y: Tensor = self.y
@@ -270,7 +270,7 @@ class UDTags(LabelDataset):
         parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
         key, absent: Of :class:`~graphdep.datasets.labels.words.Column`. (default: ``"upos"``, :obj:`None`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
@@ -380,13 +380,13 @@ class OwnLabels(OwnFiles, LabelDataset):
         outside: The label that stands for no finding, which F1 leaves out; it is the first class if there is
             one of that name. (default: ``"O"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
+        seed: Seed of that draw. (default: :obj:`0`)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
         tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
             are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
             (default: ``"auto"``, ``"error"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
     Shapes:

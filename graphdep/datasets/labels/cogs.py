@@ -383,7 +383,7 @@ class COGS(LabelDataset):
         nominals: Which nouns and names are marked in an example of their own: ``"all"``, or the
             ``"modified"`` ones alone, which takes 2.5 times fewer examples and gives away which of them are
             modified: an exact match is then easier than that of the whole form. (default: ``"all"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit``
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit``
             counts examples, so that the last sentence may lack some of its predicates.
 
     Shapes:
@@ -477,7 +477,7 @@ class COGS(LabelDataset):
         self.types = tuple(notes["about"]["types"])
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the numbers of sentences of its file, of primitives, and
+        """As for every corpus of labelled words, with the numbers of sentences of its file, of primitives, and
         of sentences that are not there because their form is not one of their words.
         """
         about = self._about[self.split]

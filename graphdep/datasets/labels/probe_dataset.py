@@ -61,7 +61,7 @@ class Probes(LabelDataset):
             which are a constituent (:func:`probe_sentences`), for edges that read them, with
             ``constituents=True``. (default: :obj:`False`)
         seed: Where chance comes from. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`

@@ -22,7 +22,7 @@ from graphdep.datasets.base.raw import (
     expect,
     read_lines,
     row_error,
-    seen_files,
+    visible_files,
 )
 from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
@@ -263,7 +263,7 @@ _FEW = 3
 
 class PropBankEWT(LabelDataset):
     r"""The roles of `"PropBank: Semantics of New Predicate Types" <https://aclanthology.org/L14-1011/>`_ in
-    the sentences of the English Web Treebank, one example a predicate, which is the marked word.
+    the sentences of the English Web Treebank, one example per predicate, which is the marked word.
 
     Skeletons without words come from PropBank's release, words and gold trees from UD English EWT, whose
     splits are taken. Sentence ``NUMBER`` of a document there is sentence ``NUMBER - 1`` here. A sentence
@@ -293,7 +293,7 @@ class PropBankEWT(LabelDataset):
         form: ``"heads"`` or ``"spans"``. (default: ``"heads"``)
         ud_from: Local folder with the treebank, where it is not below :obj:`raw_from` as well; both are
             searched with all of their folders. (default: :obj:`None`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
             takes predicates from all parts of a split.
 
     Shapes:
@@ -390,7 +390,7 @@ class PropBankEWT(LabelDataset):
             )
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the numbers of sentences and predicates left out."""
+        """As for every corpus of labelled words, with the numbers of sentences and predicates left out."""
         left_out = {
             "unmatched_sentences": len(self.unmatched),
             "unmatched_predicates": self._unmatched_predicates,
@@ -410,7 +410,7 @@ class PropBankEWT(LabelDataset):
 
     def _treebank(self, folder: Path, split: str) -> list[Path]:
         source = self.ud_from if self.ud_from is not None and folder == self.raw_from else folder
-        found = seen_files(source, f"**/{self.raw_file_pattern(split)}")
+        found = visible_files(source, f"**/{self.raw_file_pattern(split)}")
         if len({path.parent for path in found}) > 1:
             check_one(source, found, "treebanks", "name the folder of one of them")
         return found
@@ -424,7 +424,7 @@ class PropBankEWT(LabelDataset):
 
 def _skeletons(folder: Path) -> list[Path]:
     """The skeletons below a folder; of PropBank's whole release those of EWT."""
-    found = seen_files(folder, f"**/*{SKELETON}")
+    found = visible_files(folder, f"**/*{SKELETON}")
     own = [path for path in found if "ewt" in path.relative_to(folder).parts] or found
     for name in dict.fromkeys(path.name for path in own):
         check_one(folder, [path for path in own if path.name == name], name, "name a folder with one of them")
@@ -589,7 +589,7 @@ class _Counts:
 
 class UniversalPropBank(LabelDataset):
     r"""The roles of `"Universal Proposition Bank 2.0" <https://aclanthology.org/2022.lrec-1.181/>`_ or of its
-    first release, for one language, one example a predicate, which is the marked word.
+    first release, for one language, one example per predicate, which is the marked word.
 
     A split is the file ``<name>-up-<split>.conllu`` (or ``.conllup``) of a language's folder, in a layout
     that :func:`~graphdep.datasets.labels.propbank.read_up` knows. Labels are those of the
@@ -608,8 +608,8 @@ class UniversalPropBank(LabelDataset):
         train_from: ``"train"``, or ``"dev"`` to train on the dev file. (default: ``"train"``)
         val_fraction: With ``train_from="dev"``, the share of sentences that is drawn for validation.
             (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+        seed: Seed of that draw. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
             takes predicates from all parts of a split.
 
     Shapes:
@@ -654,7 +654,7 @@ class UniversalPropBank(LabelDataset):
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        return seen_files(folder, self.raw_file_pattern(split), before="-up-")
+        return visible_files(folder, self.raw_file_pattern(split), before="-up-")
 
     def raw_file_pattern(self, split: str) -> str:
         name = self.train_from if split == "train" else "dev" if split == "val" else split
@@ -689,7 +689,7 @@ class UniversalPropBank(LabelDataset):
             )
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the sentences that the file says to be without
+        """As for every corpus of labelled words, with the sentences that the file says to be without
         annotation, which give no example, and the roles that are left out.
         """
         return super().describe() | vars(self._left_out)

@@ -80,7 +80,7 @@ class Column:
         return dataclasses.replace(sentence, **changed)
 
     def classes(self, sentences: Sequence[Sentence]) -> tuple[str, ...]:
-        """The different labels by name."""
+        """The distinct labels, sorted by name."""
         marked = Column(self.key)
         if all(label is None for sentence in sentences for label in marked.labels(sentence)):
             raise ValueError(

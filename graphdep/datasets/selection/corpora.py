@@ -19,7 +19,7 @@ from graphdep.datasets.base.raw import (
     read_lines,
     read_table,
     row_error,
-    seen_files,
+    visible_files,
 )
 from graphdep.datasets.dialogues import (
     DAILY_DIALOG_NAMES,
@@ -58,7 +58,7 @@ class Douban(ChineseSelection):
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
             with the package. (default: ``"stanza:zh"``)
-        options: Further ones, see :class:`RowsOptions`.
+        options: Further options, see :class:`RowsOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -99,7 +99,7 @@ class ECommerce(ChineseSelection):
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
             with the package. (default: ``"stanza:zh"``)
-        options: Further ones, see :class:`RowsOptions`.
+        options: Further options, see :class:`RowsOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -174,7 +174,7 @@ class Ubuntu(RowsSelection):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"v1"`` or ``"v2"``; :obj:`None` for that of :obj:`raw_from`, else for the only one below
             :obj:`root`. (default: :obj:`None`)
-        options: Further ones, see :class:`RowsOptions`; :obj:`pool_size` is for val and test, in the layout
+        options: Further options, see :class:`RowsOptions`; :obj:`pool_size` is for val and test, in the layout
             ``"v1"``.
 
     Raises:
@@ -213,7 +213,7 @@ class Ubuntu(RowsSelection):
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each layout."""
+        """A separate folder for each layout."""
         return str(_raw(Path(self.root, "raw"), self.layout))
 
     def options(self, split: str) -> dict[str, Any]:
@@ -309,7 +309,7 @@ class UbuntuIRC(DrawnSelection):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         negatives_from: ``"log"``, or ``"split"`` for the responses of all logs of the split: easier, for the
             log that a response is from tells much. (default: ``"log"``)
-        options: Further ones, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
+        options: Further options, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
             :obj:`raw_from` the files ``*.ascii.txt`` and ``*.annotation.txt`` are read.
 
     Raises:
@@ -341,7 +341,7 @@ class UbuntuIRC(DrawnSelection):
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        logs = seen_files(folder / FOLDERS[split], f"*{LOG}")
+        logs = visible_files(folder / FOLDERS[split], f"*{LOG}")
         return [path for log in logs for path in (log, _links_of(log)) if path.is_file()]
 
     def raw_file_pattern(self, split: str) -> str:
@@ -482,7 +482,7 @@ class DailyDialogSelection(DrawnSelection):
         overlap: ``"keep"`` or ``"drop"``: whether to leave out the pools of val and test that are known from
             train. Their responses are no negatives then, either: they are more often in train than the
             right responses that are left, which would tell these. (default: ``"keep"``)
-        options: Further ones, see :class:`DrawnOptions`.
+        options: Further options, see :class:`DrawnOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.

@@ -74,7 +74,7 @@ class SpanDataset(WordDataset):
         parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
         labels: See :class:`WordOptions`.
-        options: Further ones, see :class:`WordOptions`.
+        options: Further options, see :class:`WordOptions`.
 
     Shapes:
         - ``y``: :math:`(1)`, long, the number of the label in :attr:`labels`; -1 for a label that is not
@@ -169,7 +169,7 @@ class SpanDataset(WordDataset):
         return found
 
     def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
-        """The different labels of the training split by name."""
+        """The distinct labels of the training split, sorted by name."""
         labels = (example.label for example in train if example.label is not None)
         return tuple(learned_names(labels, train[0].place)) if train else ()
 
@@ -185,7 +185,7 @@ class SpanDataset(WordDataset):
         self.num_spans, self.said = notes["num_spans"], {self.split: notes["said"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the number of spans of an example, and those of examples whose label is
+        """As for every corpus, with the number of spans of an example, and those of examples whose label is
         unknown or whose spans are lost.
         """
         own = self if self._indices is None else self.copy()
@@ -264,11 +264,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         span_end: What the ends of TACRED's spans are: ``"last"``, their last words; ``"behind"`` them;
             ``"auto"`` for what all files together tell. (default: ``"auto"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of the draws. (default: :obj:`0`)
+        seed: Seed of the draws. (default: :obj:`0`)
         tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
             are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
             (default: ``"auto"``, ``"error"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
     Shapes:
@@ -341,7 +341,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.taken = {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of marked spans, with the number of examples that have a tree of their own, and
+        """As for every corpus of marked spans, with the number of examples that have a tree of their own, and
         the counts of trees that were changed.
         """
         more = {"own_trees": self.taken[self.split]["own_trees"], "span_end": self.span_end}

@@ -72,8 +72,8 @@ class CoNLL04(SpanDataset):
             they are drawn. :obj:`None` for all. The other splits have all of them. (default: :obj:`None`)
         val_fraction: The share of the training sentences that is drawn for validation where there is no
             ``conll04_dev.json``. (default: :obj:`0.1`)
-        seed: Of the draws. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        seed: Seed of the draws. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
@@ -180,8 +180,8 @@ class SemEval2010Task8(SpanDataset):
             (default: :obj:`True`)
         val_fraction: The share of the training file's sentences that is drawn for validation.
             (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        seed: Seed of that draw. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
@@ -418,8 +418,8 @@ class SemEval2014Aspects(SpanDataset):
             (default: :obj:`4`)
         val_fraction: The share of the training sentences that is drawn for validation where there is no file
             for it, as published there is none. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        seed: Seed of that draw. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with one span

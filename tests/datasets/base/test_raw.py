@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Douban, ECommerce, Ubuntu, UDTreebank
-from graphdep.datasets.base.raw import seen_files
+from graphdep.datasets.base.raw import visible_files
 from graphdep.io import atomic_path
 
 CSV = {
@@ -73,7 +73,7 @@ def test_what_another_process_is_writing_is_no_file_of_the_corpus(tmp_path):
     (raw / "en_one-ud-train.conllu").write_text(text, encoding="utf-8")
     with atomic_path(raw / "en_one-ud-train.conllu") as half:
         assert half.parent == raw
-        assert [path.name for path in seen_files(raw, "*.conllu")] == ["en_one-ud-train.conllu"]
-        assert [path.name for path in seen_files(tmp_path, "**/*.conllu")] == ["en_one-ud-train.conllu"]
+        assert [path.name for path in visible_files(raw, "*.conllu")] == ["en_one-ud-train.conllu"]
+        assert [path.name for path in visible_files(tmp_path, "**/*.conllu")] == ["en_one-ud-train.conllu"]
         assert len(UDTreebank(tmp_path)) == 1
         half.write_text(text, encoding="utf-8")
