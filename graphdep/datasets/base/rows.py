@@ -281,7 +281,7 @@ TREE_KEYS = (*HEAD_NAMES, *DEPREL_NAMES, "edges")
 
 
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
-    """The tree (``head``, ``deprel``) or arcs (``edges``) of a row, unchecked; :obj:`None` without these keys."""
+    """The tree (``head``, ``deprel``) or arcs (``edges``) of a row as read; :obj:`None` without these keys."""
     if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
     columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
@@ -368,8 +368,8 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
 UNKNOWN = -1
 """A label that does not occur in training: it is scored, and every prediction is wrong."""
 CONTINUED = -1000
-"""Minus the number of ``B-X`` or ``I-X``, this is a label ``B-C-X`` or ``I-C-X`` (a further part of an X) that
-does not occur in training. It counts as :data:`UNKNOWN`, unless the parts of an X are scored as one span.
+"""Minus the number of ``B-X`` or ``I-X``, this is a label ``B-C-X`` or ``I-C-X`` (a further part of an X)
+that does not occur in training. It counts as :data:`UNKNOWN`, unless the parts of an X are scored as one span.
 """
 UNSCORED = -100
 """A word without a label, which is not scored; PyTorch's losses ignore this number."""
