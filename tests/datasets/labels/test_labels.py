@@ -150,7 +150,7 @@ def test_long_sentences(load, tmp_path):
     assert len(load(train=path)[1].y) == 500
     with pytest.raises(
         ValueError,
-        match=r"long.jsonl:2: 500 words are more than max_words=100: allow more, or read the first",
+        match=r"long.jsonl:2: 500 words are more than max_words=100: raise the limit, or set truncate",
     ):
         load(train=path, max_words=100)
     cut = load(train=path, max_words=2, truncate=True)
