@@ -255,11 +255,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         test: File with the test examples; :obj:`None` for no such split. (default: :obj:`None`)
         text_column: Name of the texts. (default: ``"text"``)
         label_column: Name of the labels. (default: ``"label"``)
-        negatives: Of entities and their relations how many pairs without relation the training split has for
-            each pair with one, at most; they are drawn, and the other splits have all of them. With 0 no
-            split has any. (default: :obj:`0`)
-        span_end: What the ends of TACRED's spans are: ``"last"``, their last words; ``"behind"`` them;
-            ``"auto"`` for what all files together tell. (default: ``"auto"``)
+        negatives: In files of entities and relations, the largest number of pairs without relation per pair
+            with one in the training split, which are drawn; the other splits have all pairs. With 0 no split
+            has pairs without relation. (default: :obj:`0`)
+        span_end: Whether the ends of TACRED's spans are the ``"last"`` words, or the words ``"behind"`` them;
+            ``"auto"`` infers it from all files together. (default: ``"auto"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
         seed: Seed of the draws. (default: :obj:`0`)
         tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
