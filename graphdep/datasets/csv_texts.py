@@ -272,7 +272,7 @@ def read_cells(cells: Sequence[tuple[TextRow, str]], single: bool, intake: Intak
 
 
 def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
-    """The text, words or parse of a cell; with a single column of texts the row may have the keys of a tree."""
+    """The text, words or parse of a cell, or with a single column of texts the parse in a row."""
     value = row.values[column]
     if row.path.suffix.lower() not in OBJECTS:
         if single and row.values.keys() & {*HEAD_NAMES} and row.values.keys() & {*DEPREL_NAMES}:

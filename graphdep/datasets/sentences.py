@@ -618,8 +618,8 @@ class SST(TextDataset):
         return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
 
     def describe(self) -> dict[str, Any]:
-        """As for every corpus; with :obj:`trees`, also the share of words whose subtree in the dependency tree
-        is not a phrase of the treebank.
+        """As for every corpus; with :obj:`trees`, also the share of words whose dependency subtree is not a
+        phrase of the treebank.
         """
         described = super().describe()
         if not self.trees or self._indices is not None:

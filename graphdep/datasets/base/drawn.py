@@ -37,7 +37,5 @@ class DrawnVal:
         part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)
         drawn = {sentences[number] for number in part_of}
         part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
-        note = (
-            f"val is {len(drawn)} of the {len(sentences)} training sentences, drawn with seed {self.seed}"
-        )
+        note = f"val is {len(drawn)} of the {len(sentences)} training sentences, drawn with seed {self.seed}"
         return part, note

@@ -559,9 +559,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         made = zip(self.make_data(examples, vocab), examples)
         kept = [(data, example) for data, example in made if self.pre_filter is None or self.pre_filter(data)]
         if not kept:
-            raise ValueError(
-                f"'pre_filter' removes all {len(examples)} examples (got {self.pre_filter!r})"
-            )
+            raise ValueError(f"'pre_filter' removes all {len(examples)} examples (got {self.pre_filter!r})")
         change = self.pre_transform
         data, slices = self.collate([data if change is None else change(data) for data, _ in kept])
         return {

@@ -88,9 +88,7 @@ def _check_unpacked(path: Path, rows: int, size: int) -> None:
     """Raises :class:`ValueError` if a small file would fill the memory."""
     advice = "split the file, or write it as .jsonl"
     if rows > MAX_ROWS:
-        raise place_error(
-            str(path), f"{rows} rows, but a Parquet file may have at most {MAX_ROWS}: {advice}"
-        )
+        raise place_error(str(path), f"{rows} rows, but a Parquet file may have at most {MAX_ROWS}: {advice}")
     # A large file may need much memory.
     most = max(MAX_EXPANDED, _EXPANSION * path.stat().st_size)
     if size > most:
@@ -281,7 +279,7 @@ TREE_KEYS = (*HEAD_NAMES, *DEPREL_NAMES, "edges")
 
 
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
-    """The tree (``head``, ``deprel``) or arcs (``edges``) of a row as read; :obj:`None` without these keys."""
+    """The tree (``head``, ``deprel``) or arcs (``edges``) of a row; :obj:`None` without these keys."""
     if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
     columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
@@ -369,7 +367,7 @@ UNKNOWN = -1
 """A label that does not occur in training: it is scored, and every prediction is wrong."""
 CONTINUED = -1000
 """Minus the number of ``B-X`` or ``I-X``, this is a label ``B-C-X`` or ``I-C-X`` (a further part of an X)
-that does not occur in training. It counts as :data:`UNKNOWN`, unless the parts of an X are scored as one span.
+that does not occur in training: as :data:`UNKNOWN`, unless the parts of an X are scored as one span.
 """
 UNSCORED = -100
 """A word without a label, which is not scored; PyTorch's losses ignore this number."""

@@ -247,7 +247,9 @@ class LabelDataset(WordDataset):
         y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
         scored, unknown = int((y != UNSCORED).sum()), int(((y < 0) & (y != UNSCORED)).sum())
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
-        note += f", {unknown} with a label that training does not have, which count as wrong" if unknown else ""
+        note += (
+            f", {unknown} with a label that training does not have, which count as wrong" if unknown else ""
+        )
         own = {"scored_words": scored, "unknown_labels": unknown, "note": note}
         return super().describe() | own | ({"marked": self._num_marked()} if "mark" in self._data else {})
 

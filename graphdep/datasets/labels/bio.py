@@ -12,8 +12,8 @@ Span = tuple[int, int, str]
 def spans_of(labels: Sequence[str | None]) -> list[Span]:
     """The spans of a sequence of labels, from left to right.
 
-    As in CoNLL's scripts, an ``I-X`` that continues no span of X begins one, as ``B-X`` does, so that no label
-    is lost.
+    As in CoNLL's scripts, an ``I-X`` that continues no span of X begins one, as ``B-X`` does, so that no
+    label is lost.
 
     Args:
         labels: A label for each word; a word with :obj:`None`, which is not scored, ends a span.

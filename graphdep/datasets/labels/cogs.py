@@ -550,7 +550,7 @@ def _read_rows(path: Path) -> Iterator[_Row]:
 
 
 def _drawn(rows: list[_Row], split: str) -> list[_Row]:
-    """The rows of a split that is drawn from the training file; exposure examples and primitives are in train."""
+    """The rows of a drawn split; exposure examples and primitives are always in train."""
     common = [number for number, row in enumerate(rows) if row.kind == IN_DISTRIBUTION]
     held_out = set(Draw(random.Random(_SEED)).shuffled(common)[: len(common) // _TENTH])
     return [row for number, row in enumerate(rows) if (number in held_out) == (split == "val")]

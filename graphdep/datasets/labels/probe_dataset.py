@@ -102,9 +102,7 @@ class Probes(LabelDataset):
         if files is not None:
             raise ValueError(f"'raw_from' is for corpora with files: this one is generated (got {files!r})")
         if not projective and parser == "gold" and options.get("constituents"):
-            raise ValueError(
-                "'constituents' need projective=True, since other subtrees are not contiguous"
-            )
+            raise ValueError("'constituents' need projective=True, since other subtrees are not contiguous")
         self.projective = projective
         self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed

@@ -154,9 +154,7 @@ def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
     marked = [word for word, there in enumerate(column.there(tree)) if there]
     if len(marked) > 1:
         words = ", ".join(tree.form[word] for word in marked)
-        message = (
-            f"{len(marked)} words have {column.key!r}, which marks one: repeat the sentence for each"
-        )
+        message = f"{len(marked)} words have {column.key!r}, which marks one: repeat the sentence for each"
         raise ValueError(f"{place}: {message} (got {words})")
     return marked[0] if marked else None
 

@@ -337,7 +337,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.taken = {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
-        """As for every corpus of marked spans, with the numbers of examples with own trees and of changed trees."""
+        """As for every corpus of marked spans, with the numbers of own trees and of changed trees."""
         more = {"own_trees": self.taken[self.split]["own_trees"], "span_end": self.span_end}
         found = {name: value for name, value in more.items() if value}
         return super().describe() | self.describe_trees() | found
