@@ -53,7 +53,7 @@ def write_tiny_sst(root: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def write_tiny_selection(root: str | os.PathLike[str]) -> dict[str, str]:
-    """As :func:`write_tiny_sick`, contexts and candidates in the layout of Ubuntu version 1; the true response
+    """As :func:`write_tiny_sick`, contexts and candidates in the layout of Ubuntu version 1; the response
     is about the last person of the context.
     """
     root = Path(root)
@@ -77,7 +77,7 @@ def _pool(number: int, wrong: int) -> list[tuple[str, ...]]:
         (f"{a} met {b}" for a in _NAMES for b in _NAMES if a != b),
         key=lambda text: not text.startswith(second),
     )
-    turned = others[2:][number % 9 :] + others[2:][: number % 9]  # the first two are right as well
+    turned = others[2:][number % 9 :] + others[2:][: number % 9]  # the first two are true as well
     return [("1", *context, right), *(("0", *context, text) for text in turned[:wrong])]
 
 

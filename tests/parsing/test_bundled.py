@@ -89,12 +89,12 @@ def test_space_after_on_multiword_tokens_and_at_sentence_ends(parser):
     assert " ".join(sentences[0].text.split()).startswith("I can't.")
 
 
-def test_words_alone_are_those_of_the_parse(parser):
+def test_tokenize_returns_the_words_of_the_parse(parser):
     texts = ["He didn't see the dogs. Why not?", "", "We'll go!"]
     assert parser.tokenize(texts) == [[s.form for s in sentences] for sentences in parser.parse(texts)]
 
 
-def test_given_words_are_kept_as_they_are(parser):
+def test_given_words_are_unchanged(parser):
     words = [
         ["can't", "a b", " ", "\t", "ok\nso"],
         ["\u200b"],
@@ -191,7 +191,7 @@ class Hostile:
 
 
 @pytest.mark.parametrize("kind", ["tokenizer", "parser"])
-def test_a_hostile_model_is_refused_and_nobody_advises_to_read_it(tmp_path, capfd, caplog, kind):
+def test_a_hostile_model_is_refused_without_advice_to_load_it(tmp_path, capfd, caplog, kind):
     for file in BUNDLED.glob("*.pt"):
         shutil.copy(file, tmp_path)
     torch.save({"model": Hostile()}, tmp_path / f"en_ewt_{kind}.pt")
@@ -225,7 +225,7 @@ def named(key):
     return lambda state: state["config"].update({key: "somebody/evil"})
 
 
-def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
+def test_a_file_that_needs_another_model_is_refused(tmp_path, monkeypatch):
     transformers = pytest.importorskip("transformers")
 
     def fail(*args, **kwargs):
@@ -248,7 +248,9 @@ def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
         ]
     ):
         parser = altered(tmp_path / str(number), kind, change)
-        with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt needs another file or model {message}"):
+        with pytest.raises(
+            ParserUnavailableError, match=f"en_ewt_{kind}.pt needs another file or model {message}"
+        ):
             parser.parse(["A dog barks."])
 
 

@@ -26,7 +26,7 @@ from graphdep.parsing.stanza import (
 )
 
 
-def test_tags_of_a_kind_that_a_treebank_has_not_are_none():
+def test_tags_that_a_treebank_lacks_are_none():
     said = {"lemma": "we", "upos": "PRON", "feats": None, "head": 0, "deprel": "root", "text": "we"}
     sentence, reason = _annotated(Sentence.chain(["we"]), [SimpleNamespace(**said, xpos="<PAD>")])
     assert (reason, sentence.upos, sentence.xpos, sentence.feats) == (None, ["PRON"], None, None)
@@ -115,13 +115,13 @@ def test_a_changed_file_is_named(files):
         check_checksums(files)
 
 
-def test_a_file_that_is_not_in_the_list(files):
+def test_a_file_without_a_checksum(files):
     write_checksums(files[0].parent, ["a.pt"])
     with pytest.raises(ParserUnavailableError, match=r"b\.pt has no checksum in SHA256SUMS"):
         check_checksums(files)
 
 
-def test_a_line_that_is_none(files):
+def test_an_invalid_line(files):
     (files[0].parent / CHECKSUMS).write_text("0" * 64 + "  a.pt\n<html>\n")
     with pytest.raises(
         ParserUnavailableError, match="SHA256SUMS:2: no digest and name of a file .got '<html>'"
@@ -129,7 +129,7 @@ def test_a_line_that_is_none(files):
         check_checksums(files)
 
 
-def test_without_a_list_nothing_is_known(files):
+def test_without_checksums_nothing_is_checked(files):
     (files[0].parent / CHECKSUMS).unlink()
     files[1].write_bytes(b"other")
     check_checksums(files)
@@ -176,7 +176,7 @@ def test_a_word_cut_at_an_accent_is_whole():
         assert whole_words(tokens, text) == [[RawToken(0, len(text), text)]]
 
 
-def test_signs_behind_such_a_word_are_a_token():
+def test_punctuation_after_such_a_word_is_a_token():
     tokens = [[RawToken(0, 5, "touch"), RawToken(5, 8, "é?!")], [RawToken(9, 11, "No")]]
     expected = [[RawToken(0, 6, "touché"), RawToken(6, 8, "?!")], [RawToken(9, 11, "No")]]
     assert whole_words(tokens, "touché?! No") == expected
@@ -201,7 +201,7 @@ def test_multi_word_tokens_stay():
     assert whole_words(tokens, "duüé") == tokens
 
 
-def test_what_follows_in_the_same_sentence_stays_there():
+def test_following_tokens_stay_in_the_sentence():
     tokens = [[RawToken(0, 3, "caf")], [RawToken(3, 4, "é"), RawToken(5, 7, "is")], [RawToken(8, 10, "No")]]
     assert spans(whole_words(tokens, "café is No")) == [[(0, 4), (5, 7)], [(8, 10)]]
 

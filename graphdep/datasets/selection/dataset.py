@@ -446,7 +446,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             try:
                 return store.check()
             except ValueError as error:
-                text = "%s is damaged or no file of pairs (%s): it is made again"
+                text = "%s is damaged or not a file of pairs (%s) and is made again"
                 logger.warning(text, store.path, error.__cause__)
         if self._parser is None:
             text = "is not there, and a dataset that was unpickled has no parser to make it"
