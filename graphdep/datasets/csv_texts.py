@@ -233,7 +233,7 @@ class CSVTexts(OwnFiles, TextDataset):
             return torch.tensor([label])
         if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
             return number[label]
-        message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"
+        message = f"{self.label_column!r} is not a class of the training file, {_some(self.labels)}"
         raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
 
     def _check_options(self, labels: Sequence[Label] | None) -> None:

@@ -179,8 +179,8 @@ def positive_dialogues(
 
 def _distinct(dialogues: Iterable[Turns], short_context: int) -> list[Turns]:
     """Dialogues in which each window of ``short_context`` utterances and the next one occurs once."""
-    # In this order a dialogue stands right before those that it is the beginning of, and shares with none
-    # before it more than with the one right before it.
+    # In this order a dialogue comes directly before its continuations, and has its longest common beginning
+    # with the dialogue before it.
     ordered = sorted(dialogues)
     longest = [
         one for one, other in zip_longest(ordered, ordered[1:], fillvalue=()) if not _begins(one, other)

@@ -133,7 +133,7 @@ def test_an_unseen_label(load, tmp_path):
     for split in ["val", "test"]:
         path = write(tmp_path / "other.csv", [("a", "good"), ("b", "Good")])
         classes = "'bad', 'good', 'so so' (got 'Good')"
-        message = f"{path}:3: 'label' is none of the classes of the training file, {classes}"
+        message = f"{path}:3: 'label' is not a class of the training file, {classes}"
         with pytest.raises(ValueError, match=re.escape(message)):
             load(split, **{split: path})
 

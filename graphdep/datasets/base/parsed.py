@@ -834,9 +834,7 @@ class WordDataset(ParsedDataset):
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
         if self._parser is None and needs_tree(example.tree):
-            raise place_error(
-                example.place, "the sentence has no tree of its own, which parser='gold' asks for"
-            )
+            raise place_error(example.place, "the sentence has no gold tree, which parser='gold' requires")
         return example.tree if self._parser is None or self.keeps_trees else None
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:

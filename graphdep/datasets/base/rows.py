@@ -35,7 +35,7 @@ from graphdep.sentence.tree import Raw
 def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
     """Raises :class:`ValueError` if a table has a column twice or lacks a required one."""
     twice = [name for name, count in Counter(header).items() if count > 1]
-    expect(not twice, path, 1, "a column is there twice", "".join(twice[:1]))
+    expect(not twice, path, 1, "a column occurs twice", "".join(twice[:1]))
     check_there(path, 1, header, columns)
 
 

@@ -233,7 +233,7 @@ def verb_labels(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[str | No
     places, main = _tree_verbs(row.tree) if row.tree is not None else _verbs(row, verbs)
     for place, (word, form) in enumerate(zip(row.words, row.output)):
         if word != form and place not in places:
-            raise row.error(f"word {place + 1} changes and is no verb of the brackets", f"{word} {form}")
+            raise row.error(f"word {place + 1} changes, but is not a verb in the brackets", f"{word} {form}")
     found = {place: _number(row.output[place]) for place in places}
     return [found.get(place) for place in range(len(row.words))], main
 

@@ -167,7 +167,7 @@ class _Original:
                 self.filled.add(int(other))
             node.roles.append((role.replace(" ", ""), filler))
         else:
-            raise self.error(f"{whole!r} is no term of a logical form")
+            raise self.error(f"{whole!r} is not a term of a logical form")
 
     def node(self, word: str, lemma: str = "") -> Node:
         node = self.nodes.setdefault(int(word), Node(lemma, int(word)))

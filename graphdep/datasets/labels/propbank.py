@@ -416,7 +416,7 @@ class PropBankEWT(LabelDataset):
 
     def _missing(self, split: str) -> str:
         return (
-            f"{super()._missing(split)}. Where the treebank is in a folder of its own, pass that as "
+            f"{super()._missing(split)}. If the treebank is in another folder, pass that as "
             "ud_from=DIR besides (on the command line: --set ud_from=DIR)"
         )
 
@@ -559,7 +559,7 @@ def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UP
         check_width(path, [(line, row)], len(names))
         roleset, cell = row[names.index("UP:PRED")], row[names.index(HEADS)]
         if roleset in NONE:
-            expect(cell in NONE, path, line, "arguments of a word that is no predicate", cell)
+            expect(cell in NONE, path, line, "arguments of a word that is not a predicate", cell)
             continue
         labels = ["_"] * len(tree)
         for role in cell.split("|") if cell not in NONE else ():

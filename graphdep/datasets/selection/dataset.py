@@ -391,7 +391,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         if not cut:
             return {}
         said = f"{cut} of {len(numbers)} sampled pairs lose words at max_length={self.max_length}"
-        return {"note": f"{said}, their contexts the first ones"}
+        return {"note": f"{said}; contexts lose their first words"}
 
     def count_cut(self) -> dict[str, int]:
         """Counts exactly what :obj:`max_length` truncates, in a pass over the file.
@@ -627,9 +627,8 @@ def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None
 
 
 _TAKES = (
-    "is in Chinese: it takes a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
-    "'bundled:FOLDER' with models that `graphdep train-parser` made, or 'conllu:FILE' with "
-    "the trees"
+    "is in Chinese and needs a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
+    "'bundled:FOLDER' with models of `graphdep train-parser`, or 'conllu:FILE' with the trees"
 )
 
 Names = dict[str, tuple[str, ...]]

@@ -260,7 +260,7 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> list[SpanExample]
         check_forms(f"{path}:{line}", {"sentence": match[2]}, {"sentence": TEXT})
         check_forms(f"{path}:{at}", {"label": label.strip()}, {"label": _LABEL})
         for number, more in below[1:]:
-            check_forms(f"{path}:{number}", {"line behind a label": more}, {"line behind a label": _COMMENT})
+            check_forms(f"{path}:{number}", {"line after a label": more}, {"line after a label": _COMMENT})
         with placed(f"{path}:{line}", "not two spans: ", match[2]):
             plain, ranges = read_tags(match[2])
             first, second = ranges
@@ -343,7 +343,7 @@ class _Reader:
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in _ENCODINGS:
             raise row_error(
-                self.path, self.line, f"the encoding is none of {', '.join(_ENCODINGS)}", encoding
+                self.path, self.line, f"the encoding is not one of {', '.join(_ENCODINGS)}", encoding
             )
 
     def _doctype(self, name: str, *rest: object) -> NoReturn:

@@ -145,7 +145,7 @@ def test_a_parser_must_be_given(tmp_path, monkeypatch):
 
     put_rows(tmp_path / "raw", NAMES[corpus][0])
     monkeypatch.setattr("graphdep.parsing.stanza.StanzaParser._load", missing)
-    message = rf"no models\. {corpus.corpus} is in Chinese: it takes a parser of Chinese, such as 'stanza:zh'"
+    message = rf"no models\. {corpus.corpus} is in Chinese and needs a parser of Chinese, such as 'stanza:zh'"
     with pytest.raises(ParserUnavailableError, match=message):
         corpus(tmp_path)
 
