@@ -537,7 +537,7 @@ def test_impossible_trees(tmp_path, parser, graded_files):
         SST(folder, parser=parser, trees=True, layout="glue")
     with pytest.raises(ValueError, match="'trees' is for layout='trees' without 'phrases'"):
         SST(folder, parser=parser, trees=True, phrases=True, raw_from=graded_files)
-    with pytest.raises(ValueError, match="'trees' is for layout='trees', .* not for 'tokens'"):
+    with pytest.raises(ValueError, match="'trees' is for layout='trees' .* not 'tokens'"):
         SST(folder, parser=parser, trees=True, tokens=VocabTokens(Vocab(["a"])), raw_from=graded_files)
     (graded_files / "train.txt").write_text("(3 (2 It) (9 works))\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"train.txt:1: a grade must be 0, 1, 2, 3 or 4, and not '9'"):

@@ -61,7 +61,7 @@ FILES = {
     "YAML": (ALIASES.encode, read_mapping, r"line 2 has the alias '\*a': write the value out"),
     ".spacy": (lambda: zlib.compress(bytes(2**20)), spacy_file, "more than 0 MiB when it is unpacked"),
     "Parquet, rows": (
-        lambda: parquet({"text": repeated(101, "a")}), parquet_rows, "101 rows, and at most 100 of a Parquet"
+        lambda: parquet({"text": repeated(101, "a")}), parquet_rows, "101 rows, but a Parquet file may have at most 100"
     ),
     "Parquet, size": (
         lambda: parquet({"text": repeated(100, "a" * 9_000)}), parquet_rows, "more than 0 MiB when it is"

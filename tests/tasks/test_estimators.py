@@ -657,7 +657,7 @@ def test_words_in_bio_and_marks_of_some_sentences():
     labels = [["O", "B-PER", "I-PER", "O"]] * len(rows)
     model = words.new(scheme="bio", crf=True, max_epochs=10, batch_size=4).fit(rows, labels)
     assert model.predict(rows) == labels
-    with pytest.raises(ValueError, match=r"'sentences\[1\]': word 1: 'I-PER' cannot stand here in IOB2"):
+    with pytest.raises(ValueError, match=r"'sentences\[1\]': word 1: 'I-PER' is invalid here in IOB2"):
         words.new(scheme="bio").fit(rows[:2], [labels[0], ["I-PER", "O", "O", "O"]])
     with pytest.raises(ValueError, match="'scheme' must be one of words, bio"):
         words.fit(scheme="iob")

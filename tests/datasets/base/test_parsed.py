@@ -377,7 +377,7 @@ def test_refused_options(tmp_path, parser, new_tokens, write_sick):
         ({"vocab_from": "test"}, r"'vocab_from' must be one of train, vectors \(got 'test'\)"),
         ({"vocab_from": "vectors"}, r"'vectors' must be a file with vocab_from='vectors', .*got None"),
         ({"vectors": "glove.txt"}, r"'vectors' must be .* it alone \(got 'glove.txt', vocab_from='train'\)"),
-        ({"vocab": Vocab()}, "'tokens' and 'vocab' are both given"),
+        ({"vocab": Vocab()}, "'tokens' and 'vocab' cannot both be given"),
         ({"max_length": 4}, r"'max_length' must be at least 5 \(got 4\)"),
         ({"max_length": 0}, r"'max_length' must be at least 5 \(got 0\)"),
         ({"tokens": None, "max_length": 50}, r"'max_length' counts pieces and needs 'tokens' \(got 50\)"),

@@ -70,7 +70,7 @@ def test_rows_that_have_a_tree_keep_it(load, tmp_path, parser):
     assert some[0].governor_index.tolist() == [0, 2, 0, 2]
     assert some.describe()["own_trees"] == 1
     assert ("Ann", "reads", "books") not in [tuple(words) for words in parser.texts]
-    with pytest.raises(ValueError, match=r"trees.jsonl:2: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match=r"trees.jsonl:2: the sentence has no gold tree"):
         load(train=path, parser="gold")
     whole = load(train=write(tmp_path / "all.jsonl", [ROW | TREE] * 2), parser="gold", scheme="words")
     assert whole.describe()["parser"] == "gold"

@@ -97,7 +97,7 @@ def test_a_parser_and_the_vocabulary(root, parser):
     # The sentence of two examples counts once.
     assert "dog" not in Corpus(root, "train", "gold", min_freq=2).vocab
     assert Corpus(root, "train", "gold", limit=1).labels == ("bites", "bitten")
-    with pytest.raises(ValueError, match="^t:1: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match="^t:1: the sentence has no gold tree"):
         type("Bare", (Corpus,), {"found": {"train": [replace(EXAMPLES["train"][0], tree=None)] * 2}})(
             root, "train", "gold", labels=("a", "b")
         )
@@ -359,7 +359,7 @@ def test_own_trees(tmp_path, parser, train):
     assert test[0].governor_index.tolist() == [0, 2, 0, 4, 2, 2]
     assert test[1].governor_index.tolist() == [0, 0, 1, 2, 3, 4]
     assert test.describe()["note"] == "1 of 2 examples have a parse of their own"
-    with pytest.raises(ValueError, match=r"test.jsonl:2: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match=r"test.jsonl:2: the sentence has no gold tree"):
         own(tmp_path, "gold", "test", train=train, test=path, vocab=test.vocab, labels=test.labels)
     all_own = write(tmp_path / "gold.jsonl", [ROW | TREE_OF_RAIN, ROW | TREE_OF_RAIN | {"label": "other"}])
     gold = own(tmp_path, "gold", train=all_own, val=all_own)
