@@ -185,7 +185,7 @@ def _check_unpacked(path: Path) -> None:
                 rest = unpack.unconsumed_tail
                 if size > MAX_EXPANDED:
                     why = (
-                        f"more than {MAX_EXPANDED >> 20} MiB when it is unpacked: split it into several files"
+                        f"more than {MAX_EXPANDED >> 20} MiB when unpacked: split it into several files"
                     )
                     raise place_error(str(path), why)
 
