@@ -376,7 +376,7 @@ def test_refused_options(tmp_path, parser, new_tokens, write_sick):
     for options, message in [
         ({"vocab_from": "test"}, r"'vocab_from' must be one of train, vectors \(got 'test'\)"),
         ({"vocab_from": "vectors"}, r"'vectors' must be a file with vocab_from='vectors', .*got None"),
-        ({"vectors": "glove.txt"}, r"'vectors' must be .* it alone \(got 'glove.txt', vocab_from='train'\)"),
+        ({"vectors": "glove.txt"}, r"'vectors' must be .* only then \(got 'glove.txt', vocab_from='train'\)"),
         ({"vocab": Vocab()}, "'tokens' and 'vocab' cannot both be given"),
         ({"max_length": 4}, r"'max_length' must be at least 5 \(got 4\)"),
         ({"max_length": 0}, r"'max_length' must be at least 5 \(got 0\)"),
@@ -412,7 +412,10 @@ def test_the_limit_of_words_is_named_where_the_parser_has_one(caplog):
         in (caplog.messages[0])
     )
     warn_of_chains("own.jsonl", "val", 2, "corenlp")
-    assert "2 texts with a chain tree instead of a parse; without processed/" in caplog.messages[1]
+    assert (
+        "2 texts with a chain tree instead of a parse; to parse them again, delete processed/"
+        in caplog.messages[1]
+    )
 
 
 def test_digests_of_different_values_differ():

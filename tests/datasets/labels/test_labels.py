@@ -105,7 +105,7 @@ def test_columns_and_spans(load, tmp_path):
     assert "1 comment left out" in train.describe()["note"]
     for labels, message in (
         (["O", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' is invalid here in IOB2; 'B-PER' would"),
-        (["I-PER", "O", "O"], "bad.jsonl:2: word 1: 'I-PER' cannot"),
+        (["I-PER", "O", "O"], "bad.jsonl:2: word 1: 'I-PER' is invalid"),
         (["B-LOC", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' cannot"),
         (["B-LOC", None, "I-LOC"], "bad.jsonl:2: word 3: 'I-LOC' cannot"),
         (["S-LOC", "E-PER", "O"], "bad.jsonl:1: word 1: 'B-PER' is invalid here in BIOES; 'S-PER'"),

@@ -305,7 +305,7 @@ def test_wrong_options(tmp_path, parser, train):
         ({"train": None}, r"'train' must be a file"),
         ({"labels": "cause"}, r"'labels' must be a list of distinct labels \(got 'cause'\)"),
         ({"labels": []}, r"'labels' must be a list of distinct labels \(got \[\]\)"),
-        ({"labels": ["a", "b", "a"]}, r"'labels' must be .* twice \(got \['a', 'b', 'a'\]\)"),
+        ({"labels": ["a", "b", "a"]}, r"'labels' must be .* distinct labels \(got \['a', 'b', 'a'\]\)"),
     ]:
         with pytest.raises(ValueError, match=message):
             own(tmp_path, parser, **{"train": train, **options})
