@@ -184,9 +184,7 @@ def _check_unpacked(path: Path) -> None:
                 size += len(unpack.decompress(rest, 2**20))
                 rest = unpack.unconsumed_tail
                 if size > MAX_EXPANDED:
-                    why = (
-                        f"more than {MAX_EXPANDED >> 20} MiB when unpacked: split it into several files"
-                    )
+                    why = f"more than {MAX_EXPANDED >> 20} MiB when unpacked: split it into several files"
                     raise place_error(str(path), why)
 
 

@@ -107,7 +107,7 @@ def test_columns_and_spans(load, tmp_path):
         (["O", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' is invalid here in IOB2; 'B-PER' would"),
         (["I-PER", "O", "O"], "bad.jsonl:2: word 1: 'I-PER' is invalid"),
         (["B-LOC", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' is invalid"),
-        (["B-LOC", None, "I-LOC"], "bad.jsonl:2: word 3: 'I-LOC' cannot"),
+        (["B-LOC", None, "I-LOC"], "bad.jsonl:2: word 3: 'I-LOC' is invalid"),
         (["S-LOC", "E-PER", "O"], "bad.jsonl:1: word 1: 'B-PER' is invalid here in BIOES; 'S-PER'"),
         (["PER", "O", "O"], r"bad.jsonl:2: 'labels' of spans must be O, B-LABEL or I-LABEL \(got 'PER'"),
     ):
