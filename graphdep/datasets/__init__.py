@@ -1,4 +1,4 @@
-"""Corpora as PyG datasets: local raw files in, parsed examples out."""
+"""Corpora as PyG datasets: from local raw files to parsed examples."""
 
 from typing import TYPE_CHECKING
 

@@ -44,52 +44,47 @@ GOALS = ("classification", "regression")
 
 
 class CSVTexts(OwnFiles, TextDataset):
-    r"""The user's own texts or pairs of texts, a tree a text, from files with named columns: ``.csv``,
-    ``.tsv``, ``.jsonl`` or ``.parquet``, as :func:`~graphdep.datasets.base.rows.read_text_rows` reads
-    them.
+    r"""The user's own texts or pairs of texts, one tree per text, from files with named columns: ``.csv``,
+    ``.tsv``, ``.jsonl`` or ``.parquet`` (:func:`~graphdep.datasets.base.rows.read_text_rows`).
 
-    The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
-    What the classes are is learned from the training file, whole as it is, and from it alone; they are sorted
-    by name. A text in which the parser sees several sentences is one tree all the same.
+    The files are not copied; :obj:`root` has only processed examples and the cache of parses. The classes are
+    those of the whole training file, sorted by name. The sentences of a text are joined into one tree.
 
-    In ``.jsonl`` and ``.parquet`` a text may have a tree of its own, which then is not parsed. In the place
-    of the text stands a list of words, which is parsed as it is, or an object or list of objects that
-    :meth:`graphdep.Sentence.from_dict` takes: ``{"words": [...], "head": [...], "deprel": [...]}``. With one
-    column of texts the row may have these keys itself; without ``words`` the text is cut at white space.
+    In ``.jsonl`` and ``.parquet`` the value of a text may be a list of words, or a parse: an object or list
+    of objects for :meth:`graphdep.Sentence.from_dict`, such as
+    ``{"words": [...], "head": [...], "deprel": [...]}``. With one column of texts the row itself may have
+    these keys; without ``words`` the text is split at white space.
 
     Args:
-        root: Folder of what is made of the files. (default: ``"datasets/csv"``)
+        root: Folder for processed files. (default: ``"datasets/csv"``)
         split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         train: File with the training texts.
-        val: File with the texts for validation; :obj:`None` draws them from the training file.
+        val: File with the validation texts; :obj:`None` draws them from the training file.
             (default: :obj:`None`)
-        test: File with the texts for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        test: File with the test texts; :obj:`None` for no such split. (default: :obj:`None`)
         text_columns: Name of the column with the texts, or names of the two columns with pairs of texts.
         label_column: Name of the column with the labels.
         goal: ``"classification"``, or ``"regression"`` for labels that are numbers.
             (default: ``"classification"``)
-        labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
+        labels: The classes, e.g. of a checkpoint; :obj:`None` learns them. (default: :obj:`None`)
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
-            whether the first ones of a longer text are read, which else is an error before anything is
-            parsed. (default: :obj:`10_000`, :obj:`False`)
-        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
-            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
-            (default: ``"auto"``, ``"error"``)
-        options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
-            are.
+        seed: Seed of that draw. (default: :obj:`0`)
+        max_words, truncate: The largest number of words of a text, and whether longer texts are truncated
+            instead of an error (:class:`~graphdep.parsing.parser.WordLimit`). (default: :obj:`10_000`,
+            :obj:`False`)
+        tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
+            the trees in the files. (default: ``"auto"``, ``"error"``)
+        options: Further options, see :class:`ParsedOptions`, except :obj:`raw_from`.
 
     Shapes:
-        - ``y``: :math:`(1)` long, the number of the class in :attr:`labels`; of a regression :math:`(1)`
+        - ``y``: :math:`(1)` long, the number of the class in :attr:`labels`; for regression :math:`(1)`
           float, the number
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a missing column, an empty text or one of too many
-            words, a label that the training file does not have, and others; the message has file, line and
-            value.
+        ValueError: If an option is wrong, or a row is: a column is missing, a text is empty or too long, the
+            training file does not have a label, and others; the message has file, line and value.
 
     Example:
         >>> from pathlib import Path
@@ -102,7 +97,7 @@ class CSVTexts(OwnFiles, TextDataset):
     """
 
     labels: tuple[Label, ...]
-    """The classes by their numbers; none for a regression."""
+    """The classes by their numbers; empty for regression."""
 
     def __init__(
         self,
@@ -139,11 +134,11 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)
-        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
+        sha.update(repr(self.labels).encode())  # the meaning of the class numbers
 
     @property
     def num_classes(self) -> int:
-        """The number of classes, whatever the split holds; 1 for a regression."""
+        """The number of classes, independent of the split; 1 for regression."""
         return len(self.labels) or 1
 
     def read(self, folder: Path, split: str) -> list[TextRow]:
@@ -189,7 +184,7 @@ class CSVTexts(OwnFiles, TextDataset):
         ]
 
     def _trees(self, cells: Sequence[tuple[TextRow, str]], split: str) -> Iterator[Sentence | None]:
-        """The tree of each text: its own, or the parser's; :obj:`None` for one that is left out."""
+        """The tree of each text, its own or the parser's; :obj:`None` for texts that are left out."""
         places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
         intake = self.intake(split)
         inputs = read_cells(cells, len(self.text_columns) == 1, intake)
@@ -208,7 +203,7 @@ class CSVTexts(OwnFiles, TextDataset):
         limit = self.word_limit.max_words
         if self.word_limit.truncate:
             return {**super().options(), **own, "max_words": limit}
-        # A lower one is checked again, whatever was processed under another.
+        # Another limit is checked again.
         checked = {} if limit == MAX_WORDS else {"no_text_longer": limit}
         return {**super().options(), **own, **checked}
 
@@ -221,9 +216,7 @@ class CSVTexts(OwnFiles, TextDataset):
         self.taken, self.own_trees = {self.split: notes["taken"]}, {self.split: notes["own_trees"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the number of texts that have a tree of their own, and the counts of trees
-        that were changed.
-        """
+        """As for every corpus, with the numbers of texts with own trees and of changed trees."""
         own = self.own_trees[self.split]
         notes = [*([f"own trees: {plural(own, 'text')}"] if own else [])]
         notes += [self.taken[self.split]["note"]] if self.taken[self.split]["note"] else []
@@ -240,7 +233,7 @@ class CSVTexts(OwnFiles, TextDataset):
             return torch.tensor([label])
         if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
             return number[label]
-        message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"
+        message = f"{self.label_column!r} is not a class of the training file, {_some(self.labels)}"
         raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
 
     def _check_options(self, labels: Sequence[Label] | None) -> None:
@@ -258,12 +251,12 @@ class CSVTexts(OwnFiles, TextDataset):
 
 
 def read_cells(cells: Sequence[tuple[TextRow, str]], single: bool, intake: Intake) -> list[Input | None]:
-    """The text, words or tree of each cell; :obj:`None` for one with a tree that is left out.
+    """The text, words or tree of each cell; :obj:`None` for one that is left out because of its tree.
 
     Args:
         cells: Rows and names of columns.
-        single: Whether a row has one text, and may have the keys of its tree beside it.
-        intake: How trees are taken in, all together.
+        single: Whether a row has one text, and may have the keys of its tree.
+        intake: Converts and repairs all trees.
     """
     given = [_given(row, column, single) for row, column in cells]
     own = iter(intake.sentences([raw for one in given if isinstance(one, Found) for raw in one.raws]))
@@ -279,9 +272,7 @@ def read_cells(cells: Sequence[tuple[TextRow, str]], single: bool, intake: Intak
 
 
 def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
-    """The text of a cell; or of a file of objects its words, or its parse: an object or a list of objects, or
-    with a single column of texts the keys of a tree beside it.
-    """
+    """The text, words or parse of a cell, or with a single column of texts the parse in a row."""
     value = row.values[column]
     if row.path.suffix.lower() not in OBJECTS:
         if single and row.values.keys() & {*HEAD_NAMES} and row.values.keys() & {*DEPREL_NAMES}:
@@ -305,7 +296,7 @@ def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
 
 
 def _words_beside(row: TextRow, column: str) -> str | list[str]:
-    """The text of a cell, or the words that the row has of it."""
+    """The text of a cell, or the row's words of the text."""
     text = row.text(column)
     sentences = row.values.get("sentences")
     if isinstance(sentences, list) and sentences and all(map(are_texts, sentences)):
@@ -321,7 +312,7 @@ def _words_beside(row: TextRow, column: str) -> str | list[str]:
 
 
 def _plain(given: str | list[str] | Found) -> str:
-    """The text of a cell, for people."""
+    """The text of a cell, for display."""
     if isinstance(given, Found):
         given = [word for raw in given.raws for word in raw.columns["form"]]
     return given if isinstance(given, str) else " ".join(given)
@@ -342,7 +333,7 @@ def _some(labels: Sequence[Label]) -> str:
 
 
 SPLITS = {"train": ("train",), "val": ("validation", "val", "valid", "dev"), "test": ("test",)}
-"""What our splits are called there."""
+"""Names of our splits in Hugging Face datasets."""
 
 
 def from_hf(
@@ -359,38 +350,36 @@ def from_hf(
     """Makes parsed examples of a ``Dataset`` or ``DatasetDict`` of Hugging Face's library *datasets*.
 
     ====================================  ====================================================================
-    ``text="sentence"``                   a label or number for each text, as of
-                                          :class:`~graphdep.datasets.CSVTexts`
-    ``text=("premise", "hypothesis")``    the same for pairs of texts
-    ``words="tokens", label="ner_tags"``  a label for each word, as of :class:`~graphdep.datasets.OwnLabels`
-    ``text=`` or ``words=``, ``spans=``   a label for one or two spans, as of
-                                          :class:`~graphdep.datasets.OwnSpans`
+    ``text="sentence"``                   a label or number for each text
+                                          (:class:`~graphdep.datasets.CSVTexts`)
+    ``text=("premise", "hypothesis")``    a label or number for each pair of texts
+    ``words="tokens", label="ner_tags"``  a label for each word (:class:`~graphdep.datasets.OwnLabels`)
+    ``text=`` or ``words=``, ``spans=``   a label for one or two spans
+                                          (:class:`~graphdep.datasets.OwnSpans`)
     ====================================  ====================================================================
 
-    Columns ``head`` and ``deprel`` are the trees of the rows, with ``upos``, ``xpos``, ``lemma``, ``feats``,
-    ``deps`` and ``constituents``, as in files of JSON lines; ``mark`` is the marked word. No parser then
-    parses these rows.
+    Columns ``head`` and ``deprel`` are the trees of the rows, which are then not parsed, with optional
+    ``upos``, ``xpos``, ``lemma``, ``feats``, ``deps`` and ``constituents``; ``mark`` is the marked word.
 
-    The rows are written below :obj:`root` as files of JSON lines, whose names tell their content, and read
-    from there; numbers of a ``ClassLabel`` become the names of the classes.
+    The rows are written to files of JSON lines in :obj:`root`, with a digest in their names, and read from
+    there; numbers of a ``ClassLabel`` become the names of the classes.
 
     Args:
-        data: The dataset; one without splits is for training.
+        data: The dataset; without splits, it is the training split.
         text: Name of the column with the texts, or of the two columns with pairs of texts.
         words: Name of the column with lists of words.
         spans: Name of the column with one or two ``[start, end]``.
         label: Name of the column with the labels. (default: ``"label"``)
-        splits: Which of its splits is ``"train"``, ``"val"`` and ``"test"``; the others are not read.
-            (default: those of the usual names; any other split is an error)
-        root: Folder of the files, of what is made of them, and of the cache of parses.
-            (default: ``"datasets/hf"``)
-        options: Further ones of the class that is made, such as :obj:`parser` and :obj:`transform`.
+        splits: The names of its splits for ``"train"``, ``"val"`` and ``"test"``; others are not read.
+            (default: the usual names; any other split is an error)
+        root: Folder for the files, processed examples and the cache of parses. (default: ``"datasets/hf"``)
+        options: Further options of the class, such as :obj:`parser` and :obj:`transform`.
 
     Returns:
-        The datasets by split. Without a split for validation, a part of that for training is drawn.
+        The datasets by split. Without a validation split, a part of the training split is drawn.
 
     Raises:
-        ValueError: If it is no such dataset, a split or column is missing, a label is none of its
+        ValueError: If it is another object, a split or column is missing, a label is not in its
             ``ClassLabel`` (test splits without labels have -1), or a row is wrong, with split, row and value.
 
     .. code-block:: python
@@ -421,7 +410,7 @@ def from_hf(
 def _family(
     text: str | Sequence[str] | None, words: str | None, spans: str | None, label: str
 ) -> tuple[dict[str, str], Callable[..., ParsedDataset]]:
-    """The columns that are read, by their names in our files, and what makes a dataset of these."""
+    """The columns to read, by their names in our files, and the class of the dataset."""
     if (text is None) == (words is None) or (spans is not None and not isinstance(text or "", str)):
         one = "either 'text' or 'words' must name columns, one column where there are 'spans'"
         raise ValueError(f"{one} (got {text!r} and {words!r})")
@@ -440,7 +429,7 @@ def _family(
 
 
 def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
-    """The parts of a dataset by our names of splits."""
+    """The splits of a dataset by our names."""
     if hasattr(data, "column_names") and hasattr(data, "features") and not isinstance(data, Mapping):
         data = {"train": data}
     if not isinstance(data, Mapping) or not all(hasattr(part, "features") for part in data.values()):
@@ -450,7 +439,7 @@ def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
         ours = {theirs: name for name, usual in SPLITS.items() for theirs in usual}
         if strange := [name for name in data if name not in ours]:
             raise ValueError(
-                f"a split {strange[0]!r} among {there}: say which are read, such as "
+                f"unknown split {strange[0]!r} among {there}: name the splits to read, such as "
                 f"splits={{'train': 'train', 'val': {strange[0]!r}}}"
             )
         splits = {ours[name]: name for name in data}
@@ -462,7 +451,7 @@ def _splits(data: Any, splits: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 def _write(folder: Path, split: str, rows: Any, columns: Mapping[str, str]) -> Path:
-    """Writes the columns of a split, and gives the file, whose name has a digest of its content."""
+    """Writes the columns of a split to a file with a digest in its name, and returns the file."""
     for column in columns.values():
         if column not in rows.column_names:
             raise ValueError(f"{split}: no column {column!r}; the columns are {', '.join(rows.column_names)}")
@@ -492,7 +481,7 @@ def _lines(split: str, rows: Any, columns: Mapping[str, str]) -> Iterator[str]:
 
 
 def _class_names(feature: Any) -> list[str] | None:
-    """The names of a ``ClassLabel``, also of one for each word."""
+    """The names of a ``ClassLabel``, or of a sequence of them."""
     feature = getattr(feature, "feature", feature)
     return getattr(feature, "names", None)
 

@@ -41,13 +41,13 @@ class DialogueOptions(SavedOptions, total=False):
     """Options of every corpus of dialogues: those of :class:`SavedOptions`, and these.
 
     Args:
-        max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
-        max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
-        roots: Of a turn of several sentences, which is one tree, ``"all"`` roots stay roots, as in the parse,
-            or those after the ``"first"`` hang on it as ``parataxis``, see
-            :func:`~graphdep.sentence.join_sentences`. (default: ``"all"``)
-        overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
-            and response follow each other in the training split, too. (default: ``"keep"``)
+        max_turns: The number of last turns in a context. (default: :obj:`4`)
+        max_words: The number of first words in a turn. (default: :obj:`50`)
+        roots: In the tree of a turn of several sentences, ``"all"`` keeps all roots; with ``"first"`` the
+            others depend on the first as ``parataxis`` (:func:`~graphdep.sentence.join_sentences`).
+            (default: ``"all"``)
+        overlap: ``"drop"`` leaves out examples of val and test whose last turn and response are adjacent in
+            the training split, too; ``"keep"`` does not. (default: ``"keep"``)
         pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
             training split; :obj:`None` for words. (default: :obj:`None`)
         arcs, engine, relation_min_freq, constituents: As in
@@ -68,12 +68,12 @@ class DialogueOptions(SavedOptions, total=False):
 
 logger = logging.getLogger("graphdep.datasets")
 
-# Between the words of a turn where they are stored; raw files have no such character.
+# Separates the words of a turn in processed files; raw files do not have it.
 _BETWEEN = "\x1f"
 
 
 class Dialogue(NamedTuple):
-    """One dialogue of a raw file: its turns, and what is odd about it."""
+    """A dialogue of a raw file: its turns, and a note on irregularities."""
 
     turns: list[str]
     warning: str | None = None
@@ -81,7 +81,7 @@ class Dialogue(NamedTuple):
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns of a dialogue up to the last that is needed, as they are in the raw file and as trees."""
+    """The turns of a dialogue up to the last needed one, as raw texts and as trees."""
 
     texts: list[str]
     trees: list[Sentence]
@@ -89,23 +89,23 @@ class Turns:
 
 @dataclass(frozen=True, kw_only=True)
 class Response(Example):
-    """One example: the trees of a context, and the place of the response in its dialogue."""
+    """An example: the trees of a context, and the place of the response in its dialogue."""
 
     dialogue: Turns
     turn: int
 
 
 class DialogueDataset(TextDataset):
-    r"""Base of the corpora of dialogues: every turn but the first is the response to the turns before it.
+    r"""Base class of corpora of dialogues: every turn but the first is the response to the turns before it.
 
-    A turn is one tree, cut after :obj:`max_words` words (:func:`~graphdep.sentence.sentence.truncate`). The
-    vocabulary is that of the training split, each of its turns counted once.
+    A turn is one tree of at most :obj:`max_words` words (:func:`~graphdep.sentence.sentence.truncate`). The
+    vocabulary is built from the training split, in which each turn counts once.
 
-    A dialogue of one turn gives no example; :meth:`describe` counts them.
+    A dialogue of one turn has no example; :meth:`describe` counts such dialogues.
 
-    For val and test, :attr:`train_overlap` says how many of the examples that were looked at occur in the
-    training split: ``pairs`` of last turn and response, and ``responses`` alone, with their shares. Case and
-    white space do not count. It is :obj:`None` for train, and where there is no training file.
+    For val and test, :attr:`train_overlap` has the number of examples that occur in the training split:
+    ``pairs`` of last turn and response, and ``responses`` alone, with their shares, ignoring case and white
+    space. It is :obj:`None` for train, and without a training file.
 
     Args:
         root, split, parser: As in :class:`TextDataset`.
@@ -114,8 +114,8 @@ class DialogueDataset(TextDataset):
     Shapes:
         - the node table of :func:`graphdep.to_data` with ROOT nodes; ``position`` counts through the example
         - ``target_ids``: :math:`(T)`, long, the words or pieces of the response and ``[EOU]``
-        - ``dialogue``, ``turn``: :math:`(1)`, long, the number of the dialogue among those that are loaded,
-          and of the response in it
+        - ``dialogue``, ``turn``: :math:`(1)`, long, the number of the dialogue among the loaded ones, and
+          that of the response in the dialogue
     """
 
     shared_options = DialogueOptions
@@ -162,34 +162,34 @@ class DialogueDataset(TextDataset):
             "max_words": self.max_words,
             "overlap": self.overlap,
             "pieces": self.pieces,
-            **({} if self.roots == "first" else {"roots": self.roots}),  # as files were named before
+            **({} if self.roots == "first" else {"roots": self.roots}),  # keeps the names of older files
         }
 
     def context(self, number: int) -> list[list[str]]:
-        """The words of each turn of an example's context, as they are in the nodes but with their case."""
+        """The words of each turn of an example's context, in their original case."""
         dialogue, turn = self._place(number)
         return [words.split(_BETWEEN) for words in self._words[dialogue][self._start(turn) : turn]]
 
     def response(self, number: int) -> list[str]:
-        """The words of an example's response, as in ``target_ids`` but with their case."""
+        """The words of an example's response, in their original case."""
         dialogue, turn = self._place(number)
         return self._words[dialogue][turn].split(_BETWEEN)
 
     def raw_context(self, number: int) -> list[str]:
-        """The turns of an example's context as they are in the raw file."""
+        """The turns of an example's context as in the raw file."""
         dialogue, turn = self._place(number)
         return self._texts[dialogue][self._start(turn) : turn]
 
     def raw_response(self, number: int) -> str:
-        """An example's response as it is in the raw file."""
+        """An example's response as in the raw file."""
         dialogue, turn = self._place(number)
         return self._texts[dialogue][turn]
 
     def describe(self) -> dict[str, Any]:
-        """As :meth:`ParsedDataset.describe`, and what is special to dialogues.
+        """As :meth:`ParsedDataset.describe`, with values for dialogues.
 
-        ``unknown_words`` is the share of ``[UNK]`` among the words or pieces of the responses, ``[EOU]``
-        aside, since perplexity depends on it; an ``[EOU]`` a response is in ``target_tokens``.
+        ``unknown_words`` is the share of ``[UNK]`` among the words or pieces of the responses without
+        ``[EOU]``, since perplexity depends on it; ``target_tokens`` includes one ``[EOU]`` per response.
         """
         if self._indices is not None:
             return self.copy().describe()
@@ -243,7 +243,7 @@ class DialogueDataset(TextDataset):
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         for number, (dialogue, responses) in enumerate(_by_dialogue(examples)):
-            # Turns are in several contexts: each is made once.
+            # A turn is in several contexts, but made once.
             trees = [self._cut(tree) for tree in dialogue.trees]
             read: dict[str, Any] = {"arcs": self.arcs, "phrases": self.constituents}
             utterances = [
@@ -279,7 +279,7 @@ class DialogueDataset(TextDataset):
             logger.warning("%s (%s): %s", self.corpus, self.split, warning)
 
     def _needed(self) -> list[str]:
-        # The training split is read for the overlap: where it must be, and where it can be.
+        # The overlap needs the training split; without overlap="drop" its file may be missing.
         train = self.overlap == "drop" or self.raw_files(Path(self.raw_dir), "train")
         return sorted({*super()._needed(), *(["train"] if train else [])})
 
@@ -290,7 +290,7 @@ class DialogueDataset(TextDataset):
         return [dialogue.turns for dialogue in self.read(folder, "train")]
 
     def _place(self, number: int) -> tuple[int, int]:
-        """The dialogue and the turn of an example, also of a slice."""
+        """The dialogue and the turn of an example, also in a slice."""
         index = self.indices()[number]
         return int(self._data.dialogue[index]), int(self._data.turn[index])
 
@@ -302,9 +302,9 @@ class DialogueDataset(TextDataset):
 
 
 class _Chosen:
-    """The responses to make examples of: of all dialogues, or of the first ones until there are enough.
+    """The responses of the examples: of all dialogues, or of the first ones up to a limit.
 
-    ``dialogues`` has the turns of each, up to the last that is needed, and the numbers of its responses.
+    ``dialogues`` has the turns of each dialogue, up to the last needed one, and the numbers of its responses.
     """
 
     def __init__(
@@ -329,7 +329,7 @@ class _Chosen:
                 self.dialogues.append((turns[: responses[-1] + 1], responses))
 
     def _is_known(self, pair: list[str]) -> bool:
-        """Whether the training split has the pair; counts what was asked."""
+        """Whether the training split has the pair; also counts the overlap."""
         self.seen += 1
         if self.known is None:
             return False
@@ -353,7 +353,7 @@ class _Chosen:
 
 
 class _Known:
-    """What the training split has: responses, and pairs of a turn and its response."""
+    """The responses of the training split, and its pairs of a turn and its response."""
 
     def __init__(self, dialogues: list[list[str]]) -> None:
         self.responses: set[str] = set()
@@ -365,19 +365,19 @@ class _Known:
 
 
 def check_overlap(overlap: str, split: str) -> None:
-    """Raises :class:`ValueError` if what overlaps with training cannot be left out of a split."""
+    """Raises :class:`ValueError` if ``overlap`` is unknown, or ``"drop"`` for the training split."""
     check_choice("overlap", overlap, ("keep", "drop"))
     if overlap != "keep" and split == "train":
         raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
 
 
 def _normalised(text: str) -> str:
-    """A text without case and white space, which differ between copies of one dialogue."""
+    """A text without case and white space, in which copies of a dialogue differ."""
     return "".join(text.casefold().split())
 
 
 def _by_dialogue(examples: list[Example]) -> Iterator[tuple[Turns, list[Response]]]:
-    """The examples of each dialogue, which follow one another."""
+    """Groups adjacent examples by dialogue."""
     for _, group in groupby(cast(list[Response], examples), key=lambda response: id(response.dialogue)):
         responses = list(group)
         yield responses[0].dialogue, responses
@@ -388,7 +388,7 @@ def _dialogues(examples: list[Example]) -> list[Turns]:
 
 
 def _target(words: Sequence[str], vocab: Vocab) -> Tensor:
-    """The ids of a response and its end."""
+    """The ids of a response and ``[EOU]``."""
     if isinstance(vocab, PieceVocab):
         ids = [piece for word in words for piece in vocab.encode(word)]
     else:
@@ -405,26 +405,21 @@ _REPAIRS = {"\x7f": " "}
 
 class DailyDialog(DialogueDataset):
     r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
-    <https://aclanthology.org/I17-1099/>`_, one example a response.
+    <https://aclanthology.org/I17-1099/>`_, one example per response (:class:`DialogueDataset`).
 
-    Every turn but the first of a dialogue is the response to the up to :obj:`max_turns` turns before it. A
-    turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
-    (:func:`~graphdep.sentence.sentence.truncate`).
+    The files of acts and emotions are not needed. If they exist, a dialogue with another number of labels
+    than turns is loaded with a warning.
 
-    The files of acts and emotions are not needed. Where they are there, a dialogue with another number of
-    labels than turns is a warning; it is loaded, for the labels are not used.
-
-    Test and val share many dialogues with train: see :attr:`train_overlap` and the option of that name in
-    :class:`DialogueDataset`, which says what an example holds.
+    Test and val share many dialogues with train, see :attr:`train_overlap` and option ``overlap``.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written dialogues. (default:
             ``"datasets/dailydialog"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        options: Further ones, see :class:`DialogueOptions`; the files of :obj:`raw_from` are
-            ``dialogues_train.txt``, ``dialogues_validation.txt`` and ``dialogues_test.txt``: in it, or in its
-            folders ``train``, ``validation`` and ``test``.
+        options: Further options, see :class:`DialogueOptions`; :obj:`raw_from` has ``dialogues_train.txt``,
+            ``dialogues_validation.txt`` and ``dialogues_test.txt``, or has them in folders ``train``,
+            ``validation`` and ``test``.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -461,7 +456,7 @@ class DailyDialog(DialogueDataset):
 
 
 def daily_dialog_files(folder: Path, split: str) -> list[Path]:
-    """A split's file of dialogues, in ``folder`` or in one of its folders, and the files of its labels."""
+    """The file of dialogues of a split, in ``folder`` or its subfolder, and the files of labels."""
     name = DAILY_DIALOG_NAMES[split]
     for place in (folder, folder / name, folder / "ijcnlp_dailydialog" / name):
         path = place / f"dialogues_{name}.txt"
@@ -472,7 +467,7 @@ def daily_dialog_files(folder: Path, split: str) -> list[Path]:
 
 
 def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
-    """The dialogues of a raw file, one a line, with a warning where the files of labels do not fit."""
+    """The dialogues of a raw file, one per line, with a warning if the files of labels do not match."""
     lines = list(read_lines(path, repairs=_REPAIRS))
     dialogues = [_turns(path, line, text) for line, text in lines]
     odd: list[list[str]] = [[] for _ in dialogues]
@@ -499,7 +494,7 @@ def _turns(path: Path, line: int, text: str) -> list[str]:
 
 
 def _count(path: Path, line: int, text: str) -> int:
-    """How many labels a line has."""
+    """The number of labels on a line."""
     check_forms(f"{path}:{line}", {"labels": text}, {"labels": _NUMBERS})
     return len(text.split())
 
@@ -525,19 +520,15 @@ jealous joyful lonely nostalgic prepared proud sad sentimental surprised terrifi
 
 class EmpatheticDialogues(DialogueDataset):
     r"""The dialogues of `"Towards Empathetic Open-domain Conversation Models: a New Benchmark and Dataset"
-    <https://aclanthology.org/P19-1534/>`_, one example a response.
+    <https://aclanthology.org/P19-1534/>`_, one example per response (:class:`DialogueDataset`).
 
-    Every turn but the first of a dialogue, whoever speaks, is the response to the up to :obj:`max_turns`
-    turns before it. A turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
-    (:func:`~graphdep.sentence.sentence.truncate`). The situation that a dialogue is about is not used.
+    Responses of both speakers are used, and the situation of a dialogue is not.
 
     There are two layouts. ``"published"`` is ``train.csv``, ``valid.csv`` and ``test.csv``. ``"by-emotion"``
-    is a file for each emotion, ``afraid.csv`` to ``trusting.csv``, and ``split_ids_train.txt``,
-    ``split_ids_valid.txt`` and ``split_ids_test.txt`` with the dialogues of each split. Dialogues that no
-    split has are not used; :attr:`unlisted_dialogues` and :meth:`describe` count them (:obj:`None` where a
-    list of ids is not there).
-
-    See :class:`DialogueDataset` for what an example holds.
+    is one file per emotion, ``afraid.csv`` to ``trusting.csv``, and ``split_ids_train.txt``,
+    ``split_ids_valid.txt`` and ``split_ids_test.txt`` with the dialogues of each split. Dialogues in no split
+    are not used; :attr:`unlisted_dialogues` and :meth:`describe` have their number (:obj:`None` if a list of
+    ids is missing).
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/empatheticdialogues"``)
@@ -545,13 +536,13 @@ class EmpatheticDialogues(DialogueDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"published"`` or ``"by-emotion"``; :obj:`None` for that of :obj:`raw_from`, else for the
             only one below :obj:`root`. (default: :obj:`None`)
-        options: Further ones, see :class:`DialogueOptions`; in :obj:`raw_from` the files of the emotions may
-            be in a folder ``by_emotion``.
+        options: Further options, see :class:`DialogueOptions`; in :obj:`raw_from` the files of the emotions
+            may be in a folder ``by_emotion``.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
-            is damaged: the message has file, line and value.
+        ValueError: If an option is wrong, the layout is ambiguous, or a row of a raw file is damaged: the
+            message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import EmpatheticDialogues
@@ -580,7 +571,7 @@ class EmpatheticDialogues(DialogueDataset):
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each layout."""
+        """A separate folder for each layout."""
         return str(Path(self.root, "raw", f"ed-{self.layout}"))
 
     def options(self) -> dict[str, object]:
@@ -622,7 +613,7 @@ def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
 
     Args:
         path: The file.
-        candidates: Whether rows may have a ninth column, of candidates, as in val and test. It is not used.
+        candidates: Whether rows may have a ninth column of candidates, as in val and test; it is ignored.
             (default: :obj:`False`)
     """
     dialogues: dict[str, Dialogue] = {}
@@ -638,12 +629,11 @@ def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
 
 
 def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | None]:
-    """The dialogues that a file of ids names, in its order, from the files of all emotions.
-
-    The lists of the other splits are read where they are beside that file.
+    """The dialogues of a file of ids, in its order, from the files of all emotions.
 
     Returns:
-        The dialogues, and how many others are in no split; :obj:`None` where a list is not there.
+        The dialogues, and the number of dialogues in no split; :obj:`None` if the ids of another split are
+        missing.
     """
     found: dict[str, list[str]] = {}
     for path in emotions:
@@ -680,7 +670,7 @@ def _ids_file(split: str) -> str:
 
 
 def _files(folder: Path, split: str, layout: str) -> list[Path]:
-    """The files of a split, all of them or none."""
+    """The files of a split, or none if one is missing."""
     if layout == "published":
         path = folder / f"{EMPATHETIC_NAMES[split]}.csv"
         return [path] if path.is_file() else []

@@ -36,7 +36,7 @@ from graphdep.sentence.sentence import Sentence
 logger = logging.getLogger("graphdep.datasets")
 
 _DATA = "https://dl.fbaipublicfiles.com/glue/data"
-# The official QQP.zip has some two dozen such rows; more are another file.
+# The official QQP.zip has about two dozen broken rows; a file with more is another file.
 MAX_BROKEN = 100
 MAX_SCORE = 5
 _SCORE = like(f"a number within 0 and {MAX_SCORE}", r"[0-4](\.[0-9]{1,20})?|5(\.0{1,20})?")
@@ -46,7 +46,7 @@ _JSON_TEXTS = ("text_a", "text_b")
 
 
 class GLUERow(NamedTuple):
-    """One row: a text or two, and a class, a score, or nothing in a test file."""
+    """A row: one or two texts, and a class or score, or neither in a test file."""
 
     texts: tuple[str, ...]
     label: int | float | None
@@ -54,19 +54,18 @@ class GLUERow(NamedTuple):
 
 @dataclass(frozen=True)
 class GLUECorpus:
-    """What a corpus of GLUE looks like.
+    """The files of a corpus of GLUE.
 
     Args:
         folder: Its folder in GLUE's download, and its name.
         texts: Columns of the texts.
-        label: Column of the label; :obj:`None` where none is public.
-        labels: The labels as the files and the leaderboard write them; none for a score from 0 to 5.
+        label: Column of the label; :obj:`None` if no labels are public.
+        labels: The labels as in the files and on the leaderboard; empty for scores from 0 to 5.
         published: Where it is published.
         tokenised: Whether white space separates the words. (default: :obj:`False`)
-        may_be_empty: Whether the official files have empty texts, which are data. (default: :obj:`False`)
-        may_be_broken: Whether the official files with labels have rows that are no rows.
-            (default: :obj:`False`)
-        index: Column of the test file that has the number of the row. (default: ``"index"``)
+        may_be_empty: Whether empty texts are valid. (default: :obj:`False`)
+        may_be_broken: Whether the official files with labels have broken rows. (default: :obj:`False`)
+        index: Column of the row number in the test file. (default: ``"index"``)
     """
 
     folder: str
@@ -81,12 +80,12 @@ class GLUECorpus:
 
     @property
     def text_form(self) -> Form:
-        """What a text must be."""
+        """The form of a text."""
         return MAYBE_TEXT if self.may_be_empty else TEXT
 
     @property
     def label_form(self) -> Form:
-        """What a label must be."""
+        """The form of a label."""
         return one_of(*self.labels) if self.labels else _SCORE
 
     def number(self, label: str) -> int | float:
@@ -122,12 +121,12 @@ _MSRP_TRAIN, _MSRP_TEST = "msr_paraphrase_train.txt", "msr_paraphrase_test.txt"
 
 
 def part_files(folder: Path, name: str, part: str) -> list[Path]:
-    """The files of a part that are in a folder: the official ones, else those of another layout.
+    """The files of a part in a folder: the official ones, else those of another layout.
 
     Args:
-        folder: Where they are.
+        folder: The folder.
         name: The corpus.
-        part: ``"train"``, ``"dev"`` or ``"test"``, of MNLI also ``"dev-mismatched"`` and
+        part: ``"train"``, ``"dev"`` or ``"test"``, for MNLI also ``"dev-mismatched"`` and
             ``"test-mismatched"``.
     """
     for names in _choices(name, part):
@@ -138,9 +137,7 @@ def part_files(folder: Path, name: str, part: str) -> list[Path]:
 
 
 def corpus_folder(folder: str | os.PathLike[str], name: str) -> Path:
-    """Where the files of a corpus are: its own folder also where that of all of GLUE is given, and the folder
-    ``raw`` of CoLA's own download.
-    """
+    """The folder with the files of a corpus, within that of GLUE or of CoLA's own download."""
     path = home_path(folder)
     own = path / CORPORA[name].folder
     path = own if own.is_dir() else path
@@ -149,22 +146,22 @@ def corpus_folder(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def part_name(name: str, part: str) -> str:
-    """What the official file is called."""
+    """The name of the official file."""
     return _choices(name, part)[0][0]
 
 
 def part_pattern(name: str, part: str) -> str:
-    """What the files of all layouts are called, for people: ``dev.tsv (or a.tsv with b.tsv, or c.json)``."""
+    """The files of all layouts, for messages: ``dev.tsv (or a.tsv with b.tsv, or c.json)``."""
     choices = [names for names in _choices(name, part) if not set(names) & set(DEV_IDS[1:])]
     official, *others = (" with ".join(names) for names in choices)
     return f"{official} (or {', or '.join(others)})" if others else official
 
 
 def read_part(paths: Sequence[Path], name: str, part: str) -> list[GLUERow]:
-    """The rows of a part, from what :func:`part_files` found.
+    """The rows of a part, from the files of :func:`part_files`.
 
-    Control characters, of which CoLA has some, are white space. A row of a test file stands where its index
-    says, counted from 0, and none is left out: an answer to it is known by its place.
+    Control characters, of which CoLA has some, are read as white space. The rows of a test file must be
+    numbered from 0 without gaps, since the position identifies an answer.
     """
     corpus, (first, *others) = CORPORA[name], paths
     if name == "mrpc" and first.name != "test.tsv":
@@ -180,7 +177,7 @@ def _has_part(folder: Path, name: str) -> bool:
 
 
 def _choices(name: str, part: str) -> list[tuple[str, ...]]:
-    """Layouts of a part as names of files, the official one first."""
+    """File names of each layout of a part, the official layout first."""
     if name == "ax":
         return [("diagnostic.tsv",), ("AX.tsv",)]
     if name == "mnli" and part != "train":
@@ -220,7 +217,7 @@ def _read_table(path: Path, corpus: GLUECorpus, part: str, header: bool | Sequen
 
 
 def _read_sample(path: Path, corpus: GLUECorpus) -> Iterator[GLUERow]:
-    """One object of numbered entries, ``{"0": {"text_a": ..., "text_b": ..., "label": ...}, ...}``."""
+    """An object of numbered entries, ``{"0": {"text_a": ..., "text_b": ..., "label": ...}, ...}``."""
     columns = _JSON_TEXTS[: len(corpus.texts)]
     forms = {**dict.fromkeys(columns, corpus.text_form), "label": corpus.label_form}
     entries = read_json(path)
@@ -232,18 +229,18 @@ def _read_sample(path: Path, corpus: GLUECorpus) -> Iterator[GLUERow]:
 
 
 VAL_FROM = ("train", "dev")
-# The share of the training file that is held out, and the seed that it is drawn with.
+# The share of the training file that is held out, and the seed of the draw.
 _TENTH, _SEED = 10, 20180420
-# A text without a word is this one: a zero-width space, of which a tokenizer leaves nothing but [UNK].
+# Stands for an empty text: a zero-width space, which a tokenizer reads as [UNK].
 NO_WORD = "\u200b"
 
 
 class GLUE(TextDataset):
     r"""A corpus of `"GLUE: A Multi-Task Benchmark and Analysis Platform for Natural Language Understanding"
-    <https://arxiv.org/abs/1804.07461>`_, a tree a text.
+    <https://arxiv.org/abs/1804.07461>`_, one tree per text.
 
-    GLUE's test sets have no public labels, so what is reported here is the score on its **dev set**, and
-    nothing may be chosen on it. Which files the splits come from is said by :obj:`val_from`:
+    GLUE's test sets have no public labels, so scores here are those on its **dev set**, on which nothing may
+    be chosen. Option :obj:`val_from` selects the files of the splits:
 
     =================== ==================== ==================================
     split               ``val_from="train"`` ``val_from="dev"``
@@ -254,22 +251,21 @@ class GLUE(TextDataset):
     ``test-mismatched`` dev, mismatched      test, mismatched, without ``y``
     =================== ==================== ==================================
 
-    With ``"train"``, epochs and settings are chosen on examples that were drawn from the training file, with
-    one fixed seed for everybody, and the dev set is seen once, as a test set. With ``"dev"`` it is used as
-    the papers on GLUE use it, and the test set is what ``graphdep submit`` predicts. MNLI alone has
-    mismatched sets. The diagnostic set ``"ax"`` is for a model of MNLI, whose labels it has: there is the
-    split ``test`` alone, without ``y``, and ``vocab`` or ``tokens`` must be given.
+    With ``"train"``, epochs and settings are chosen on examples that are drawn from the training file with a
+    fixed seed, and the dev set is read once, as a test set. With ``"dev"`` it is used as in papers on GLUE,
+    and ``graphdep submit`` predicts the test set. Only MNLI has mismatched sets. The diagnostic set ``"ax"``
+    is for models of MNLI and has its labels: it has only the split ``test``, without ``y``, and ``vocab`` or
+    ``tokens`` must be given.
 
-    The files are those of GLUE's download, below ``raw/CoLA``, ``raw/STS-B`` and so on. Instead of the
-    official ones, CoLA may have those of its own public download (``in_domain_train.tsv``; dev is
-    ``in_domain_dev.tsv`` and ``out_of_domain_dev.tsv``; also in a folder ``raw``), MRPC the published ones
-    with ``mrpc_dev_ids.tsv``, and all a sample of 10,000 as JSON (``sample10k-train.json``,
-    ``sample10k-dev.json``); where there are official files, those are read. There is no quoting: a quotation
-    mark is part of the text.
+    The files are those of GLUE's download, in ``raw/CoLA``, ``raw/STS-B`` and so on. Without the official
+    files, CoLA is read from its own public download (``in_domain_train.tsv``; dev is ``in_domain_dev.tsv``
+    and ``out_of_domain_dev.tsv``; also in a folder ``raw``), MRPC from the published files with
+    ``mrpc_dev_ids.tsv``, and every corpus from a sample of 10,000 rows (``sample10k-train.json``,
+    ``sample10k-dev.json``). There is no quoting: a quotation mark is part of the text.
 
     An empty question, of which QQP has a few, is one unknown word (:obj:`NO_WORD`); in other corpora an
-    empty text is an error. Lines of QQP's files with labels that are no rows are left out, and named in a
-    warning. In test files without labels each row must have its own number, from 0, as index.
+    empty text is an error. Broken lines in QQP's files with labels are left out with a warning. The rows of a
+    test file must be numbered from 0 in column ``index``.
 
     Args:
         root: Folder of GLUE, such as ``"datasets/glue"``.
@@ -279,13 +275,13 @@ class GLUE(TextDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. SST-2 is tokenised: its words
             are kept. (default: ``"bundled"``)
         val_from: ``"train"`` or ``"dev"``, see above. (default: ``"train"``)
-        options: Further ones, see :class:`ParsedOptions`; :obj:`raw_from` may be the folder of this corpus,
-            that of GLUE, or the unpacked public download of CoLA, and :obj:`limit` takes rows that are spread
-            over all of the split (``spread_rows``), for CoLA's files are sorted by source.
+        options: Further options, see :class:`ParsedOptions`; :obj:`raw_from` may be the folder of this
+            corpus, that of GLUE, or the public download of CoLA, and :obj:`limit` selects rows from the whole
+            split (``spread_rows``), since CoLA's files are sorted by source.
 
     Shapes:
-        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`; of STS-B :math:`(1)` float, the
-          score from 0 to 5; absent where the files have no labels
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`; for STS-B :math:`(1)` float, the
+          score from 0 to 5; absent if the files have no labels
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -329,17 +325,17 @@ class GLUE(TextDataset):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels as GLUE writes them, by their numbers; none for the scores of STS-B."""
+        """The labels in GLUE's spelling, by their numbers; empty for the scores of STS-B."""
         return self.glue_corpus.labels
 
     @property
     def num_classes(self) -> int:
-        """The number of labels, whatever the split holds; 1 for the scores of STS-B."""
+        """The number of labels, independent of the split; 1 for the scores of STS-B."""
         return len(self.labels) or 1
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each corpus."""
+        """A separate folder for each corpus."""
         return str(Path(self.root, "raw", self.glue_corpus.folder))
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -352,7 +348,7 @@ class GLUE(TextDataset):
         return part_pattern(self.name, self._part(split))
 
     def options(self) -> dict[str, Any]:
-        # The kind of limit also tells the examples from those made when it took the first rows.
+        # The kind of limit distinguishes these examples from older ones with the first rows.
         return {"name": self.name, "val_from": self.val_from, "limit": "spread", **super().options()}
 
     def read(self, folder: Path, split: str) -> list[GLUERow]:
@@ -395,7 +391,7 @@ class GLUE(TextDataset):
         return [next(parsed) if text else Sentence.chain([NO_WORD]) for text in texts]
 
     def _part(self, split: str) -> str:
-        """The part of GLUE that a split is, or is drawn from."""
+        """The part of GLUE from which a split is read or drawn."""
         kind, dash, genres = split.partition("-")
         parts = {"train": "train", "val": "train", "test": "dev"}
         if self.val_from == "dev" or self.name == "ax":
@@ -412,19 +408,19 @@ def _check_ids(options: ParsedOptions) -> None:
 
 
 class CoLA(GLUE):
-    r"""The sentences of `"Neural Network Acceptability Judgments" <https://arxiv.org/abs/1805.12471>`_, a
-    tree a sentence: :class:`GLUE` with ``name="cola"``.
+    r"""The sentences of `"Neural Network Acceptability Judgments" <https://arxiv.org/abs/1805.12471>`_, one
+    tree per sentence: :class:`GLUE` with ``name="cola"``.
 
     Args:
         root: Folder of GLUE. (default: ``"datasets/glue"``)
         split: ``"train"``, ``"val"`` or ``"test"``, see :class:`GLUE`. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         val_from: ``"train"`` or ``"dev"``, see :class:`GLUE`. (default: ``"train"``)
-        options: Further ones, see :class:`GLUE`.
+        options: Further options, see :class:`GLUE`.
 
     Shapes:
-        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is acceptable); absent where
-          the files have no labels
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is acceptable); absent if the
+          files have no labels
 
     Raises:
         FileNotFoundError, ValueError: As :class:`GLUE`.

@@ -1,4 +1,4 @@
-"""Masked words and relevance, to post-train an encoder."""
+"""Masked words and relevance, for post-training an encoder."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from graphdep.vocab.relations import GRAPH_MIN_FREQ, RelationVocab, label_counts
 from graphdep.vocab.vocab import Tokens
 
 IGNORED = -100
-"""Target of a node that is not asked for: :func:`torch.nn.functional.cross_entropy` leaves it out."""
-# Of the pieces that are asked for: hidden, and hidden or replaced.
+"""Target of a node without prediction, which :func:`torch.nn.functional.cross_entropy` ignores."""
+# Shares of the predicted pieces: hidden, and hidden or replaced.
 _HIDDEN, _CHANGED = 0.8, 0.9
 
 
@@ -39,16 +39,16 @@ class Masking:
     r"""Masked words of "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
     (section 3.1).
 
-    Each piece of a word is asked for with the probability :obj:`share`, whatever happens to the other pieces
-    of its word. Of those that are, 80% become [MASK], 10% become a random piece, and 10% stay as they are.
+    Each piece of a word is predicted with probability :obj:`share`, independently of the other pieces. Of the
+    predicted pieces, 80% become [MASK], 10% become a random piece, and 10% are unchanged.
 
     Args:
         mask_id: Id of [MASK].
-        replacements: Ids of the pieces that may stand for another one; special ones do not belong there.
+        replacements: Ids of the random pieces, without special tokens.
         share: Probability of a piece. (default: :obj:`0.15`)
 
     Raises:
-        ValueError: If :obj:`share` is no probability, or there are no replacements.
+        ValueError: If :obj:`share` is not a probability, or there are no replacements.
 
     Example:
         >>> import random
@@ -84,16 +84,16 @@ class Masking:
         return cls(tokenizer.mask_token_id, [i for i in range(len(tokenizer)) if i not in special], share)
 
     def __call__(self, input_ids: Tensor, words: Tensor, source: random.Random) -> tuple[Tensor, Tensor]:
-        r"""The ids with pieces hidden, and what they were.
+        r"""The masked ids, and the targets.
 
         Args:
             input_ids: The ids.
-            words: Which nodes are pieces of words; no other one is asked for.
-            source: Chance; one draw a piece, and one more where it is replaced.
+            words: Whether each node is a piece of a word; other nodes are not predicted.
+            source: Random generator; one draw per piece, and one more for a replacement.
 
         Shapes:
             - input_ids, words: :math:`(|\mathcal{V}|)`, long and bool
-            - outputs: :math:`(|\mathcal{V}|)`, long; targets are ``-100`` where nothing is asked for
+            - outputs: :math:`(|\mathcal{V}|)`, long; targets are ``-100`` without prediction
         """
         ids = input_ids.tolist()
         target = [IGNORED] * len(ids)
@@ -111,11 +111,11 @@ class Masking:
 
 @dataclass(frozen=True)
 class PostTrainingKey:
-    """Key of a :class:`~graphdep.datasets.PostTrainingDataset`: the sample of a number, as an epoch draws it.
+    """Key of a :class:`~graphdep.datasets.PostTrainingDataset`: a sample as it is drawn in an epoch.
 
     Args:
         epoch: The epoch.
-        number: The number in the dataset, or in the slice that is asked for it.
+        number: The number of the sample in the dataset or slice.
 
     Example:
         >>> from graphdep.datasets import PostTrainingKey
@@ -135,20 +135,20 @@ def positive_dialogues(
 ) -> list[list[str | Sentence]]:
     """Contexts with their right responses as dialogues, for :class:`~graphdep.datasets.PostTrainingDataset`.
 
-    Where a context and its response are the beginning of another one, as where each turn has a pool, only the
-    longer dialogue is taken. Where two dialogues begin alike, as where several messages answer one, the
-    second has only the last :obj:`short_context` utterances of what they share. So each response follows its
-    short context once, and first utterances do not count many times.
+    If a context and its response are the beginning of another dialogue, for example because each turn has a
+    pool, only the longer dialogue is returned. If two dialogues have a common beginning, for example because
+    several messages answer one, the second has only the last :obj:`short_context` utterances of it. Thus
+    each response follows its short context once, and first utterances are not repeated.
 
     Args:
         dataset: A split, or a slice of it, with whole contexts (``max_turns=None``).
-        short_context: That of the :class:`~graphdep.datasets.PostTrainingDataset`. (default: :obj:`3`)
-        trees: Give trees, for edges that need them. Texts, which are the words with a space between, take
+        short_context: As for the :class:`~graphdep.datasets.PostTrainingDataset`. (default: :obj:`3`)
+        trees: Return trees, for edges that need them, instead of texts (words joined by spaces), which take
             less memory. (default: :obj:`False`)
 
     Returns:
-        The dialogues, in no particular order but always the same. Equal utterances are one object. Utterances
-        without words are left out; the dataset counts them.
+        The dialogues, in an arbitrary but fixed order. Equal utterances are one object. Utterances without
+        words are left out; the dataset counts them.
 
     Raises:
         ValueError: If :obj:`short_context` is below 1, or the dataset has no right response.
@@ -178,9 +178,9 @@ def positive_dialogues(
 
 
 def _distinct(dialogues: Iterable[Turns], short_context: int) -> list[Turns]:
-    """Dialogues in which no window of ``short_context`` utterances and the next one is there twice."""
-    # In this order a dialogue stands right before those that it is the beginning of, and shares with none
-    # before it more than with the one right before it.
+    """Dialogues in which each window of ``short_context`` utterances and the next one occurs once."""
+    # In this order a dialogue comes directly before its continuations, and has its longest common beginning
+    # with the dialogue before it.
     ordered = sorted(dialogues)
     longest = [
         one for one, other in zip_longest(ordered, ordered[1:], fillvalue=()) if not _begins(one, other)
@@ -194,66 +194,64 @@ def _begins(one: Turns, other: Turns) -> bool:
 
 
 def _shared(one: Turns, other: Turns) -> int:
-    """How many first utterances two dialogues share."""
+    """The number of first utterances that two dialogues share."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
 
 
 Utterance = str | Sentence
 
 RANDOM, SAME_DIALOGUE, NEXT = range(3)
-"""Relevance of a response: any utterance, one of the same dialogue, the one that follows the context."""
+"""Relevance of a response: of another dialogue, of the same dialogue, or the next utterance."""
 
 
 class PostTrainingDataset(Dataset):
     r"""Samples of `"Fine-grained Post-training for Improving Retrieval-based Dialogue Systems"
     <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP).
 
-    A dialogue gives a sample for each of its windows of :obj:`short_context` utterances and the one after
-    them; a shorter dialogue gives one, of all its utterances. The response of a sample is
+    A dialogue has one sample for each window of :obj:`short_context` utterances and the next utterance; a
+    shorter dialogue has one sample with all of its utterances. The response of a sample is
 
-    - with the label 0 a random utterance of another dialogue,
-    - with the label 1 a random utterance of the same dialogue, of the context or not, but not the next one,
-    - with the label 2 the next one.
+    - with label 0 a random utterance of another dialogue,
+    - with label 1 a random utterance of the same dialogue, possibly of the context, but not the next one,
+    - with label 2 the next utterance.
 
-    Which it is, and which words are masked, is drawn anew in each epoch, from the seed, the epoch and the
-    number of the sample alone: ``dataset[PostTrainingKey(epoch, number)]``. ``dataset[number]`` is that of
-    epoch 0, and so what is validated on is always the same. Slices and shuffled copies are those of PyG's
-    datasets, and a sample in them is the same as before. :class:`~graphdep.datasets.PostTrainingSampler`
-    gives the keys of an epoch.
+    Label, response and masked words are drawn in each epoch, from the seed, the epoch and the number of the
+    sample only: ``dataset[PostTrainingKey(epoch, number)]``. ``dataset[number]`` is the sample of epoch 0, so
+    validation data are fixed. Slices and shuffled copies work as in PyG and do not change the samples.
+    :class:`~graphdep.datasets.PostTrainingSampler` returns the keys of an epoch.
 
-    A sample has the layout of :func:`graphdep.data.encoded`, in which the model is used later on.
-    The public code differs from it in what it does not use later: there the last utterance of a context has
-    no [EOU] in post-training, and a context is cut only where it is three times as long as the response.
-    Labels, windows, masking, length and shares are those of the public code.
+    A sample has the layout of :func:`graphdep.data.encoded`, as in fine-tuning. The public code uses another
+    layout in post-training: the last utterance of a context has no [EOU], and a context is cut only if it is
+    three times as long as the response. Labels, windows, masking, length and shares are those of the public
+    code.
 
-    Blank utterances are left out, and so are dialogues without another utterance; :meth:`describe` counts
-    both.
+    Blank utterances, and dialogues of one utterance, are left out; :meth:`describe` counts both.
 
     Args:
         dialogues: The utterances of each dialogue, as texts or as trees.
-        tokens: Ids of the pieces of words.
-        masking: Masks words; its ids are those of :obj:`tokens`.
-        parser: Makes the trees of texts: a name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-            :obj:`None` cuts texts at white space and makes chains of them, which are no syntax, but the edges
-            of ``resolve("transformer")`` do not ask for any. (default: :obj:`None`)
-        roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, which the
-            encoder is for, or those after the ``"first"`` depend on it. (default: ``"all"``)
-        relations: Ids of relations, e.g. those of another split, or how they are chosen from the trees of the
+        tokens: Ids of word pieces.
+        masking: Masks words, with the ids of :obj:`tokens`.
+        parser: Parses texts: a name for :func:`graphdep.parsing.resolve_parser`, or a parser. With
+            :obj:`None`, texts are split at white space and get chain trees, which is enough for edges without
+            syntax (``resolve("transformer")``). (default: :obj:`None`)
+        roots: In the tree of a text of several sentences, ``"all"`` keeps all roots, as in response
+            selection; with ``"first"`` the others depend on the first. (default: ``"all"``)
+        relations: Ids of relations, e.g. of another split, or how they are chosen from the trees of the
             dialogues (:meth:`RelationVocab.of_arcs`). (default: ``"auto"``)
-        short_context: Utterances of a context. (default: :obj:`3`)
-        max_length: Nodes of a sample at most. (default: :obj:`240`)
+        short_context: Number of utterances of a context. (default: :obj:`3`)
+        max_length: The largest number of nodes of a sample. (default: :obj:`240`)
         shares: Shares of the three labels. (default: ``(0.5, 0.25, 0.25)``)
         seed: Seed. (default: :obj:`0`)
-        arcs: ``"basic"`` reads the arcs of trees, any other those of enhanced graphs, which the trees of the
-            dialogues then have (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
-        relation_min_freq: Where relations are learned from enhanced graphs, labels that fewer arcs have are
-            read as their part before a colon. (default: :obj:`5`)
+        arcs: ``"basic"`` reads the arcs of trees; other values read enhanced graphs, which the trees must
+            have (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+        relation_min_freq: If relations are learned from enhanced graphs, rarer labels are reduced to the part
+            before the colon. (default: :obj:`5`)
         constituents: Read the constituents of trees, too. (default: :obj:`False`)
         transform: Applied to each sample. (default: :obj:`None`)
 
     Shapes:
         - the node table of :func:`graphdep.data.encoded`, ``input_ids`` masked
-        - ``mlm_target``: :math:`(|\mathcal{V}|)`, long, the id of a piece that is asked for, else -100
+        - ``mlm_target``: :math:`(|\mathcal{V}|)`, long, the id of a piece to predict, else -100
         - ``y``: :math:`(1)`, long, the label
 
     Raises:
@@ -322,11 +320,11 @@ class PostTrainingDataset(Dataset):
         return int(self._ends[-1]) if self._ends.size else 0
 
     def get(self, idx: int) -> Data:
-        """The sample of that number in epoch 0, of all samples and before :obj:`transform`."""
+        """The sample with a number among all samples, in epoch 0 and before :obj:`transform`."""
         return self._sample(0, int(idx))
 
     def __getitem__(self, idx: Any) -> Any:
-        """A sample of a :class:`PostTrainingKey`; by a number one of epoch 0; else a part, as in PyG."""
+        """The sample of a :class:`PostTrainingKey`, or of a number in epoch 0; else a slice, as in PyG."""
         if not isinstance(idx, PostTrainingKey):
             return super().__getitem__(idx)
         data = self._sample(idx.epoch, int(self.indices()[idx.number]))
@@ -334,7 +332,7 @@ class PostTrainingDataset(Dataset):
 
     def _sample(self, epoch: int, number: int) -> Data:
         if not 0 <= number < self.len():
-            raise IndexError(f"there is no sample {number}: they are 0 to {self.len() - 1}")
+            raise IndexError(f"no sample {number}: the samples are 0 to {self.len() - 1}")
         source = random.Random(f"{self.seed} {epoch} {number}")
         context, response, label = self._draw(number, Draw(source))
         data = selection_data(
@@ -352,7 +350,7 @@ class PostTrainingDataset(Dataset):
         return f"{type(self).__name__}({len(self)})"
 
     def describe(self) -> dict[str, Any]:
-        """What there is, also where this is a slice of it, and what was left out."""
+        """Counts of the whole dataset, also for a slice, and of what was left out."""
         sizes = [len(dialogue) for dialogue in self.dialogues]
         return {
             "samples": self.len(),
@@ -401,7 +399,7 @@ def _words(utterance: Utterance) -> str:
 
 
 def _other(draw: Draw, size: int, number: int) -> int:
-    """One of the numbers below ``size`` but ``number``, all equally likely."""
+    """A uniformly drawn number below ``size`` other than ``number``."""
     other = draw.pick(range(size - 1))
     return other + (other >= number)
 
@@ -409,7 +407,7 @@ def _other(draw: Draw, size: int, number: int) -> int:
 def _without_blank(
     dialogues: Sequence[Sequence[Utterance]],
 ) -> tuple[list[list[Utterance]], dict[str, int]]:
-    """The dialogues that have words, and how much had none."""
+    """The dialogues without blank utterances, and the numbers of what was left out."""
     kept = [[u for u in dialogue if not isinstance(u, str) or u.strip()] for dialogue in dialogues]
     blank = sum(map(len, dialogues)) - sum(map(len, kept))
     left = [dialogue for dialogue in kept if dialogue]
@@ -419,7 +417,7 @@ def _without_blank(
 def _parsed(
     dialogues: list[list[Utterance]], parser: Parser, roots: str
 ) -> tuple[list[list[Utterance]], int]:
-    """Trees in place of texts, each different text parsed once, and how many of them are chains."""
+    """Trees instead of texts, with each distinct text parsed once, and the number of chain trees."""
     texts = list(dict.fromkeys(u for dialogue in dialogues for u in dialogue if isinstance(u, str)))
     trees, failures = parse_joined(parser, texts, roots=roots)
     tree = dict(zip(texts, trees))
@@ -427,14 +425,14 @@ def _parsed(
 
 
 class PostTrainingSampler(Sampler[PostTrainingKey]):
-    """All samples in a random order that each epoch has its own, as keys
-    (:class:`~graphdep.datasets.PostTrainingKey`) of a :class:`~graphdep.datasets.PostTrainingDataset`.
+    """Keys (:class:`~graphdep.datasets.PostTrainingKey`) of a
+    :class:`~graphdep.datasets.PostTrainingDataset`, in another random order in each epoch.
 
-    The epoch travels with the number, so that workers of a loader draw what the main process would have
-    drawn, and a resumed run draws what an uninterrupted one had drawn. Lightning calls :meth:`set_epoch`.
+    A key has the epoch, so workers of a loader draw the same samples as the main process would, and a resumed
+    run the same as an uninterrupted one. Lightning calls :meth:`set_epoch`.
 
     Args:
-        size: Number of samples: the length of the dataset, or of a slice of it.
+        size: Number of samples: the length of the dataset or slice.
         seed: Seed of the order. (default: :obj:`0`)
 
     Example:

@@ -30,7 +30,7 @@ from graphdep.datasets.base.raw import (
     one_of,
     read_lines,
     read_table,
-    seen_files,
+    visible_files,
 )
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.io.limits import check_choice
@@ -55,7 +55,7 @@ SICK_COLUMNS = {
 
 class SICK(TextDataset):
     r"""The sentence pairs of `"A SICK cure for the evaluation of compositional distributional semantic
-    models" <https://aclanthology.org/L14-1314/>`_, two trees a pair.
+    models" <https://aclanthology.org/L14-1314/>`_, two trees per pair.
 
     Keys beside those of :func:`graphdep.to_data`: ``pair``, the pair's ID, and by task
 
@@ -64,16 +64,15 @@ class SICK(TextDataset):
       <https://arxiv.org/abs/1503.00075>`_, see :func:`relatedness_target`, and ``score``, :math:`r` itself;
     - ``"entailment"`` (SICK-E): ``y``, the number of the label in :attr:`labels`.
 
-    A sentence in which the parser sees several is one tree all the same (:func:`join_sentences`). Parses are
-    kept in ``cache/parses.sqlite`` under :obj:`root`; see :class:`ParsedDataset` for what makes a processed
-    file.
+    If the parser splits a sentence, its parts are joined into one tree (:func:`join_sentences`). Parses are
+    stored in ``cache/parses.sqlite`` in :obj:`root`; for processed files see :class:`ParsedDataset`.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written pairs. (default: ``"datasets/sick"``)
         split: ``"train"``, ``"val"`` (the trial file) or ``"test"``. (default: ``"train"``)
         task: ``"relatedness"`` or ``"entailment"``. (default: ``"relatedness"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        options: Further ones, see :class:`ParsedOptions`.
+        options: Further options, see :class:`ParsedOptions`.
 
     Shapes:
         - ``y``: :math:`(1, 5)` float (relatedness) or :math:`(1)` long (entailment)
@@ -110,7 +109,7 @@ class SICK(TextDataset):
 
     @property
     def num_classes(self) -> int:
-        """5 grades of relatedness or 3 labels, whatever the split holds."""
+        """5 grades of relatedness or 3 labels, independent of the split."""
         return CLASSES if self.task == "relatedness" else len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -149,7 +148,7 @@ class SICK(TextDataset):
 
 
 class Pair(NamedTuple):
-    """One row of a raw file."""
+    """A row of a raw file."""
 
     pair: int
     sentences: tuple[str, str]
@@ -206,26 +205,25 @@ Ids = tuple[int, int]
 
 class MRPC(TextDataset):
     r"""The sentence pairs of `"Automatically Constructing a Corpus of Sentential Paraphrases"
-    <https://aclanthology.org/I05-5002/>`_ (MSRP, or MRPC in GLUE), two trees a pair.
+    <https://aclanthology.org/I05-5002/>`_ (MSRP, or MRPC in GLUE), two trees per pair.
 
-    There are two layouts. ``"msrp"`` is the published one, a file for training and one for testing. Its dev
-    split is that of `"GLUE" <https://arxiv.org/abs/1804.07461>`_: the pairs of the training file that
-    ``mrpc_dev_ids.tsv`` lists (``dev_ids.tsv`` and ``glue_dev_ids.tsv`` are read as well). Without that file
-    it is every tenth pair of the training file, and a log line says so. ``"glue"`` is what GLUE's script
-    makes of it, ``train.tsv`` and ``dev.tsv``; its ``test.tsv`` has no labels, so the test split is
-    ``msr_paraphrase_test.txt`` here as well, which has the same pairs.
+    There are two layouts. ``"msrp"`` is the published one, with a training and a test file. Its dev split is
+    that of `"GLUE" <https://arxiv.org/abs/1804.07461>`_: the pairs of the training file that are listed in
+    ``mrpc_dev_ids.tsv`` (or ``dev_ids.tsv`` or ``glue_dev_ids.tsv``). Without such a file it is every tenth
+    pair of the training file, with a warning. ``"glue"`` is the output of GLUE's script, ``train.tsv`` and
+    ``dev.tsv``. Its ``test.tsv`` has no labels, so the test split is ``msr_paraphrase_test.txt``, with the
+    same pairs.
 
-    A sentence in which the parser sees several is one tree all the same (:func:`join_sentences`). See
-    :class:`ParsedDataset` for what makes a processed file.
+    If the parser splits a sentence, its parts are joined into one tree (:func:`join_sentences`). For
+    processed files see :class:`ParsedDataset`.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written pairs. (default: ``"datasets/mrpc"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        layout: ``"msrp"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from` (``"glue"`` where it has
-            both, as GLUE's script leaves them), else for the only one below :obj:`root`.
-            (default: :obj:`None`)
-        options: Further ones, see :class:`ParsedOptions`.
+        layout: ``"msrp"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from` (``"glue"`` if it has both,
+            as after GLUE's script), else for the only one in :obj:`root`. (default: :obj:`None`)
+        options: Further options, see :class:`ParsedOptions`.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels` (1 is a paraphrase)
@@ -233,8 +231,8 @@ class MRPC(TextDataset):
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
-            is damaged: the message has file, line and value.
+        ValueError: If an option is wrong, the layout is ambiguous, or a row of a raw file is damaged: the
+            message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import MRPC
@@ -259,7 +257,7 @@ class MRPC(TextDataset):
         layout: str | None = None,
         **options: Unpack[ParsedOptions],
     ) -> None:
-        # GLUE's script leaves the published files beside its own, so a folder with both is GLUE's.
+        # GLUE's script keeps the published files, so a folder with both is GLUE's.
         self.layout = choose_layout(
             layout,
             tuple(MRPC_FILES),
@@ -277,7 +275,7 @@ class MRPC(TextDataset):
 
     @property
     def num_classes(self) -> int:
-        """The number of labels, whatever the split holds."""
+        """The number of labels, independent of the split."""
         return len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -322,7 +320,7 @@ class MRPC(TextDataset):
 
 
 class Paraphrase(NamedTuple):
-    """One row of a raw file."""
+    """A row of a raw file."""
 
     label: int
     ids: Ids
@@ -341,7 +339,7 @@ def read_mrpc(path: Path) -> list[Paraphrase]:
 
 
 def read_dev_ids(path: Path, pairs: list[Paraphrase]) -> set[Ids]:
-    """The pairs of a file of IDs, two a line, all of which the training file must have."""
+    """The pairs in a file of two IDs per line, all of which must be in the training file."""
     known = {pair.ids for pair in pairs}
     line_of: dict[Ids, int] = {}
     for line, (first, second) in read_table(path, _IDS, header=False):
@@ -352,7 +350,7 @@ def read_dev_ids(path: Path, pairs: list[Paraphrase]) -> set[Ids]:
 
 
 def _mrpc_layouts(folder: Path) -> list[str]:
-    """The layouts of a folder's files for training and validation; both layouts share that for testing."""
+    """The layouts of the training and validation files in a folder; both layouts share the test file."""
     return [
         layout
         for layout, files in MRPC_FILES.items()
@@ -368,7 +366,7 @@ def _dev_ids(folder: Path) -> list[Path]:
 
 NEUTRAL = 2
 _GRADES = ("0", "1", "2", "3", "4")
-# As the Penn Treebank writes what else would be a bracket of the tree.
+# Escapes of brackets and slashes in the Penn Treebank.
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _TOKEN = re.compile(r"[()]|[^ \t()]+")  # a word of the published files has a no-break space
 
@@ -390,7 +388,7 @@ class GradedTree(NamedTuple):
 
     Args:
         words: Its words.
-        nodes: Grade, first word and the word after the last one of each node, words too, in preorder.
+        nodes: Grade, start and end of each node, including words, in preorder.
     """
 
     words: list[str]
@@ -408,11 +406,10 @@ class GradedTree(NamedTuple):
 
 
 def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
-    r"""The phrases of each sentence of a file, a tree a line: ``(3 (2 It) (4 (2 's) (4 lovely)))``.
+    r"""The phrases of each sentence in a file of one tree per line: ``(3 (2 It) (4 (2 's) (4 lovely)))``.
 
-    A phrase is a node of the tree. The whole sentence comes first, and each phrase before its parts, which
-    go from left to right. Brackets and slashes are written as in the Penn Treebank (``-LRB-``, ``\/``) and
-    are read as ``(`` and ``/``.
+    Phrases are the nodes of the tree in preorder, the whole sentence first. Brackets and slashes are escaped
+    as in the Penn Treebank (``-LRB-``, ``\/``) and read as ``(`` and ``/``.
 
     Example:
         >>> from pathlib import Path
@@ -428,7 +425,7 @@ def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
 
 
 def read_graded_trees(path: Path) -> list[GradedTree]:
-    """The trees themselves, as :func:`read_sst_trees` reads them.
+    """The trees of a file, see :func:`read_sst_trees`.
 
     Example:
         >>> from pathlib import Path
@@ -444,7 +441,7 @@ def read_graded_trees(path: Path) -> list[GradedTree]:
 
 
 def _tree(path: Path, line: int, text: str) -> GradedTree:
-    """A tree, read from left to right, so that nothing recurs."""
+    """Reads a tree without recursion."""
     check_forms(f"{path}:{line}", {"sentence": text}, {"sentence": TEXT})
     words: list[str] = []
     spans: list[list[int]] = []  # grade, first word and the word after the last
@@ -494,38 +491,35 @@ _GLUE_STARTS = (b"sentence\tlabel", b"index\tsentence")
 
 class SST(TextDataset):
     r"""The sentences with two labels of `"Recursive Deep Models for Semantic Compositionality Over a
-    Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree a sentence.
+    Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree per sentence.
 
-    There are three layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header;
-    ``"glue"`` has the files of `"GLUE" <https://arxiv.org/abs/1804.07461>`_, with a header, whose training
-    file holds phrases as well; ``"trees"`` is the treebank itself, with a grade from 0 to 4 for every phrase
-    (:func:`read_sst_trees`), of which 2, neutral, is left out, more is positive and less negative. They are
-    kept apart in ``raw/sst-sentence/``, ``raw/sst-glue/`` and ``raw/sst-trees/``. GLUE's ``test.tsv`` has no
-    labels: the test split then is ``test-labeled.tsv``, the same sentences with labels, where there is such a
-    file.
+    There are three layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header.
+    ``"glue"`` has the files of `"GLUE" <https://arxiv.org/abs/1804.07461>`_, with a header; its training file
+    has phrases as well, and its ``test.tsv`` has no labels, so the test split is ``test-labeled.tsv``, a file
+    of the same sentences with labels. ``"trees"`` is the treebank itself (:func:`read_sst_trees`), with a
+    grade from 0 to 4 for every phrase; 2, neutral, is left out, more is positive and less is negative. The
+    raw folders are ``raw/sst-sentence/``, ``raw/sst-glue/`` and ``raw/sst-trees/``.
 
-    With ``phrases=True`` every phrase of the treebank's training trees that is not neutral is a training
-    example, as the models of the papers are trained: the sentence, its parts, down to its words, those of
-    neutral sentences too, and each as often as it is there; 98,794 in place of 6,920. Validation and test are
-    whole sentences. Each phrase is parsed by itself, as a text of a user would be. It is not the default,
-    under which all layouts have the same examples.
+    With ``phrases=True`` every non-neutral phrase of the training trees is a training example, as in the
+    papers: sentences, their parts and their words, also of neutral sentences, with repetitions; 98,794
+    instead of 6,920. Validation and test have whole sentences. Each phrase is parsed alone. By default all
+    layouts have the same examples.
 
-    With ``trees=True`` a sentence has the constituents of the treebank itself, two parts each, and every node
-    of them its label, in all splits; examples are the sentences that are not neutral as a whole, as for
-    ``"trees"`` without it, while neutral nodes in them have no label (-1): 84,440 labelled nodes to train on,
-    11,033 and 22,451 in the other splits. So RNTN and the Tree-LSTM of constituents are trained, but that the
-    code of the latter makes neutral nodes a third class, which it never answers with
-    (:meth:`~graphdep.nn.models.SentenceModel.node_logits`). The files name no categories: constituents are
-    ``X``, or with ``constituents=True``, which asks the parser for its own, have the label of the parser's
-    topmost one over the same words, where there is one. The parser always gives the dependency tree.
+    With ``trees=True`` a sentence has the binary constituents of the treebank, with a label for every node,
+    in all splits. Examples are the non-neutral sentences; their neutral nodes have no label (-1). There are
+    84,440 labelled training nodes, and 11,033 and 22,451 in the other splits. RNTN and the constituency
+    Tree-LSTM are trained in this way, except that the code of the latter makes neutral nodes a third class,
+    which it never predicts (:meth:`~graphdep.nn.models.SentenceModel.node_logits`). The files have no
+    categories: constituents are ``X``, or with ``constituents=True`` have the label of the parser's topmost
+    constituent over the same words, if there is one. The dependency tree comes from the parser.
 
-    A node of the dependency tree has the label of the phrase that its subtree spans, ROOT that of the
+    A node of the dependency tree has the label of the phrase that its subtree spans, and ROOT that of the
     sentence: the supervision at all nodes of `"Integrating Dependency Tree into Self-attention for Sentence
-    Representation" <https://arxiv.org/abs/2203.05918>`_ (section 3.2). A subtree whose words are no phrase of
-    the treebank has no label (-2); :meth:`describe` has the share of these words.
+    Representation" <https://arxiv.org/abs/2203.05918>`_ (section 3.2). A subtree that is not a phrase of the
+    treebank has no label (-2); :meth:`describe` has the share of these words.
 
-    The corpus is tokenised. Its words, which white space separates, are kept, and the parser gives them one
-    tree, also where they are several sentences. See :class:`ParsedDataset` for what makes a processed file.
+    The corpus is tokenised. Its words, separated by white space, are kept, and are parsed as one sentence.
+    For processed files see :class:`ParsedDataset`.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written sentences.
@@ -534,24 +528,25 @@ class SST(TextDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"sentence"``, ``"glue"`` or ``"trees"``; :obj:`None` for that of :obj:`raw_from`, else for
             the only one below :obj:`root`. (default: :obj:`None`)
-        phrases: Train on phrases, too, of ``layout="trees"``. (default: :obj:`False`)
-        trees: Read the treebank's own trees and the labels of all their nodes; the layout then is
-            ``"trees"``. (default: :obj:`False`)
-        options: Further ones, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` of the training
-            split is spread over it, since the first ones are of few sentences, and :obj:`min_freq` counts a
-            word in each phrase that has it.
+        phrases: Train on phrases of ``layout="trees"``, too. (default: :obj:`False`)
+        trees: Read the trees of the treebank and the labels of all nodes, with layout ``"trees"``.
+            (default: :obj:`False`)
+        options: Further options, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` selects
+            phrases from the whole training split, since the first ones are of few sentences, and
+            :obj:`min_freq` counts a word in each of its phrases.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
-        - with :obj:`trees`, ``word_y``: :math:`(|\mathcal{V}|)` long, of each word that number or -1, -1 for
-          ROOT; ``phrase_y``: :math:`(|\mathcal{P}|)` long, the same of each constituent; ``phrase_index``,
-          ``phrase_type`` as :func:`graphdep.to_data` makes them; ``node_y``: :math:`(|\mathcal{V}|)` long,
-          the label of each node of the dependency tree, -1 for a neutral phrase and -2 for no phrase
+        - with :obj:`trees`, ``word_y``: :math:`(|\mathcal{V}|)` long, the label of each word or -1, and -1
+          for ROOT; ``phrase_y``: :math:`(|\mathcal{P}|)` long, the label of each constituent or -1;
+          ``phrase_index``, ``phrase_type`` as from :func:`graphdep.to_data`; ``node_y``:
+          :math:`(|\mathcal{V}|)` long, the label of each node of the dependency tree, -1 for a neutral phrase
+          and -2 for no phrase
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, several layouts are there and none is chosen, or a row of a raw
-            file is damaged: the message has file, line and value.
+        ValueError: If an option is wrong, the layout is ambiguous, or a row of a raw file is damaged: the
+            message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import SST
@@ -578,8 +573,8 @@ class SST(TextDataset):
         other = layout not in (None, "trees") or phrases or options.get("tokens") is not None
         if trees and other:
             raise ValueError(
-                "'trees' is for layout='trees', without 'phrases', and for words, each of which is a node, "
-                f"not for 'tokens' (got layout={layout!r}, phrases={phrases})"
+                "'trees' is for layout='trees' without 'phrases', and for nodes that are words, not 'tokens' "
+                f"(got layout={layout!r}, phrases={phrases})"
             )
         layout = "trees" if trees else layout
         self.trees = self.bracketed = trees
@@ -593,12 +588,12 @@ class SST(TextDataset):
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each layout."""
+        """A separate folder for each layout."""
         return str(_raw(Path(self.root, "raw"), self.layout))
 
     @property
     def num_classes(self) -> int:
-        """The number of labels, whatever the split holds."""
+        """The number of labels, independent of the split."""
         return len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -623,8 +618,8 @@ class SST(TextDataset):
         return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus; with the labels of all nodes, also the share of words whose subtree in the
-        dependency tree is no phrase of the treebank.
+        """As for every corpus; with :obj:`trees`, also the share of words whose dependency subtree is not a
+        phrase of the treebank.
         """
         described = super().describe()
         if not self.trees or self._indices is not None:
@@ -634,8 +629,8 @@ class SST(TextDataset):
         without, neutral = int((y == NO_PHRASE).sum()), int((y == -1).sum())
         share = without / max(1, len(y))
         note = (
-            f"the subtrees of {without:,} of {len(y):,} words ({share:.1%}) span no phrase of the treebank, "
-            f"those of {neutral:,} ({neutral / max(1, len(y)):.1%}) a neutral phrase: encoders over "
+            f"the subtrees of {without:,} of {len(y):,} words ({share:.1%}) are not phrases of the treebank, "
+            f"those of {neutral:,} ({neutral / max(1, len(y)):.1%}) are neutral phrases: encoders over "
             "dependencies are not trained at these nodes"
         )
         return described | {"without_phrase": share, "note": note}
@@ -675,7 +670,7 @@ class SST(TextDataset):
 
 
 class Review(NamedTuple):
-    """One row of a raw file."""
+    """A row of a raw file."""
 
     words: list[str]
     label: int
@@ -688,15 +683,15 @@ def read_sst(path: Path, layout: str) -> list[Review]:
 
 
 def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
-    """The sentences of a file of the treebank that are not neutral, or all phrases that are not."""
+    """The non-neutral sentences of a file of the treebank, or all non-neutral phrases."""
     trees = read_sst_trees(path)
     wanted = (phrase for tree in trees for phrase in (tree if phrases else tree[:1]))
     return [Review(words, int(grade > NEUTRAL)) for words, grade in wanted if grade != NEUTRAL]
 
 
 def with_brackets(sentence: Sentence, tree: GradedTree) -> Sentence:
-    """A parsed sentence with the constituents of the treebank, those of several words, in place of its own,
-    of which they have the labels: of the topmost one over the same words, else ``X``.
+    """A parsed sentence with the treebank's constituents of several words instead of its own; a label is that
+    of its topmost own constituent over the same words, else ``X``.
     """
     own: dict[tuple[int, int], str] = {}
     for label, start, end in sentence.constituents or ():
@@ -709,8 +704,8 @@ NO_PHRASE = -2
 
 
 def _targets(tree: GradedTree, sentence: Sentence, root: bool) -> dict[str, torch.Tensor]:
-    """The label of the whole, and those of all nodes of both trees."""
-    # Of two nodes over the same words that of the lower one.
+    """The label of the sentence, and those of all nodes of both trees."""
+    # Of two nodes over the same words, the lower one counts.
     of_span = {(start, end): _label(grade) for grade, start, end in tree.nodes}
     words = [of_span[word, word + 1] for word in range(len(tree.words))]
     phrases = [_label(grade) for grade, start, end in tree.nodes if end - start > 1]
@@ -725,9 +720,7 @@ def _targets(tree: GradedTree, sentence: Sentence, root: bool) -> dict[str, torc
 
 
 def subtree_spans(sentence: Sentence) -> list[tuple[int, int] | None]:
-    """The first word and the word after the last one of each word's subtree; :obj:`None` of a subtree with a
-    gap.
-    """
+    """Start and end of each word's subtree; :obj:`None` for a subtree with a gap."""
     first, last = [*range(len(sentence))], [*range(len(sentence))]
     size = [1] * len(sentence)
     for word in sorted(range(len(sentence)), key=sentence.depth.__getitem__, reverse=True):
@@ -753,7 +746,7 @@ def _files(layout: str) -> Collection[str]:
 
 
 def _sst_layouts(folder: Path) -> list[str]:
-    """The layouts of a folder's files: of tables by their first lines, of trees by their names."""
+    """The layouts of the files in a folder, known by the first lines of tables and by the names of trees."""
     layouts = {file: _layout_of(folder / file) for file in SST_FILES.values() if (folder / file).is_file()}
     if len(set(layouts.values())) > 1:
         found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
@@ -774,17 +767,17 @@ def _raw(raw: Path, layout: str) -> Path:
 
 class UDTreebank(ParsedDataset):
     """The sentences of a treebank of `"Universal Dependencies v2" <https://aclanthology.org/2020.lrec-1.497/>`_
-    with their gold trees, one example a sentence.
+    with their gold trees, one example per sentence.
 
-    A split is the file ``<name>-ud-<split>.conllu`` of the treebank's folder, or several where
-    the treebank cuts it up (``<name>-ud-train-a.conllu``). There is no parser and no ``y``.
+    A split is the file ``<name>-ud-<split>.conllu`` in the treebank's folder, or several parts of it
+    (``<name>-ud-train-a.conllu``). There is no parser and no ``y``.
 
     Args:
         root: Folder of one treebank. (default: ``"datasets/ud"``)
         split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
-        options: Further ones, see :class:`ParsedOptions`. :obj:`arcs` is ``"basic"`` for the columns HEAD and
-            DEPREL, or ``"enhanced"`` for DEPS. Where a treebank has no training split and only trees matter,
-            pass an empty :class:`~graphdep.Vocab` as :obj:`vocab`.
+        options: Further options, see :class:`ParsedOptions`. :obj:`arcs` is ``"basic"`` for columns HEAD and
+            DEPREL, or ``"enhanced"`` for DEPS. For the trees of a treebank without a training split, pass an
+            empty :class:`~graphdep.Vocab` as :obj:`vocab`.
 
     Raises:
         FileNotFoundError: If there is no file for the split; the message says where to get it.
@@ -814,7 +807,7 @@ class UDTreebank(ParsedDataset):
         super().__init__(root, split, to_data_options=to_data_options, **others)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        return seen_files(folder, self.raw_file_pattern(split), before="-ud-")
+        return visible_files(folder, self.raw_file_pattern(split), before="-ud-")
 
     def raw_file_pattern(self, split: str) -> str:
         return f"*-ud-{'dev' if split == 'val' else split}*.conllu"

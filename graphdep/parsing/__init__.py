@@ -1,4 +1,4 @@
-"""Parsers: raw text or words in, dependency trees out, and constituents."""
+"""Parsers: from raw texts or words to dependency trees, and to constituents."""
 
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser

@@ -1,4 +1,4 @@
-"""The English parser of this package."""
+"""The bundled parser of English, and parsers from ``graphdep train-parser``."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from graphdep.parsing.constituency import SpanParser
 
 
-# What stanza loads by a name in a file's settings: from the Hugging Face hub, where it may bring code of its
-# own, or from a path.
+# Settings of a model file by which stanza loads other files: from a path, or from the Hugging Face hub, where
+# a model may contain code.
 _NAMING = (
     *("bert_model", "use_peft", "charlm_forward_file", "charlm_backward_file"),
     *("wordvec_file", "wordvec_pretrain_file"),
 )
-_PICKLED = 2  # the version of a lemmatizer's dictionary that stanza below 1.15 unpickles
+_PICKLED = 2  # version of a lemmatizer's dictionary that stanza below 1.15 unpickles
 
 
 def check_model_file(path: Path) -> None:
-    """Reads a model file as stanza does, without running what is in it."""
+    """Raises unless stanza can load a model file without running code from it or loading other files."""
     why = _why_refused(path)
     if why is not None:
         raise ParserUnavailableError(f"the models in {path.parent} do not load: {path.name} {why}")
@@ -41,33 +41,31 @@ def _why_refused(path: Path) -> str | None:
 
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError:  # torch's own message advises to read the file all the same
-        return (
-            "is no model file, or holds more than weights and plain values, which could run code of its own"
-        )
+    except pickle.UnpicklingError:  # torch's message advises to load the file nevertheless
+        return "is not a model file, or holds more than weights and plain values, which could run code"
     except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
-        return f"is no model file ({type(error).__name__}: {error})"
+        return f"is not a model file ({type(error).__name__}: {error})"
     if not isinstance(state, dict):
-        return "is no model file of stanza"
+        return "is not a model file of stanza"
     if state.get("dicts_version") == _PICKLED:
         return (
-            f"has 'dicts_version' {_PICKLED}, a pickled dictionary, which could run code of its own: train "
-            "it anew with stanza 1.15 or later"
+            f"has 'dicts_version' {_PICKLED}, a pickled dictionary, which could run code: train it again "
+            "with stanza 1.15 or later"
         )
-    for key, value in _named(state):
+    for key, value in _outside_files(state):
         shown = value if isinstance(value, str) else type(value).__name__
-        return f"names something to load that is not in it ({key!r}: {shown!r}), which is not done"
+        return f"needs another file or model ({key!r}: {shown!r}), which is not supported"
     return None
 
 
-def _named(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Keys and values that name something outside of the file."""
+def _outside_files(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Keys and values of settings that name another file or model."""
     model = state.get("model")
     parts = model.get("args") if isinstance(model, dict) else None  # of an ensemble of parsers
     for config in [state.get("config"), *(parts if isinstance(parts, list) else ())]:
         if isinstance(config, dict):
             yield from ((key, config[key]) for key in _NAMING if config.get(key))
-    # Lemmatizers that look at the sentence stand on word vectors or a transformer of their own.
+    # Contextual lemmatizers use word vectors or a transformer.
     yield from ((key, state[key]) for key in ("contextual", "bert_lora") if state.get(key))
 
 
@@ -76,24 +74,24 @@ _KINDS = {"tokenize": "tokenizer", "mwt": "mwt", "pos": "tagger", "lemma": "lemm
 
 
 class BundledParser(Parser):
-    r"""A small stanza pipeline in a folder, which needs no network: the package's own of English, or another.
+    r"""A small stanza pipeline in a folder, which needs no network.
 
-    The package's own is trained on UD English EWT; ``bundled/MODEL_CARD.md`` has its data, licences, scores
-    and limits. ``graphdep train-parser`` makes others, of other languages too. Their
-    files start with stanza's shorthand, ``zh_joined_parser.pt`` say, which begins with the code of the
-    language. What a word is longer than 100 characters is hidden from the tagger and the parser, and a text
-    of more than 10,000 characters is split into sentences piece by piece, cut at blank lines or white space.
+    The English pipeline of this package is trained on UD English EWT; ``bundled/MODEL_CARD.md`` has its data,
+    licences, scores and limits. ``graphdep train-parser`` trains pipelines of this and other languages. Their
+    file names begin with stanza's shorthand, which begins with the code of the language, as in
+    ``zh_joined_parser.pt``. Tagger and parser read the first 100 characters of a word. A text of more than
+    10,000 characters is cut at blank lines or white space before it is split into sentences.
 
-    The files hold weights and plain values. One that names anything else to load, such as a transformer of
-    the Hugging Face hub, is refused before anything is loaded. So is one that is not what ``SHA256SUMS``
-    beside it says, where there is such a list, as in the package.
+    The files may hold weights and plain values only. A file that needs another file or model, such as a
+    transformer of the Hugging Face hub, is refused, and so is one that differs from its line in
+    ``SHA256SUMS``, if the folder has such a file.
 
     Args:
         directory: A folder with the model files of one parser (tokenizer, tagger, lemmatizer, parser, and
-            mwt where the language has multi-word tokens); :obj:`None` for the package's own.
+            mwt if the language has multi-word tokens); :obj:`None` for that of the package.
             (default: :obj:`None`)
         max_words: Sentences of more words get a chain tree. (default: :obj:`200`)
-        constituents: Fill :attr:`Sentence.constituents`, by the tags that the tagger gives anyhow
+        constituents: Fill :attr:`Sentence.constituents`, based on the predicted tags
             (:class:`~graphdep.parsing.constituency.SpanParser`, on the CPU); sentences of more than
             :obj:`max_words` words get a flat tree. The folder needs a file ``*_constituency.pt``.
             (default: :obj:`False`)
@@ -101,8 +99,8 @@ class BundledParser(Parser):
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
-        ParserUnavailableError: If a model file is missing, or the folder has those of several parsers; with
-            the first text, if one is damaged, was changed, or names something else to load.
+        ParserUnavailableError: If a model file is missing, or the folder has several parsers; with the first
+            text, if a file is damaged, differs from its checksum, or needs another file or model.
 
     Example:
         >>> from graphdep.parsing import BundledParser
@@ -137,7 +135,7 @@ class BundledParser(Parser):
 
     @property
     def fingerprint(self) -> str:
-        """Stanza's version, the digests of the model files, the longest sentence, and what is joined."""
+        """Stanza's version, the digests of the model files, and the options."""
         digest = files_digest(self._files.values())
         also = f"/constituents-{files_digest([self._spans_file])}" if self._spans_file is not None else ""
         joined = "/whole-words" if self._engine.join_cut_words else ""
@@ -145,25 +143,25 @@ class BundledParser(Parser):
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses a chunk of texts."""
-        return self._whole(self._engine.parse(texts))
+        return self._with_constituents(self._engine.parse(texts))
 
     def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
         """Parses a chunk of sentences whose words are given."""
-        return self._whole(self._engine.parse_words(sentences))
+        return self._with_constituents(self._engine.parse_words(sentences))
 
     def tokenize(self, texts: Sequence[str]) -> list[list[list[str]]]:
         """Splits raw texts into sentences and words, as :meth:`parse` does, without parsing them.
 
         Returns:
-            Per text its sentences, each a list of words.
+            The sentences of each text, each a list of words.
         """
         return [[sentence.form for sentence in sentences] for sentences in self._engine.split(texts)]
 
     def __getstate__(self) -> dict[str, Any]:
-        # As the engine's: it is loaded where it is needed.
+        # A copy loads its models when it needs them, as that of the engine does.
         return {key: value for key, value in self.__dict__.items() if key != "_spans"}
 
-    def _whole(self, parsed: list[Parsed]) -> list[Parsed]:
+    def _with_constituents(self, parsed: list[Parsed]) -> list[Parsed]:
         if self._spans_file is None:
             return parsed
         from graphdep.parsing.constituency import add_constituents
@@ -184,8 +182,8 @@ class BundledParser(Parser):
         return _pipeline(self.language, files, files_digest(self._files.values()), self.use_gpu)
 
 
-# Every split of a corpus makes a parser of its own. They share the models while the files are the same; no
-# two run at once (one_thread).
+# Each split of a corpus makes a parser. Parsers of the same files share the models, and only one runs at a
+# time (one_thread).
 @lru_cache(maxsize=1)
 def _pipeline(language: str, files: tuple[tuple[str, Path], ...], digest: str, use_gpu: bool | None) -> Any:
     import stanza
@@ -205,13 +203,13 @@ def _pipeline(language: str, files: tuple[tuple[str, Path], ...], digest: str, u
                 processors=",".join(paths),
                 use_gpu=use_gpu,
                 verbose=False,
-                tokenize_num_workers=0,  # else a file could ask for any number of processes
-                tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
+                tokenize_num_workers=0,  # else a model file could start any number of processes
+                tokenize_max_seqlen=4000,  # longer tokens become <UNK>; the default is 300
                 depparse_batch_size=500,  # the fastest on a CPU
                 depparse_resolve_head_constraints=False,  # takes minutes on long sentences
                 **{f"{name}_model_path": str(path) for name, path in paths.items()},
             )
-    except Exception as error:  # torch, pickle and stanza each raise their own for a broken file
+    except Exception as error:  # torch, pickle and stanza raise different errors for a broken file
         reason = f"{type(error).__name__}: {error}"
         raise ParserUnavailableError(f"the models in {directory} do not load ({reason})") from error
     if "mwt" not in paths and pipeline.processors["tokenize"].trainer.args["use_mwt"]:
@@ -221,7 +219,7 @@ def _pipeline(language: str, files: tuple[tuple[str, Path], ...], digest: str, u
 
 @contextmanager
 def _quiet_stanza() -> Iterator[None]:
-    """Without stanza's lines on models that do not load: the error that follows says more."""
+    """Hides stanza's messages about models that do not load, since the error says more."""
     logger = logging.getLogger("stanza")
     logger.addFilter(_nothing)
     try:
@@ -235,14 +233,14 @@ def _nothing(record: logging.LogRecord) -> bool:
 
 
 def _spans_file(parser: Path) -> Path:
-    """The model of constituents beside that of dependencies."""
+    """The constituency model beside the dependency parser."""
     path = parser.with_name(parser.name.replace("_parser.pt", "_constituency.pt"))
     _check_there([path])
     return path
 
 
 def _model_files(directory: Path) -> dict[str, Path]:
-    """The files by the name of stanza's processor; that for multi-word tokens only if it is there."""
+    """The files by the name of stanza's processor; that for multi-word tokens is optional."""
     patterns = [f"*_{kind}.pt" for kind in _KINDS.values()]
     found = {path.name.rpartition("_")[0] for pattern in patterns for path in directory.glob(pattern)}
     if len(found) != 1:

@@ -15,32 +15,33 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.io.files import home_path
-from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser
+from graphdep.parsing.parser import Chunk, Item, Parsed, Parser, ParserWrapper
 from graphdep.sentence.sentence import Sentence
 
 logger = logging.getLogger("graphdep.parsing")
 
-_APPLICATION_ID = 0x67646570  # "gdep": tells our files from other people's databases
+_APPLICATION_ID = 0x67646570  # "gdep", to recognise our files
 _VERSION = 1
 _TABLE = """CREATE TABLE parses (
     fingerprint TEXT NOT NULL, mode TEXT NOT NULL, digest TEXT NOT NULL,
     failure TEXT, sentences BLOB NOT NULL,
     PRIMARY KEY (fingerprint, mode, digest))"""
-# How long a lock of another process is waited for, the first time and after that has not helped.
+# Seconds to wait for another process's lock: the first time, and after such a wait was in vain.
 _BUSY_SECONDS, _AFTERWARDS = 60.0, 0.1
 _QUERY_ITEMS = 500
+# Bytes of the parses of one text, far more than those of a book.
+_LARGEST = 2**28
 
 
 class ParseCache:
     """Parses by parser fingerprint, mode (raw or words) and SHA-256 of the text, in one SQLite file.
 
-    Each operation opens the file anew and writes in one transaction, so that a process may be killed at any
-    moment, fork, or share the file with others. A row that cannot be read counts as absent. Where the file
-    cannot be written (read-only folder, full disk, lock that does not go away), a warning is logged and
-    what is read or parsed is still returned.
+    Each operation opens the file and runs in one transaction, so a process may be killed at any time, fork,
+    or share the file with others. An unreadable row counts as absent. If the file cannot be used (read-only
+    folder, full disk, a lock that remains), a warning is logged and parses are returned without being stored.
 
     Args:
-        path: The file; made if it is not there.
+        path: The file, created if missing.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -56,22 +57,22 @@ class ParseCache:
             self._transaction(_create, write=True)
 
     def load(self, fingerprint: str, items: Sequence[Item]) -> dict[Item, Parsed]:
-        """The parses that are there, for those of the inputs that have one."""
+        """The stored parses among those of the inputs."""
         found: dict[Item, Parsed] = {}
         for start in range(0, len(items), _QUERY_ITEMS):
             keys = {_key(item): item for item in items[start : start + _QUERY_ITEMS]}
             rows = self._transaction(partial(_select, fingerprint=fingerprint, keys=list(keys)))
             for mode, digest, failure, data in rows or []:
-                item = keys.get((mode, digest))  # an index that is damaged finds rows of other keys
+                item = keys.get((mode, digest))  # a damaged index may find other rows
                 sentences = None if item is None else _decode(data, item)
                 if item is None or sentences is None:
-                    logger.warning("an unreadable row of %s: that text is parsed again", self.path)
+                    logger.warning("%s has an unreadable row: its text is parsed again", self.path)
                 else:
                     found[item] = Parsed(sentences, failure)
         return found
 
     def store(self, fingerprint: str, parses: dict[Item, Parsed]) -> None:
-        """Stores parses, all of them or none."""
+        """Stores all parses that are final, or after an error none."""
         rows = [
             (fingerprint, *_key(item), parsed.failure, _encode(parsed.sentences))
             for item, parsed in parses.items()
@@ -81,7 +82,7 @@ class ParseCache:
         self._transaction(lambda database: database.executemany(insert, rows), write=True)
 
     def _transaction(self, action: Callable[[sqlite3.Connection], Any], *, write: bool = False) -> Any:
-        """Runs ``action``, whole or not at all; gives :obj:`None` if the file cannot be used just now."""
+        """Runs ``action`` in a transaction; returns :obj:`None` if the file cannot be used."""
         try:
             with closing(
                 sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)
@@ -95,20 +96,16 @@ class ParseCache:
             if _is_busy(error):
                 self._patience = _AFTERWARDS
             return None
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter of a message with its bytes
-            raise ValueError(f"'cache': {self.path} is damaged or no parse cache ({error})") from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message may have damaged bytes
+            raise ValueError(f"'cache': {self.path} is damaged or not a parse cache ({error})") from error
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
             held = f": another process has held it for {self._patience:g} seconds" if _is_busy(error) else ""
             logger.warning(
-                "the parse cache %s cannot be used (%s%s); parses may not be kept", self.path, error, held
+                "the parse cache %s cannot be used (%s%s); parses may not be stored", self.path, error, held
             )
-
-
-# Bytes of the parses of a text: far more than those of a book.
-_LARGEST = 2**28
 
 
 def _is_busy(error: Exception) -> bool:
@@ -122,18 +119,18 @@ def _is_new(database: sqlite3.Connection) -> bool:
     version = database.execute("PRAGMA user_version").fetchone()[0]
     code = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
     if database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-        wrong = "is a database, but no parse cache"
+        wrong = "is another database, not a parse cache"
     elif version != _VERSION:
         wrong = f"has version {version}, not {_VERSION}"
     elif names := [name for (name,) in database.execute(code)]:
-        wrong = f"runs SQL of its own ({names[0]!r}), which may empty it"
+        wrong = f"has a trigger or view ({names[0]!r}), which could delete rows"
     else:
         return False
     raise ValueError(f"'cache': {path} {wrong}; give another file")
 
 
 def _create(database: sqlite3.Connection) -> None:
-    # Another process may have been faster.
+    # Another process may have created it since.
     if _is_new(database):
         database.execute(_TABLE)
         database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
@@ -141,7 +138,7 @@ def _create(database: sqlite3.Connection) -> None:
 
 
 def _select(database: sqlite3.Connection, fingerprint: str, keys: list[tuple[str, str]]) -> list[Any]:
-    # All inputs of a call are of one mode.
+    # All inputs of a call have the same mode.
     places = ",".join("?" * len(keys))
     query = f"""SELECT mode, digest, failure, sentences FROM parses
         WHERE fingerprint = ? AND mode = ? AND digest IN ({places})"""
@@ -150,7 +147,7 @@ def _select(database: sqlite3.Connection, fingerprint: str, keys: list[tuple[str
 
 def _key(item: Item) -> tuple[str, str]:
     mode = "raw" if isinstance(item, str) else "words"
-    # JSON escapes lone surrogates, which UTF-8 would refuse.
+    # JSON escapes lone surrogates, which UTF-8 cannot encode.
     return mode, hashlib.sha256(json.dumps(item).encode("ascii")).hexdigest()
 
 
@@ -160,11 +157,11 @@ def _encode(sentences: list[Sentence]) -> bytes:
 
 
 def _decode(data: bytes, item: Item) -> list[Sentence] | None:
-    """The stored sentences, or :obj:`None` if they cannot be read or are not those of the given words."""
+    """The stored sentences, or :obj:`None` if they cannot be read or have other words than the input."""
     try:
         unpacked = zlib.decompressobj()
         text = unpacked.decompress(data, _LARGEST)
-        if not unpacked.eof:  # cut, or a few bytes that would fill the memory
+        if not unpacked.eof:  # truncated, or a small file that would fill the memory
             return None
         sentences = [_sentence(values) for values in json.loads(text)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, zlib.error):
@@ -189,20 +186,20 @@ def _sentence(values: dict[str, Any]) -> Sentence:
     return Sentence(**columns)
 
 
-class CachedParser(AroundParser):
-    """Keeps what another parser gives in one SQLite file.
+class CachedParser(ParserWrapper):
+    """Stores the parses of another parser in one SQLite file.
 
-    Parses are stored chunk by chunk, so that an interrupted call goes on where it stopped. Chain trees
-    that the parser would give again (too long a sentence) are stored as such and counted again on every
-    call; those that came from an error are not stored, and are tried again.
+    Parses are stored chunk by chunk, so an interrupted call continues where it stopped. Chain trees that the
+    parser would return again, such as those of too long sentences, are stored and counted as failures in
+    every call. Those due to an error are not stored, so the text is tried again.
 
     Args:
-        parser: The parser. It is not loaded as long as everything is in the file.
+        parser: The parser. Its models are not loaded while all parses are in the file.
         path: The SQLite file; see :class:`~graphdep.parsing.cached.ParseCache`. Several parsers and
             processes may share it.
 
     Raises:
-        ValueError: If the file is no cache of graphdep's, of another version, or damaged.
+        ValueError: If the file is not a parse cache, has another version, or is damaged.
 
     Example:
         >>> from graphdep.parsing import CachedParser, resolve_parser
@@ -217,7 +214,7 @@ class CachedParser(AroundParser):
         self.cache = ParseCache(path)
 
     def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
-        """Those of the inputs that are in the file."""
+        """The stored parses."""
         return self.cache.load(self.fingerprint, items)
 
     def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:

@@ -1,4 +1,4 @@
-"""A parser on the machines of a Dask cluster."""
+"""Parsing on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from graphdep.io.extras import check_extra
-from graphdep.parsing.parallel import in_order
-from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser, ParserUnavailableError
+from graphdep.parsing.parallel import AHEAD, in_order
+from graphdep.parsing.parser import Chunk, Item, Parsed, Parser, ParserUnavailableError, ParserWrapper
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -26,39 +26,36 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("graphdep.parsing")
 
-# Shards of each thread of a worker: what it works on, what it goes on with, and what waits for one before it.
-_AHEAD = 4
-# Workers come and go: how many there are is asked again after so many seconds.
-_ASK_AGAIN = 5
+# Workers come and go: seconds after which they are counted again.
+_COUNT_AGAIN = 5
 _CONNECT_SECONDS = 10.0
 
 
-class ClusterParser(AroundParser):
-    """Hands the chunks of a call to the workers of a Dask cluster, as shards.
+class ClusterParser(ParserWrapper):
+    """Parses the chunks of a call, called shards, on the workers of a Dask cluster.
 
-    A shard is known to the scheduler by the SHA-256 of the parser's fingerprint and its texts, so that two
-    calls that ask for the same one at the same time share it. When a worker dies, what it worked on goes to
-    another one; after the fourth death the shard is an error (``distributed.scheduler.allowed-failures``).
-    Results are those of one process. Only this process writes to a cache (:class:`CachedParser` around it), a
-    whole shard at a time: a call that is made again sends what is not in it. At most four shards for each
-    thread of the cluster are under way, so that texts may be a stream (:meth:`Parser.iter_parse`).
+    The key of a shard is the SHA-256 of the parser's fingerprint and the texts, so concurrent calls share
+    equal shards. If a worker dies, its shard goes to another one; after the fourth death an error is raised
+    (``distributed.scheduler.allowed-failures``). Results are the same as with one process. Only the calling
+    process writes to a cache (:class:`CachedParser` around this parser), in whole shards, so a repeated call
+    sends only what is missing. At most four shards per thread of the cluster are in progress, so the texts
+    may be a stream (:meth:`Parser.iter_parse`).
 
-    The workers need graphdep and the parser's files, in the same place and of the same versions as here, and
-    one thread each (``dask worker --nthreads 1``): models run one at a time in a process. **Whoever reaches
-    the scheduler can run code on it and on all workers**: it belongs into a private network or behind TLS,
-    which is set where Dask has its settings (``tls://`` addresses).
+    The workers need graphdep and the parser's files, in the same place and with the same versions as the
+    calling process, and one thread each (``dask worker --nthreads 1``), since a process runs one model at a
+    time. **Whoever reaches the scheduler can run code on it and on all workers**: keep it in a private
+    network or behind TLS (``tls://`` addresses, set in Dask's configuration).
 
     Args:
         parser: The parser; each worker gets a copy.
-        scheduler: Address of the scheduler, such as ``"tcp://node1:8786"``. It is called with the first shard
-            that is to be parsed.
+        scheduler: Address of the scheduler, such as ``"tcp://node1:8786"``; contacted with the first shard.
 
     Raises:
-        ValueError: If the parser cannot be copied to another process.
+        ValueError: If the parser cannot be pickled.
         ImportError: If Dask's package ``distributed`` is not installed.
-        ParserUnavailableError: Where texts are parsed, if there is no scheduler at this address, or a worker
-            has other models or versions.
-        RuntimeError: Where texts are parsed, if four workers died on a shard, or the scheduler is gone.
+        ParserUnavailableError: During parsing, if there is no scheduler at this address, or a worker has
+            other models or versions.
+        RuntimeError: During parsing, if four workers died on one shard, or the scheduler is gone.
 
     Example:
         >>> from distributed import LocalCluster
@@ -77,7 +74,7 @@ class ClusterParser(AroundParser):
         self._pickled()
 
     def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
-        """Parses chunks at the same time, and gives them in order."""
+        """Parses chunks in parallel and yields them in order."""
         parts = iter(parts)
         for chunk in parts:
             if chunk:
@@ -99,27 +96,27 @@ class ClusterParser(AroundParser):
 
 
 def shard_key(fingerprint: str, chunk: Sequence[Item]) -> str:
-    """The name of a shard: what it is made of, and who parses it."""
-    # JSON escapes lone surrogates, which UTF-8 would refuse.
+    """The key of a shard."""
+    # JSON escapes lone surrogates, which UTF-8 cannot encode.
     content = json.dumps([fingerprint, chunk]).encode("ascii")
     return f"graphdep-parse-{hashlib.sha256(content).hexdigest()}"
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What Dask logs of a connection that breaks is pages long, and the error says it in a line."""
-    dasks = logging.getLogger("distributed")
-    level = dasks.level
-    dasks.setLevel(logging.CRITICAL + 1)
+    """Hides the pages that Dask logs about a broken connection, since the error says the same in a line."""
+    dask = logging.getLogger("distributed")
+    level = dask.level
+    dask.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        dasks.setLevel(level)
+        dask.setLevel(level)
 
 
 @contextmanager
 def _client(address: str) -> Iterator[Client]:
-    """A connection; the errors of what is done with it say what a user can do."""
+    """A connection; its errors tell a user what to do."""
     from distributed import KilledWorker
     from distributed.comm.addressing import get_address_host_port
 
@@ -127,12 +124,12 @@ def _client(address: str) -> Iterator[Client]:
         try:
             host, port = get_address_host_port(address)
             socket.create_connection((host, port), _CONNECT_SECONDS).close()
-            client = _answering(address)
-        except MemoryError as error:  # what it says is read as the size of a message
+            client = _connect(address)
+        except MemoryError as error:  # Dask takes the answer for the size of a message
             raise ParserUnavailableError(
                 f"no Dask scheduler at {address!r}: another program answers"
             ) from error
-        except (OSError, ValueError, TypeError) as error:  # of TLS without certificates the last
+        except (OSError, ValueError, TypeError) as error:  # TypeError: TLS without certificates
             raise ParserUnavailableError(f"no Dask scheduler at {address!r}: {error}") from error
         try:
             if not client.nthreads():
@@ -140,19 +137,19 @@ def _client(address: str) -> Iterator[Client]:
             yield client
         except KilledWorker as error:
             raise RuntimeError(
-                f"workers of {address!r} died again and again on one shard, perhaps for lack of memory "
-                f"({error.last_worker} was the last); shards that are done are in the cache, if there is one"
+                f"several workers of {address!r} died on one shard, perhaps for lack of memory "
+                f"({error.last_worker} was the last); finished shards are in the cache, if there is one"
             ) from error
         except CancelledError as error:
             raise RuntimeError(
-                f"the scheduler {address!r} is gone; shards that are done are in the cache, if there is one"
+                f"the scheduler {address!r} is gone; finished shards are in the cache, if there is one"
             ) from error
         finally:
             client.close()
 
 
-def _answering(address: str) -> Client:
-    """A client, in a thread of its own: Dask waits without end for what takes a call and never answers."""
+def _connect(address: str) -> Client:
+    """A client, made in another thread, since Dask waits forever if a program accepts but never answers."""
     from distributed import Client
 
     found: list[Client | BaseException] = []
@@ -167,7 +164,7 @@ def _answering(address: str) -> Client:
     waiting.start()
     waiting.join(2 * _CONNECT_SECONDS)
     if not found:
-        raise TimeoutError(f"it has not answered for {2 * _CONNECT_SECONDS:.0f} seconds")
+        raise TimeoutError(f"no answer within {2 * _CONNECT_SECONDS:.0f} seconds")
     if isinstance(found[0], BaseException):
         raise found[0]
     return found[0]
@@ -178,7 +175,7 @@ def _ahead(client: Client) -> Callable[[], int]:
     def threads(_moment: int) -> int:
         return sum(client.nthreads().values())
 
-    return lambda: _AHEAD * max(1, threads(int(time.monotonic() // _ASK_AGAIN)))
+    return lambda: AHEAD * max(1, threads(int(time.monotonic() // _COUNT_AGAIN)))
 
 
 # -- on the workers --------------------------------------------------------------------------------------
@@ -193,7 +190,7 @@ def _loaded(data: bytes, fingerprint: str) -> Parser:
     parser: Parser = pickle.loads(data)
     if parser.fingerprint != fingerprint:
         raise ParserUnavailableError(
-            f"a worker has other models or versions than the process that asks: {parser.fingerprint!r} "
-            f"there, {fingerprint!r} here; install the same on all machines"
+            f"a worker has other models or versions than the calling process: {parser.fingerprint!r} there, "
+            f"{fingerprint!r} here; install the same on all machines"
         )
     return parser

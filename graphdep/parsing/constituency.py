@@ -1,4 +1,4 @@
-"""The constituency parser: span scores and the best binary tree."""
+"""The constituency parser: scores of spans, and the best binary tree."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from graphdep.parsing.stanza import check_checksums, one_thread
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Constituent
 
-_LEAST = 8  # what a sentence counts for at least: so that there are not hundreds of short ones
+_LEAST = 8  # a shorter sentence counts as 8 words, so that a batch has no hundreds of sentences
 
 
-def like_lengths(lengths: Sequence[int], max_words: int) -> Iterator[list[int]]:
-    """Numbers of sentences from the shortest to the longest, so many together that the longest of them times
-    their number is at most :obj:`max_words`; a longer one is alone.
+def length_batches(lengths: Sequence[int], max_words: int) -> Iterator[list[int]]:
+    """Batches of sentence numbers, by length, of at most :obj:`max_words` words with padding; a longer
+    sentence is a batch of its own.
     """
     batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -39,15 +39,15 @@ Span = tuple[int, int]
 
 
 def span_starts(words: int) -> list[int]:
-    r"""Where the spans of width :math:`w = 1 \ldots n` begin in a row of all spans of :obj:`words` words, in
-    which those of one width lie side by side from left to right; and the length of the row at the end.
+    r"""Offsets of the spans of width :math:`w = 1 \ldots n` in a list of all spans of :obj:`words` words,
+    sorted by width and then from left to right; at the end the length of the list.
     """
     return [0, *np.cumsum(np.arange(words, 0, -1)).tolist()]
 
 
 def best_spans(scores: Tensor, lengths: Tensor) -> list[list[Span]]:
-    r"""The spans of the best binary tree of each sentence, those of single words among them, by the algorithm
-    of Cocke, Kasami and Younger, over all spans of one width at a time.
+    r"""The spans of the best binary tree of each sentence, including single words, by the CKY algorithm,
+    vectorized over all spans of one width.
 
     .. math::
         s(i, j) = c_{ij} + \max_{i < k < j} s(i, k) + s(k, j)
@@ -59,13 +59,13 @@ def best_spans(scores: Tensor, lengths: Tensor) -> list[list[Span]]:
         lengths: Words of each sentence, on the CPU.
 
     Shapes:
-        - ``scores``: :math:`(\text{sentences}, n (n + 1) / 2)`, in the order of :func:`span_starts`, for the
-          longest sentence of :math:`n` words; what lies beyond a shorter one is not read
+        - ``scores``: :math:`(\text{sentences}, n (n + 1) / 2)`, in the order of :func:`span_starts`, where
+          :math:`n` is the number of words of the longest sentence; scores beyond a shorter one are not read
         - ``lengths``: :math:`(\text{sentences})`, long
     """
     words, size = int(lengths.max()), len(scores)
     begin = span_starts(words)
-    # Sums by start and width, and by end and width from the widest on: both parts of a span are slices.
+    # Sums by start and width, and by end and descending width, so that the parts of a span are slices.
     left, right = (scores.new_zeros(size, words + 1, words) for _ in range(2))
     cut = np.zeros((size, words + 1, words + 1), dtype=np.int16)
     for width in range(1, words + 1):
@@ -78,10 +78,10 @@ def best_spans(scores: Tensor, lengths: Tensor) -> list[list[Span]]:
             cut[:, :places, width] = where.numpy() + 1
         left[:, :places, width - 1] = total
         right[:, width:, words - width] = total
-    return [_walk(cut[row], length) for row, length in enumerate(lengths.tolist())]
+    return [_tree_spans(cut[row], length) for row, length in enumerate(lengths.tolist())]
 
 
-def _walk(cut: np.ndarray, length: int) -> list[Span]:
+def _tree_spans(cut: np.ndarray, length: int) -> list[Span]:
     found, todo = [], [(0, length)]
     while todo:
         start, end = todo.pop()
@@ -107,13 +107,13 @@ _MAX_CHARACTERS = 20
 
 
 class SpanBatch(NamedTuple):
-    """What the network reads of some sentences.
+    """Inputs of the network for some sentences.
 
     Args:
         words, tags: Ids, ``[sentences, longest]``.
         forms: Row of each word in :obj:`characters`, ``[sentences, longest]``.
-        characters: Ids of the characters of each different form, ``[forms, 22]``.
-        lengths: Words of each sentence, ``[sentences]``.
+        characters: Ids of the characters of each distinct form, ``[forms, 22]``.
+        lengths: Number of words of each sentence, ``[sentences]``.
     """
 
     words: Tensor
@@ -124,12 +124,12 @@ class SpanBatch(NamedTuple):
 
 
 class SpanInputs:
-    """Ids of words, lower-cased, of tags and of characters; 0 is padding, 1 what is not known.
+    """Maps lower-cased words, tags and characters to ids; 0 is padding, 1 is unknown.
 
-    Of a word of more than 20 characters the first and the last ten are read.
+    Of a word of more than 20 characters, the first and the last ten are read.
 
     Args:
-        words, characters, tags: Those that are known, in the order of their ids.
+        words, characters, tags: The vocabularies, in the order of their ids.
     """
 
     def __init__(self, words: Sequence[str], characters: Sequence[str], tags: Sequence[str]) -> None:
@@ -157,42 +157,41 @@ class SpanInputs:
         )
 
     def _spelling(self, forms: Sequence[str]) -> np.ndarray:
-        # As wide for each batch, for padding counts in the convolution: a tree must not depend on its batch.
+        # The same width for each batch: the convolution reads the padding, and a tree must not depend on it.
         spelling = np.zeros((len(forms), _MAX_CHARACTERS + 2), dtype=np.int64)
         for row, form in enumerate(forms):
             if len(form) > _MAX_CHARACTERS:
                 form = form[: _MAX_CHARACTERS // 2] + form[-_MAX_CHARACTERS // 2 :]
-            spelling[row, : len(form)] = [self.characters.get(one, UNKNOWN) for one in form]
+            spelling[row, : len(form)] = [self.characters.get(character, UNKNOWN) for character in form]
         return spelling
 
 
 class SpanScorer(nn.Module):
-    r"""Scores each label of each span of words, and that the span is no constituent: a BiLSTM over words,
-    tags and spelling, as in `"A Minimal Span-Based Neural Constituency Parser"
-    <https://arxiv.org/abs/1705.03919>`_.
+    r"""Scores each label, and "no constituent", for each span of words: a BiLSTM over words, tags and
+    spelling, as in `"A Minimal Span-Based Neural Constituency Parser" <https://arxiv.org/abs/1705.03919>`_.
 
-    A word is its learned vector, a frozen one, the maximum of a convolution over its characters, and the
-    vector of its tag. With :math:`\mathbf{p}_i` for the gap before word :math:`i`, made of the forward states
-    before it and the backward states after it,
+    The input of a word is the concatenation of a learned vector, a frozen one, the maximum of a convolution
+    over its characters, and the vector of its tag. With :math:`\mathbf{p}_i` for the gap before word
+    :math:`i`, the forward state before it and the backward state after it,
 
     .. math::
         \mathbf{s}_{ij} = \mathbf{W}\, \mathrm{relu}\left(\mathrm{norm}(\mathbf{A} \mathbf{p}_i
         + \mathbf{B} \mathbf{p}_j)\right) + \mathbf{b}
 
-    Only its prediction is here: without dropout, and without a loss.
+    It is for prediction only: there is no dropout and no loss.
 
     Args:
-        config: Sizes: ``word``, ``glove``, ``char``, ``char_out``, ``tag``, ``layers``, ``hidden`` of each
-            direction, ``span``. Others are not read.
-        words: Words that are known, with a learned vector, a frozen one, or both.
+        config: Sizes: ``word``, ``glove``, ``char``, ``char_out``, ``tag``, ``layers``, ``hidden`` per
+            direction, ``span``. Other keys are not read.
+        words: Number of words with a learned vector, a frozen one, or both.
         known: How many of them, the first ones, have a learned vector.
-        characters, tags: How many of them are known.
-        labels: How many labels there are.
+        characters, tags: Numbers of known characters and tags.
+        labels: Number of labels.
 
     Shapes:
         - **input:** a :class:`SpanBatch`
-        - **output:** :math:`(\text{sentences}, n (n + 1) / 2, 1 + \text{labels})`, the spans in the order of
-          :func:`~graphdep.parsing.constituency.span_starts`, no constituent first
+        - **output:** :math:`(\text{sentences}, n (n + 1) / 2, 1 + \text{labels})`, with the spans in the
+          order of :func:`~graphdep.parsing.constituency.span_starts` and "no constituent" first
     """
 
     def __init__(
@@ -206,7 +205,7 @@ class SpanScorer(nn.Module):
         self.conv = nn.Conv1d(config["char"], config["char_out"], 3, padding=1)
         self.tag = nn.Embedding(tags + 2, config["tag"], padding_idx=PAD)
         size = config["word"] + config["glove"] + config["char_out"] + config["tag"]
-        self.ends = nn.Parameter(torch.zeros(2, size))  # before the first word and after the last one
+        self.ends = nn.Parameter(torch.zeros(2, size))  # before the first word and after the last word
         self.layers = nn.ModuleList()
         for _ in range(config["layers"]):
             self.layers.append(nn.LSTM(size, self.hidden, bidirectional=True, batch_first=True))
@@ -226,7 +225,7 @@ class SpanScorer(nn.Module):
         return self.out(self.norm(self.start(gaps)[:, starts] + self.end(gaps)[:, ends]).relu())
 
     def _words(self, batch: SpanBatch) -> Tensor:
-        """Vectors of the words between those of both ends: ``[sentences, longest + 2, size]``."""
+        """Vectors of the words, between the vectors of both ends: ``[sentences, longest + 2, size]``."""
         spelling = self.conv(self.char(batch.characters).transpose(1, 2)).amax(-1).relu()
         learned = torch.where(batch.words < self.known + 2, batch.words, UNKNOWN)
         parts = (self.word(learned), self.glove(batch.words), spelling[batch.forms], self.tag(batch.tags))
@@ -240,24 +239,24 @@ class SpanScorer(nn.Module):
 
 _KEYS = {"config", "words", "known", "chars", "tags", "labels", "state"}
 _NEVER = -1e6
-_CHAIN = "+"  # S+VP: a VP is all that an S has
+_CHAIN = "+"  # S+VP: an S over the same words as a VP
 
 
 class SpanParser:
-    r"""Parses constituents: the binary tree of the best sum of its spans' scores, of which those with a label
-    are constituents.
+    r"""Parses constituents: finds the binary tree with the best sum of span scores and keeps its labelled
+    spans.
 
     .. math::
         \hat{T} = \operatorname{argmax}_T \sum_{(i, j) \in T} \max_l s_{ijl}
 
-    where the score of no constituent is one of :math:`s_{ij}`, but for the whole sentence. A label such as
-    ``S+VP`` is a chain of constituents over the same words. The network is a :class:`SpanScorer`; it runs on
-    the CPU, in float32, and needs nothing but PyTorch. A tree does not depend on the others of a call.
+    where :math:`l` may be "no constituent", except for the whole sentence. A label such as ``S+VP`` is a
+    chain of constituents over the same words. The network is a :class:`SpanScorer`; it runs on the CPU, in
+    float32, and needs only PyTorch. A tree does not depend on the other sentences of a call.
 
     Args:
         scorer: The network.
         inputs: Ids of words, tags and characters.
-        labels: The labels, without that of no constituent.
+        labels: The labels, without "no constituent".
 
     Example:
         >>> from graphdep.parsing.bundled import BUNDLED
@@ -272,56 +271,50 @@ class SpanParser:
 
     @classmethod
     def load(cls, path: str | Path) -> SpanParser:
-        """The parser of a file, which holds weights and plain values."""
+        """The parser in a file of weights and plain values."""
         if Path(path).is_file():
             check_checksums([Path(path)])
         try:
-            saved = torch.load(path, map_location="cpu", weights_only=True)
-            return cls._of(saved)
-        except pickle.UnpicklingError:  # torch's own message advises to read the file all the same
-            why = (
-                "it is damaged, or holds more than weights and plain values, which could run code of its own"
-            )
+            return cls._of(torch.load(path, map_location="cpu", weights_only=True))
+        except pickle.UnpicklingError:  # torch's message advises to load the file nevertheless
+            why = "it is damaged, or holds more than weights and plain values, which could run code"
         except Exception as error:  # a damaged file makes torch raise anything
             why = f"{type(error).__name__}: {str(error)[:200]}"
-        raise ParserUnavailableError(f"the model of constituents {path} does not load ({why})")
+        raise ParserUnavailableError(f"the constituency model {path} does not load ({why})")
 
     @classmethod
     def _of(cls, saved: Any) -> SpanParser:
         if not isinstance(saved, Mapping) or saved.keys() != _KEYS:
-            raise ValueError("no model of spans")
-        names = {key: saved[key] for key in ("words", "chars", "tags", "labels")}
-        sizes = {name: len(each) for name, each in names.items()}
-        with torch.device("meta"):  # no weights are drawn before those of the file are there
+            raise ValueError("not a constituency model")
+        with torch.device("meta"):  # no random initialization: the weights come from the file
             scorer = SpanScorer(
                 saved["config"],
-                words=sizes["words"],
+                words=len(saved["words"]),
                 known=saved["known"],
-                characters=sizes["chars"],
-                tags=sizes["tags"],
-                labels=sizes["labels"],
+                characters=len(saved["chars"]),
+                tags=len(saved["tags"]),
+                labels=len(saved["labels"]),
             )
         scorer.load_state_dict({key: value.float() for key, value in saved["state"].items()}, assign=True)
-        inputs = SpanInputs(names["words"], names["chars"], names["tags"])
-        return cls(scorer, inputs, names["labels"])
+        return cls(scorer, SpanInputs(saved["words"], saved["chars"], saved["tags"]), saved["labels"])
 
     @torch.inference_mode()
     def parse(self, sentences: Sequence[Tagged], *, batch_words: int = 1500) -> list[list[Constituent]]:
         """The constituents of sentences, in preorder.
 
-        Time grows with the cube of the words of a sentence and memory with their square: on one CPU core a
-        hundred words take 0.05 s, 400 words 0.5 s.
+        Time grows with the cube of the number of words of a sentence, memory with the square: on one CPU core
+        a hundred words take 0.05 s, 400 words 0.5 s.
 
         Args:
-            sentences: Each a list of words with their tags, of the Penn Treebank for the bundled model; a tag
-                that is not known counts as none.
-            batch_words: The most words, with padding, that are read at once. (default: :obj:`1500`)
+            sentences: Each a list of words with their tags (Penn Treebank tags for the bundled model); an
+                unknown tag counts as no tag.
+            batch_words: The largest number of words of a batch, with padding. (default: :obj:`1500`)
         """
         for number, sentence in enumerate(sentences):
             if not sentence or not all(word for word, _ in sentence):
                 raise ValueError(f"'sentences[{number}]' is empty, or has an empty word")
         found: list[list[Constituent]] = [[] for _ in sentences]
-        for batch in like_lengths([len(sentence) for sentence in sentences], batch_words):
+        for batch in length_batches([len(sentence) for sentence in sentences], batch_words):
             for number, constituents in zip(batch, self._parse_batch([sentences[i] for i in batch])):
                 found[number] = constituents
         return found
@@ -331,7 +324,7 @@ class SpanParser:
         scores = self.scorer(batch)
         begin = span_starts(int(batch.lengths.max()))
         for row, length in enumerate(batch.lengths.tolist()):
-            scores[row, begin[length - 1], 0] = _NEVER  # the whole sentence is a constituent
+            scores[row, begin[length - 1], 0] = _NEVER  # the whole sentence must be a constituent
         best, label = scores.max(-1)
         labels = label.numpy()
         found = []
@@ -346,7 +339,7 @@ class SpanParser:
 
 
 def add_constituents(parsed: Sequence[Parsed], parser: SpanParser, max_words: int) -> list[Parsed]:
-    """The same sentences with constituents, by their tags (:attr:`Sentence.xpos`); those of more than
+    """The sentences with constituents, based on their tags (:attr:`Sentence.xpos`); sentences of more than
     :obj:`max_words` words get a flat tree.
     """
     sentences = [*chain.from_iterable(text.sentences for text in parsed)]

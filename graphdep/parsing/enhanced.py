@@ -6,7 +6,6 @@ import dataclasses
 import importlib
 import importlib.util
 import logging
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -22,11 +21,10 @@ from graphdep.parsing.parser import is_chain_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row
 
-# Counted up with every change of the rules here that changes graphs: files made of graphs ask for it.
+# Part of the fingerprint of stored graphs: increase it with every change of the rules that changes graphs.
 RULES_VERSION = 2
 
 _ALIAS = "_graphdep_pybart"
-_SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "csubj:pass")
 _SHARING = "eud_case_sons_of_conjuncts"
 _REFERENTS = "eudpp_add_ref_and_collapse"
 _ENHANCED = (
@@ -35,27 +33,27 @@ _ENHANCED = (
     "eud_heads_of_conjuncts",
     "eud_prep_patterns",
     "eud_conj_info",
-    _REFERENTS,  # part of UD's enhanced representation, whatever its name
+    _REFERENTS,  # part of UD's enhanced representation, despite its name
     "eud_subj_of_conjoined_verbs",
     "eud_xcomp_propagation",
 )
-# Relations of arcs that are there for the rules alone, by those that they share with a conjunct.
+# Relations of arcs that only the rules see, by the relation that a conjunct shares.
 HELPERS = {"case": "[shared]", "mark": "[shared]", "aux:pass": "[shared pass]"}
 
 
 class _AnyWord:
-    """A list of words that has all of them."""
+    """Contains every word."""
 
     def __contains__(self, word: object) -> bool:
         return True
 
 
 def find_pybart() -> list[str]:
-    """The folders of the package."""
+    """The folders of package pybart."""
     if said := missing("engine 'pybart'", "enhanced"):
         raise ImportError(
-            f"{said}; it is for Python below 3.12, and engine 'rules', graphdep's own rules for the same "
-            "representation, needs nothing"
+            f"{said}; it requires Python below 3.12. Engine 'rules' makes the same representation without "
+            "other packages"
         )
     spec: Any = importlib.util.find_spec("pybart")
     return list(spec.submodule_search_locations)
@@ -63,9 +61,9 @@ def find_pybart() -> list[str]:
 
 @cache
 def load_pybart() -> Any:
-    """The module ``converter`` of pybart, from a copy of the package that is ours to change.
+    """The module ``converter`` of pybart, from a second import of the package, which is then modified.
 
-    The copy has another name, and the package's ``__init__`` is not run: it would import spaCy.
+    The second import has another name and skips the package's ``__init__``, which would import spaCy.
     """
     package = ModuleType(_ALIAS)
     package.__path__ = find_pybart()
@@ -80,7 +78,7 @@ def load_pybart() -> Any:
 
 
 def _assign_conjunctions(sentence: Sequence[Any], assigned: dict[Any, tuple[None, str]]) -> None:
-    """Finds the conjunction of each conjunct: its own, else that of the next one ("a, b and c")."""
+    """Finds the conjunction of each conjunct: its own, else that of the next conjunct ("a, b and c")."""
     for token in sentence:
         conjuncts = _children(token, "conj")
         text = ""
@@ -101,12 +99,12 @@ def _form(token: Any) -> str:
 
 
 def rules_of(pybart: Any, level: str) -> dict[str, Any]:
-    """The rules of a level in their order, with our changes."""
+    """The modified rules of a level, in order."""
     rules: dict[str, Any] = {}
     for name, rule in pybart.init_conversions(False, 2).items():
         if name in _ENHANCED or (level == "enhanced++" and name.startswith("eudpp_")):
             rules[name] = _CHANGES[name](pybart, rule) if name in _CHANGES else rule
-            if name == "eud_heads_of_conjuncts":  # after the copies of governors, which share, too
+            if name == "eud_heads_of_conjuncts":  # after governors are copied, since copies share as well
                 rules[_SHARING] = rules.pop(_SHARING)
             if name == "eud_prep_patterns":
                 rules["adverbs_of_clauses"] = _adverbs_of_clauses(pybart, rule)
@@ -116,7 +114,7 @@ def rules_of(pybart: Any, level: str) -> dict[str, Any]:
 
 
 def _helper_arcs(pybart: Any, rule: Any) -> Any:
-    """Prepositions and auxiliaries at a conjunct without its own, which only the rules see."""
+    """Adds a shared preposition or auxiliary to a conjunct without one, for the other rules only."""
 
     def share(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
         for match in matches:
@@ -144,9 +142,9 @@ def _heads_of_conjuncts(pybart: Any, rule: Any) -> Any:
 
 def _any_xcomp(pybart: Any, rule: Any) -> Any:
     c = pybart.constraints
-    no_subject = [c.HasNoLabel(label) for label in _SUBJECTS]
+    no_subject = [c.HasNoLabel(label) for label in enhancing.SUBJECTS]
     tokens = [c.Token("gov"), c.Token("new_subj"), c.Token("xcomp", outgoing_edges=no_subject)]
-    arguments = [*_SUBJECTS, "obj", "iobj"]
+    arguments = [*enhancing.SUBJECTS, "obj", "iobj"]
     edges = [
         c.Edge("xcomp", "gov", [c.HasLabelFromList(["xcomp"])]),
         c.Edge("new_subj", "gov", [c.HasLabelFromList(arguments)]),
@@ -155,7 +153,7 @@ def _any_xcomp(pybart: Any, rule: Any) -> Any:
 
 
 def _shared_subjects(pybart: Any, rule: Any) -> Any:
-    """With the relation that fits the conjunct: ``nsubj:pass`` where it has an auxiliary of the passive."""
+    """Uses the relation that fits the conjunct: ``nsubj:pass`` if it has a passive auxiliary."""
 
     def share(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
         for match in matches:
@@ -180,10 +178,10 @@ def _adverbs_of_clauses(pybart: Any, rule: Any) -> Any:
 
 
 def _referents(pybart: Any, rule: Any) -> Any:
-    """The antecedent takes the arcs of its relative pronoun, with their whole labels.
+    """Moves the arcs of a relative pronoun to its antecedent, with their whole labels.
 
-    What depends on the pronoun stays there. A preposition of the antecedent is none of the clause: with the
-    words of a label empty, the rule for prepositions looks for none.
+    Dependents of the pronoun stay there. The words of a label are set, even if empty, so that the rule for
+    prepositions does not add the antecedent's own preposition.
     """
     make = pybart.graph_token.Label
 
@@ -213,7 +211,7 @@ def _labels(token: Any, governor: Any) -> list[Any]:
 
 
 def _referents_of_modifiers(pybart: Any, rule: Any) -> Any:
-    """The same for pronouns that modify a word of the clause: "whose roof leaks", "most of whom left"."""
+    """As :func:`_referents`, for pronouns that modify a word: "whose roof leaks", "most of whom left"."""
     c = pybart.constraints
     pronoun = c.Token("relativizer", spec=[c.Field(c.FieldNames.WORD, ["whose", "whom", "which"])])
     edges = [
@@ -222,23 +220,23 @@ def _referents_of_modifiers(pybart: Any, rule: Any) -> Any:
         c.Edge("relativizer", "modified", [c.HasLabelFromList(["nmod", "nmod:poss"])]),
     ]
     tokens = [pronoun, c.Token("modified"), c.Token("mod"), c.Token("gov")]
-    before = [c.UptoDistance("relativizer", "mod", inf)]  # else "who asked whose it was", which is a question
+    before = [c.UptoDistance("relativizer", "mod", inf)]  # not "who asked whose it was", which is a question
     return _with_constraint(_referents(pybart, rule), c.Full(tokens, edges, before))
 
 
 def _prepositional_phrases(pybart: Any, rule: Any) -> Any:
-    """With ``obl``, and a preposition at the conjunct, too: else "for your time and attention" was one."""
+    """With ``obl``, and only if the conjunct has a preposition, too (not "for your time and attention")."""
     own = [pybart.constraints.HasLabelFromList(["case", "mark"])]
     return _below_obl(pybart, _with_outgoing(rule, "conj", own))
 
 
 def _conjoined_prepositions(pybart: Any, rule: Any) -> Any:
-    """With ``obl``, and no conjunction asked for at the first preposition, where UD 2 has none."""
+    """With ``obl``, and without a conjunction at the first preposition, where UD 2 has none."""
     return _below_obl(pybart, _with_outgoing(rule, "gov", []))
 
 
 def _demotion(old: str, new: str) -> Any:
-    """With the conjunction of a conjunct for the word that takes its place: "some of us and many of them"."""
+    """Gives the word that replaces a conjunct its conjunction: "some of us and many of them"."""
 
     def change(pybart: Any, rule: Any) -> Any:
         def demote(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
@@ -280,7 +278,7 @@ def _with_constraint(rule: Any, constraint: Any) -> Any:
 
 
 def _with_outgoing(rule: Any, name: str, labels: list[Any]) -> Any:
-    """The rule with other relations asked for below one of its words."""
+    """The rule with other relations required below one of its words."""
     tokens = [
         dataclasses.replace(token, outgoing_edges=labels) if token.id == name else token
         for token in rule.constraint.tokens
@@ -303,32 +301,27 @@ def _with_labels(pybart: Any, rule: Any, known: str, further: str) -> Any:
     return _with_constraint(rule, dataclasses.replace(rule.constraint, edges=edges))
 
 
-# What follows a relation in an enhanced label: words, as UD's validation has it ("/" and "&" are none).
-_WORDS = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")
-
-
 class PybartConverter:
     """Makes the enhanced graph of one sentence from its basic tree, with the package ``pybart-nlp``.
 
-    The rules are those of "pyBART: Evidence-based Syntactic Transformations for IE" that rebuild the enhanced
-    and enhanced++ representations; its own additions are left out. They were written for Universal
-    Dependencies 1 in part, so here
+    The rules are those of "pyBART: Evidence-based Syntactic Transformations for IE" for the enhanced and
+    enhanced++ representations, without its additions. Some were written for Universal Dependencies 1 and are
+    changed:
 
-    - a conjunction is looked for at its conjunct, where UD 2 has it, and stays there;
-    - the subject of an open complement that is no verb is found, too, and all of them are ``nsubj:xsubj``;
-    - clauses take ``when``, ``where`` and ``how`` onto their label, and relative adverbs give ``obl``;
-    - conjuncts do not share prepositions and auxiliaries as arcs of their own, nor the relations
-      ``parataxis`` and ``conj``;
-    - a subject shared with a conjunct in the active voice is ``nsubj`` there (pybart makes it ``nsubj:``);
-    - the antecedent of a relative clause takes the whole label of its pronoun, whose preposition stays below
-      the pronoun ("the house in which she lives": ``obl:in``); so for ``whose``, and for ``which`` and
-      ``whom`` below a noun of the clause ("most of whom"), which pybart leaves out;
-    - what takes the place of a conjunct in enhanced++ keeps its conjunction ("some of them and many of us");
-    - conjoined prepositional phrases are looked for below ``obl``, too, and have a preposition each;
-    - any word may follow a relation in a label (pybart has a list, and ``_other``).
+    - a conjunction depends on its conjunct, as in UD 2, and stays there;
+    - open complements that are not verbs get a subject, too, and all such subjects are ``nsubj:xsubj``;
+    - labels of clauses have ``when``, ``where`` and ``how``, and relative adverbs become ``obl``;
+    - conjuncts share no arcs to prepositions and auxiliaries, and no ``parataxis`` and ``conj``;
+    - a subject shared with a conjunct in the active voice is ``nsubj`` there (``nsubj:`` in pybart);
+    - the antecedent of a relative clause gets the whole label of its pronoun, whose preposition remains below
+      the pronoun ("the house in which she lives": ``obl:in``); likewise for ``whose``, and for ``which`` and
+      ``whom`` below a noun of the clause ("most of whom"), which pybart ignores;
+    - a word that replaces a conjunct in enhanced++ keeps its conjunction ("some of them and many of us");
+    - conjoined prepositional phrases may be ``obl``, and each has a preposition;
+    - any word may follow the relation in a label (pybart has a list, and ``_other``).
 
-    English only. spaCy, which ``import pybart`` asks for, is not needed. Takes about ten milliseconds for a
-    sentence of fifteen words; long chains of clauses take longer (seconds for a hundred).
+    English only. spaCy, which ``import pybart`` needs, is not needed. A sentence of fifteen words takes about
+    ten milliseconds; long chains of clauses take longer (seconds for a hundred).
 
     Args:
         level: ``"enhanced"`` or ``"enhanced++"``.
@@ -344,15 +337,15 @@ class PybartConverter:
         if sentence.empty:
             raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
         tokens = self._tokens(sentence)
-        limit = len(sentence) + 20  # each round finishes at least the next word of a chain
+        limit = len(sentence) + 20  # each round completes at least one word of a chain
         settings = (True, True, True, limit, False, False, False, False, False, None, 2, self._rules)
         (converted,), rounds = self._pybart.Convert([tokens], *settings)()
         if rounds >= limit:
-            raise ValueError(f"the rules have not come to an end after {limit} rounds")
+            raise ValueError(f"the rules did not converge within {limit} rounds")
         return _with_graph(sentence, converted)
 
     def _tokens(self, sentence: Sentence) -> list[Any]:
-        """The words and the artificial root, which pybart wants last."""
+        """The words and the artificial root, which pybart expects last."""
         make, number = self._pybart.graph_token.Token, self._pybart.graph_token.TokenId
         blank = ["_"] * len(sentence)
         columns = (sentence.form, *(c or blank for c in (sentence.lemma, sentence.upos, sentence.xpos)))
@@ -373,10 +366,7 @@ def _with_graph(sentence: Sentence, tokens: Iterable[Any]) -> Sentence:
     for token in sorted(tokens):
         number, arcs = token.get_conllu_field("id"), _arcs(token)
         if number.minor:
-            column = "|".join(f"{head}:{label}" for head, label in arcs) or "_"
-            word, values = number.major - 1, (sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
-            copied = (sentence.form[word], *(value[word] if value else "_" for value in values))
-            empty.append((str(number), *copied, "_", "_", column, f"CopyOf={number.major}"))
+            empty.append(enhancing.copy_row(sentence, str(number), number.major, arcs))
         else:
             deps.append(arcs)
     return dataclasses.replace(sentence, deps=deps, empty=empty)
@@ -392,57 +382,54 @@ def _arcs(token: Any) -> list[tuple[str, str]]:
 
 
 def _label(label: Any) -> str:
-    base, words = label.base, (label.eud or "").lower()
     if label.src == "xcomp":
-        return f"{base}:xsubj"
-    return f"{base}:{words}" if _WORDS.fullmatch(words) else base
+        return f"{label.base}:xsubj"
+    return enhancing.Arc(0, label.base, (label.eud or "").lower()).label
 
 
 logger = logging.getLogger("graphdep.parsing")
 
 LEVELS = enhancing.LEVELS
 ARCS = ("basic", *LEVELS, "own")
-"""Where the arcs of examples come from: trees, enhanced graphs, or the graphs that sentences have."""
+"""Sources of arcs: trees, enhanced graphs made by :func:`enhance`, or the graphs that sentences have."""
 ENGINES = ("rules", "pybart")
 
 
 def enhance(
     sentences: Sequence[Sentence], level: str = "enhanced++", engine: str = "rules"
 ) -> list[Sentence]:
-    """The sentences with an enhanced graph, :attr:`Sentence.deps`, made of their basic tree.
+    """Makes the enhanced graph of each sentence, :attr:`Sentence.deps`, from its basic tree.
 
     ``"enhanced"`` is the representation of column DEPS in Universal Dependencies 2: prepositions and
-    conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by conjuncts, subjects of
-    open clausal complements (``nsubj:xsubj``), antecedents of relative clauses (``ref``, and the arc from
-    inside the clause, which makes a cycle). ``"enhanced++"`` adds what "Enhanced English Universal
-    Dependencies: An Improved Representation for Natural Language Understanding Tasks" adds to it:
-    quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined prepositions and
-    prepositional phrases, for which the governor is copied. A copy is an empty node, e.g. ``"3.1"`` for the
-    first copy of word 3, with ``CopyOf=3``.
+    conjunctions in labels (``obl:in``, ``conj:or``), governors and subjects shared by conjuncts, subjects of
+    open clausal complements (``nsubj:xsubj``), and antecedents of relative clauses (``ref``, and an arc from
+    inside the clause, which closes a cycle). ``"enhanced++"`` adds the phenomena of "Enhanced English
+    Universal Dependencies: An Improved Representation for Natural Language Understanding Tasks":
+    quantificational modifiers (``det:qmod``), prepositions of several words, and copies of the governor for
+    conjoined prepositions and prepositional phrases. A copy is an empty node, e.g. ``"3.1"`` for the first
+    copy of word 3, with ``CopyOf=3``.
 
-    Two engines make either of them. ``"rules"`` are those of
-    :class:`~graphdep.parsing.enhancing.RuleEnhancer`, which need no other package and find more: clauses
-    without a relative pronoun, and predicates that are left out. ``"pybart"`` has the rules of that package,
-    changed for Universal Dependencies 2 (:class:`~graphdep.parsing.enhanced.PybartConverter`), and needs the
-    extra ``[enhanced]`` and a Python below 3.12.
+    There are two engines. ``"rules"`` (:class:`~graphdep.parsing.enhancing.RuleEnhancer`) needs no other
+    package and covers more: relative clauses without a pronoun, and elided predicates. ``"pybart"``
+    (:class:`~graphdep.parsing.enhanced.PybartConverter`) uses the rules of that package, changed for
+    Universal Dependencies 2, and needs the extra ``[enhanced]`` and Python below 3.12.
 
-    The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
-    :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
-    them. A sentence that the rules fail on gets its basic arcs as enhanced graph, with the reason in a
-    ``# basic_deps =`` comment; a warning says how many there were. The chain tree of a text that its parser
-    failed on keeps its basic arcs, too, without a warning.
+    Both are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
+    :attr:`Sentence.xpos` (else :attr:`Sentence.upos`), such as those of the bundled parser. A sentence on
+    which the rules fail gets its basic arcs, with the reason in a ``# basic_deps =`` comment; a warning has
+    the number of such sentences. Chain trees of failed parses get their basic arcs without a warning.
 
     Args:
-        sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
-        level: The representation, ``"enhanced"`` or ``"enhanced++"``, or ``"own"``, with which each sentence
-            must have a graph. CoreNLP makes graphs of its own trees
-            alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"enhanced++"``)
-        engine: ``"rules"`` or ``"pybart"``. (default: ``"rules"``, which has the higher F1 on the treebank's
-            own graphs)
+        sentences: Parsed sentences. Those that have an enhanced graph are left unchanged.
+        level: The representation, ``"enhanced"`` or ``"enhanced++"``, or ``"own"``, which requires that each
+            sentence has a graph. For CoreNLP's graphs use ``resolve_parser("corenlp", arcs="enhanced++")``.
+            (default: ``"enhanced++"``)
+        engine: ``"rules"`` or ``"pybart"``. (default: ``"rules"``, which has the higher F1 on the gold graphs
+            of the treebank)
 
     Raises:
-        ValueError: If :obj:`level` or :obj:`engine` is unknown.
-        ImportError: If the engine is pybart, which is not installed.
+        ValueError: If :obj:`level` or :obj:`engine` is unknown, or a sentence has no graph with ``"own"``.
+        ImportError: If the engine is pybart, and it is not installed.
 
     Example:
         >>> from graphdep import Sentence
@@ -471,7 +458,7 @@ def enhance(
         assert convert is not None
         try:
             done[number] = convert(sentence)
-        except Exception as error:  # whatever the rules raise must not lose the other sentences
+        except Exception as error:  # an error in the rules must not lose the other sentences
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             reasons.append(f"sentence {number + 1}, {sentence.text[:80]!r}: {reason}")
             done[number] = _with_basic_arcs(sentence, f"# basic_deps = {reason}")
@@ -482,9 +469,8 @@ def enhance(
 
 
 def enhance_fingerprint(engine: str = "rules") -> str | None:
-    """The version of the rules of an engine of :func:`enhance`, with that of pybart where they are pybart's.
-
-    :obj:`None` where pybart is not installed, so that a parser has to give the graphs.
+    """The version of the rules of an engine; :obj:`None` if pybart is not installed, so that only a parser
+    can make the graphs.
     """
     if engine == "rules":
         return f"ud-rules-{enhancing.RULES_VERSION}"
@@ -495,12 +481,12 @@ def enhance_fingerprint(engine: str = "rules") -> str | None:
 
 
 def check_arcs(arcs: str) -> None:
-    """Raises :class:`ValueError` unless these are known (:data:`ARCS`)."""
+    """Raises :class:`ValueError` unless the source is one of :data:`ARCS`."""
     check_choice("arcs", arcs, ARCS)
 
 
 def check_engine(engine: str) -> None:
-    """Raises :class:`ValueError` unless :func:`enhance` has such an engine."""
+    """Raises :class:`ValueError` unless the engine is one of :data:`ENGINES`."""
     check_choice("engine", engine, ENGINES)
 
 

@@ -41,7 +41,7 @@ LIGHT_NOUNS = frozenset(
     pair plethora range series sheaf slew sort spate string ton total triple type variety version wad wave
 """.split()
 )
-"""Nouns behind "a" or "an" that say how many or what kind of what follows "of": "a bunch of friends"."""
+"""Nouns after "a" or "an" that quantify the noun after "of": "a bunch of friends"."""
 
 QUANTITIES = frozenset(
     """
@@ -49,7 +49,7 @@ QUANTITIES = frozenset(
     tons trillions
 """.split()
 )
-"""Words that do so without an article: "lots of snow"."""
+"""Words that quantify without an article: "lots of snow"."""
 
 PARTITIVES = frozenset(
     """
@@ -57,7 +57,7 @@ PARTITIVES = frozenset(
     thousand three trillion two
 """.split()
 )
-"""Words that do so before a determiner, too: "both of the twins"."""
+"""Words that also quantify a noun with a determiner: "both of the twins"."""
 
 
 _VERBS = ("VB", "MD", "VERB", "AUX")
@@ -67,23 +67,23 @@ _NOUNS = ("NN", "NOUN", "PROPN", "PRP", "PRON", "WP")
 
 
 class WorkingTree:
-    """The tree of a sentence; node 0 is the artificial root, words follow from 1, copies of words after them.
+    """The tree of a sentence: node 0 is the artificial root, then come the words, then copies of words.
 
-    Whatever a rule does, each node but 0 keeps one governor, so that all nodes stay below the root.
+    Rules keep it a tree: each node but 0 has one governor and is below the root.
 
     Args:
         sentence: The sentence. It is not changed.
 
     Attributes:
-        head: The governor of each node; 0 of node 0.
-        relation: The relation of each node to it.
-        word: The word that a node is, or is a copy of.
-        form: The word's form, in lower case.
-        name: The word as labels have it: the form, of a preposition or particle the lemma ("b/c": because).
-        tag: The word's tag, :attr:`Sentence.xpos`, or :attr:`Sentence.upos` where that is missing.
-        place: The word behind which a copy stands.
+        head: The governor of each node; 0 for node 0.
+        relation: The relation of each node to its governor.
+        word: The word of a node, or the word that it copies.
+        form: The lower-case form of the word.
+        name: The word in labels: the form, or the lemma of a preposition or particle ("b/c": because).
+        tag: The tag of the word, :attr:`Sentence.xpos`, else :attr:`Sentence.upos`.
+        place: The word after which a copy is placed.
         conjunction: The conjunctions of copies that are conjuncts.
-        extra: Arcs beyond the tree, as node, governor, relation and the words of its label.
+        extra: Arcs beyond the tree, as node, governor, relation and the words of the label.
     """
 
     def __init__(self, sentence: Sentence) -> None:
@@ -107,34 +107,32 @@ class WorkingTree:
             self._children[self.head[node]].append(node)
 
     def children(self, node: int, *relations: str) -> list[int]:
-        """The dependents of a node in order, with one of the relations if any are given."""
+        """The dependents of a node in order, only those with one of the relations if any are given."""
         found = self._children[node]
         return [child for child in found if self.relation[child] in relations] if relations else list(found)
 
     def move(self, node: int, head: int, relation: str) -> None:
-        """Puts a node with all below it under another one, which must not be below it."""
+        """Attaches a node and its subtree to another node, which must be outside the subtree."""
         self._children[self.head[node]].remove(node)
         self.head[node], self.relation[node] = head, relation
         self._children[head] = sorted([*self._children[head], node])
 
     def replace(self, old: int, new: int, relation: str) -> None:
-        """Puts a dependent in its governor's place: what was below the governor, and that itself, is below
-        it.
-        """
+        """Swaps a governor with a dependent, which gets the governor and its other dependents below it."""
         self.move(new, self.head[old], relation)
         for child in self.children(old):
             self.move(child, new, self.relation[child])
         self.move(old, new, "dep")
 
     def fix(self, words: list[int], head: int, relation: str) -> None:
-        """Makes words one expression of several words, whose first one depends on ``head``."""
+        """Makes words one fixed expression, whose first word depends on ``head``."""
         first, *others = words
         self.move(first, head, relation)
         for word in others:
             self.move(word, first, "fixed")
 
     def copy(self, node: int, head: int, relation: str, place: int | None = None) -> int:
-        """A copy of a node's word, without what is below it, behind that word if no place is given."""
+        """Adds a copy of a node without its dependents, placed after the node's word by default."""
         for column in (self.form, self.name, self.tag):
             column.append(column[node])
         self.word.append(self.word[node])
@@ -157,17 +155,17 @@ class WorkingTree:
         return self.tag[node].startswith(_NOUNS)
 
     def text(self, node: int) -> str:
-        """The word's name, with those of an expression that it begins: ``"because_of"``."""
+        """The name of the word, or of the fixed expression that it begins: ``"because_of"``."""
         return "_".join(self.name[word] for word in (node, *self.children(node, "fixed")))
 
 
-# What follows a relation in an enhanced label: words, as UD's validation has it ("/" and "&" are none).
+# Words after the relation in a label, as UD's validation allows them (no "/" or "&").
 _WORDS = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")
 SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "csubj:pass")
 
 
 class Arc(NamedTuple):
-    """An arc to a node: its governor, the relation, and the words that its label ends with."""
+    """An arc to a node: its governor, the relation, and the words at the end of the label."""
 
     head: int
     relation: str
@@ -175,19 +173,19 @@ class Arc(NamedTuple):
 
     @property
     def label(self) -> str:
-        """``"obl:in"`` of ``"obl"`` and ``"in"``; the relation alone if the words are none."""
+        """Relation and words, such as ``"obl:in"``, or the relation alone if there are no valid words."""
         return f"{self.relation}:{self.words}" if _WORDS.fullmatch(self.words) else self.relation
 
 
 class ArcGraph:
-    """The arcs of each node of a tree, to which rules add others.
+    """The arcs of each node of a tree, and those that rules add.
 
     Args:
         tree: The tree.
-        words: For each node the words of its label in the tree.
+        words: The words of each node's label in the tree.
 
     Attributes:
-        arcs: For each node its arcs, that of the tree first.
+        arcs: The arcs of each node, that of the tree first.
     """
 
     def __init__(self, tree: WorkingTree, words: list[str]) -> None:
@@ -198,7 +196,7 @@ class ArcGraph:
             self.add(node, Arc(head, relation, own))
 
     def add(self, node: int, arc: Arc) -> None:
-        """Adds an arc unless it is there, or is one of a word to itself."""
+        """Adds an arc unless it exists or is a self-loop."""
         if arc.head != node and arc not in self.arcs[node]:
             self.arcs[node].append(arc)
 
@@ -216,10 +214,10 @@ _CLAUSE_ADVERBS = ("when", "where", "whenever", "wherever")
 
 
 def label_words(tree: WorkingTree) -> list[str]:
-    """For each node the words of its label: ``"in"`` for ``obl:in``.
+    """The words of each node's label, such as ``"in"`` in ``obl:in``.
 
-    A modifier has its preposition or marker, the last of several; a conjunct the conjunction before it, else
-    that of the next one ("beans, peas or figs"), else that of the one before.
+    A modifier has its last preposition or marker; a conjunct the conjunction before it, else that of the next
+    conjunct ("beans, peas or figs"), else that of the previous conjunct.
     """
     words = [tree.conjunction.get(node, "") for node in range(len(tree.head))]
     for node, relation in enumerate(tree.relation):
@@ -231,7 +229,7 @@ def label_words(tree: WorkingTree) -> list[str]:
 
 
 def marker(tree: WorkingTree, node: int) -> str:
-    """The preposition or marker of a node, else the adverb that begins its adverbial clause, or no word."""
+    """The last preposition or marker of a node, else the adverb of an adverbial clause, else ``""``."""
     found = [child for child in tree.children(node, "case", "mark") if tree.tag[child] != "POS"]
     if found:
         return tree.text(found[-1])
@@ -261,10 +259,10 @@ _NEVER = ("conj", "parataxis", "root", "case", "mark", "fixed", "ref")
 
 
 def shared_governors(graph: ArcGraph) -> None:
-    """Gives each conjunct the arcs of the first one: "Kim and Lee sing" has two ``nsubj``.
+    """Gives each conjunct the arcs of the first conjunct: "Kim and Lee sing" has two ``nsubj``.
 
-    A modifier has its own preposition on the label where it has one. What stands between the conjuncts is
-    not shared as governor.
+    The label of a modifier has its own preposition if there is one. A governor between the conjuncts is not
+    shared.
     """
     tree = graph.tree
     for node in graph.downwards:
@@ -280,8 +278,8 @@ def copied_governors(tree: WorkingTree) -> None:
     """Copies the governor for each further phrase ("over the bridge and through a park") or preposition
     ("to and from work").
 
-    The copy is a conjunct of the governor; the phrase depends on the copy, a noun with two prepositions on
-    both.
+    The copy is a conjunct of the governor. A further phrase depends on the copy; a noun with two prepositions
+    depends on both.
     """
     for node in range(1, len(tree.form)):
         if tree.relation[node] in MARKED and tree.head[node]:
@@ -308,11 +306,11 @@ def _further_prepositions(tree: WorkingTree, noun: int, first: int) -> None:
         tree.extra.append((noun, copied, tree.relation[noun], tree.text(conjunct)))
 
 
-def left_out_predicates(tree: WorkingTree) -> None:
-    """Puts a copy of the predicate where conjuncts with dependents ``orphan`` lack it.
+def restore_predicates(tree: WorkingTree) -> None:
+    """Adds a copy of the predicate for each conjunct that elides it, which has dependents ``orphan``.
 
-    What stood for the predicate and its orphans depend on the copy, with the relations that such words have
-    at the predicate.
+    The conjunct and its orphans become dependents of the copy, with the relations that such words have to a
+    predicate.
     """
     for node in range(1, len(tree.form)):
         orphans = tree.children(node, "orphan")
@@ -336,7 +334,7 @@ def _restore(tree: WorkingTree, node: int, orphans: list[int]) -> None:
 
 
 def _orphan_relation(tree: WorkingTree, orphan: int, open_places: list[str]) -> str:
-    """What an orphan is to the predicate; an object or open complement is taken from the open places."""
+    """The relation of an orphan to the predicate; removes the open place that it fills."""
     if tree.children(orphan, "case"):
         return "obl"
     if tree.tag[orphan].startswith(("RB", "ADV")):
@@ -364,10 +362,10 @@ _SECONDS = frozenset(words[1] for words in TWO_WORDS | TWO_WORDS_WITH_HEAD | THR
 
 
 def long_prepositions(tree: WorkingTree) -> None:
-    """Makes one expression of each: "out of our barn", "in front of us", "close to home".
+    """Makes each long preposition a fixed expression: "out of our barn", "in front of us", "close to home".
 
-    Its first word is ``case`` of the noun, the others are ``fixed``. Where a word of it was the noun's
-    governor, the noun takes its place.
+    Its first word is ``case`` of the noun, and the others are ``fixed``. If one of its words governed the
+    noun, the noun replaces that word.
     """
     for second in range(2, len(tree.form)):
         if tree.form[second] in _SECONDS:
@@ -428,7 +426,7 @@ def _three_words(tree: WorkingTree, second: int) -> bool:
 
 
 def _phrase_relation(tree: WorkingTree, second: int, noun: int) -> str:
-    """The relation of the noun in its new place, which is a clause's where it is one."""
+    """The relation of the noun in its new place, or that of a clause if the noun is a clause."""
     old, own = tree.relation[second], tree.relation[noun]
     if own in ("nmod", "obl") or old not in ("nmod", "obl"):
         return old
@@ -436,7 +434,7 @@ def _phrase_relation(tree: WorkingTree, second: int, noun: int) -> str:
 
 
 def quantifiers(tree: WorkingTree) -> None:
-    """Makes such words modifiers, ``det:qmod``, of the noun behind "of", which takes their place."""
+    """Makes quantifiers modifiers, ``det:qmod``, of the noun after "of", which replaces them."""
     for of in range(2, len(tree.form)):
         noun, first = tree.head[of], of - 1
         if (
@@ -453,7 +451,7 @@ def quantifiers(tree: WorkingTree) -> None:
 
 
 def _expression(tree: WorkingTree, of: int, noun: int) -> list[int]:
-    """The words up to "of", or up to the determiner behind it; none if they are no such expression."""
+    """The words of the quantifier up to "of" or the determiner after it; empty if there is no quantifier."""
     first, form = of - 1, tree.form[of - 1]
     article = of - 2
     if form in LIGHT_NOUNS and tree.form[article] in ("a", "an") and tree.head[article] == first:
@@ -470,13 +468,13 @@ _PRONOUNS = ("that", "what", "which", "who", "whom", "whose", "whoever", "whatev
 # The relation of the antecedent where the clause has an adverb.
 _ADVERBS = {"where": "obl", "when": "obl:unmarked", "how": "obl", "why": "obl"}
 _NO_PRONOUN = ("mark", "det", "cc", "fixed")
-# What may lie between the verb of a clause and its pronoun: "most of whom left", "which she wants to see".
+# Relations between the verb of a clause and its pronoun: "most of whom left", "which she wants to see".
 _PATH = ("nsubj", "nsubj:pass", "obj", "iobj", "obl", "nmod", "nmod:poss", "xcomp", "ccomp", "advmod", "case")
 _OBLIQUE = ("time", "way", "reason", "day", "year", "moment", "direction")
 
 
 def relative_clauses(graph: ArcGraph) -> list[int]:
-    """Gives the antecedent of each relative clause its arc from inside the clause, and its pronoun ``ref``.
+    """Adds an arc from inside each relative clause to its antecedent, and ``ref`` to the pronoun.
 
     "The house in which she lives": ``obl:in`` from "lives" to "house", ``ref`` from "house" to "which".
 
@@ -501,7 +499,7 @@ def relative_clauses(graph: ArcGraph) -> list[int]:
 
 
 def reduced_clauses(graph: ArcGraph, clauses: list[int]) -> None:
-    """The same for clauses without a pronoun: "the house they saw", "the town she lives in"."""
+    """As :func:`relative_clauses`, without a pronoun: "the house they saw", "the town she lives in"."""
     tree = graph.tree
     for clause in clauses:
         antecedent = tree.head[clause]
@@ -512,7 +510,7 @@ def reduced_clauses(graph: ArcGraph, clauses: list[int]) -> None:
 
 
 def _pronoun(tree: WorkingTree, clause: int) -> int:
-    """The relative pronoun or adverb of a clause, or 0: the first such word in it."""
+    """The first relative pronoun or adverb of a clause, or 0."""
     waiting, found = [clause], []
     while waiting:
         for child in tree.children(waiting.pop(), *_PATH):
@@ -526,7 +524,7 @@ def _is_relative(tree: WorkingTree, node: int) -> bool:
     form = tree.form[node]
     if form in _ADVERBS:
         return tree.relation[node] in ("advmod", "obl")
-    # A demonstrative is none, where its tag says so ("the day I heard that").
+    # Not a demonstrative, as far as its tag tells ("the day I heard that").
     return form in _PRONOUNS and tree.tag[node] != "DT" and tree.relation[node] not in _NO_PRONOUN
 
 
@@ -542,7 +540,7 @@ def _refer(graph: ArcGraph, pronoun: int, antecedent: int) -> None:
 
 
 def _gap(tree: WorkingTree, clause: int, antecedent: int) -> Arc:
-    """The arc that a clause without a pronoun lacks."""
+    """The arc from a clause without a pronoun to its antecedent."""
     if not tree.children(clause, *SUBJECTS):
         return Arc(clause, "nsubj:pass" if tree.children(clause, "aux:pass") else "nsubj")
     if tree.form[antecedent].rstrip("s") in _OBLIQUE:
@@ -564,10 +562,10 @@ _OBJECTS = ("obj", "iobj")
 
 
 def subjects(graph: ArcGraph) -> None:
-    """Gives predicates without a subject the one that they share, or that a higher verb has for them.
+    """Adds subjects to predicates without one.
 
-    A conjunct has the subjects of the first one ("Kim grows and sells beans"). An open complement has the
-    objects of its governor, else its subjects, as ``nsubj:xsubj`` ("Lee wants to help us").
+    A conjunct gets the subjects of the first conjunct ("Kim grows and sells beans"). An open complement gets
+    the objects of its governor, else its subjects, as ``nsubj:xsubj`` ("Lee wants to help us").
     """
     found = _of_predicates(graph)
     for node in graph.downwards:
@@ -581,7 +579,7 @@ def subjects(graph: ArcGraph) -> None:
 
 
 def _of_predicates(graph: ArcGraph) -> list[list[tuple[int, str]]]:
-    """For each node its subjects and objects, with their relations."""
+    """The subjects and objects of each node, with their relations."""
     found: list[list[tuple[int, str]]] = [[] for _ in graph.arcs]
     for node, arcs in enumerate(graph.arcs):
         for head, relation, _ in arcs:
@@ -592,7 +590,7 @@ def _of_predicates(graph: ArcGraph) -> list[list[tuple[int, str]]]:
 
 def _share(graph: ArcGraph, node: int, found: list[list[tuple[int, str]]]) -> None:
     tree, first = graph.tree, graph.tree.head[node]
-    # Else it is no predicate, unless it has a copula, or the first one has ("is a smoker and a drinker").
+    # Other words are predicates only if they or the first conjunct have a copula ("is a cook and a poet").
     copula = tree.children(node, "cop") or tree.children(first, "cop")
     if not (tree.is_verb(node) or tree.is_adjective(node) or copula):
         return
@@ -604,7 +602,7 @@ def _share(graph: ArcGraph, node: int, found: list[list[tuple[int, str]]]) -> No
 
 
 def _voice(graph: ArcGraph, node: int, relation: str) -> str:
-    """The relation of a shared subject: ``nsubj:pass`` where the conjunct is passive, too."""
+    """The relation of a shared subject: ``nsubj:pass`` if the conjunct is passive."""
     base, _, kind = relation.partition(":")
     if kind not in ("", "pass"):
         return relation
@@ -623,12 +621,12 @@ def _control(graph: ArcGraph, node: int, head: int, found: list[list[tuple[int, 
 
 
 def _controls(relation: str) -> bool:
-    """Whether it is a subject of the predicate itself, not of a clause around it (``nsubj:outer``)."""
+    """Whether it is a subject of the predicate, not of an outer clause (``nsubj:outer``)."""
     return "subj" in relation and not relation.endswith(":outer")
 
 
 LEVELS = ("enhanced", "enhanced++")
-# Counted up with every change of the rules that changes graphs: files made of graphs ask for it.
+# Part of the fingerprint of stored graphs: increase it with every change of the rules that changes graphs.
 RULES_VERSION = 2
 
 
@@ -637,29 +635,29 @@ class RuleEnhancer:
 
     ``"enhanced"`` follows the guidelines of Universal Dependencies 2 for enhanced dependencies:
 
-    - case information: prepositions, markers and conjunctions are on labels (``obl:in``, ``advcl:if``,
-      ``conj:or``), of several prepositions the last one;
-    - coordination: conjuncts share their governor, and their subject where they have none; objects and
-      modifiers are not shared ("buys and sells cameras": ``obj(buys)`` alone), as the tree does not say which
-      are, and English EWT's gold graphs share hardly any (78 objects in 3,591 conjoined verbs);
-    - control and raising: an open complement has the object of its governor, else its subject, as
+    - case information: labels contain prepositions, markers and conjunctions (``obl:in``, ``advcl:if``,
+      ``conj:or``), the last one if there are several prepositions;
+    - coordination: conjuncts share their governor, and their subject if they have none; objects and modifiers
+      are not shared ("buys and sells cameras": ``obj(buys)`` alone), since the tree does not tell which are,
+      and English EWT's gold graphs share hardly any (78 objects in 3,591 conjoined verbs);
+    - control and raising: an open complement gets the object of its governor, else its subject, as
       ``nsubj:xsubj``;
-    - relative clauses: the antecedent takes the place of its pronoun, which gets ``ref``; where there is no
-      pronoun ("the house they saw"), its relation is inferred from what the clause lacks;
-    - ellipsis: a conjunct that leaves out its predicate gets a copy of it ("Kim likes tea and Lee coffee");
-      one copy, also where two predicates are left out ("wants to buy a book and Jenny a CD"), and what
-      remains is taken for an object where the predicate has one.
+    - relative clauses: the antecedent replaces its pronoun, which gets ``ref``; without a pronoun ("the house
+      they saw"), the relation is inferred from the arguments that the clause lacks;
+    - ellipsis: a conjunct that elides its predicate gets a copy of it ("Kim likes tea and Lee coffee"). There
+      is one copy even if two predicates are elided ("wants to buy a book and Jenny a CD"), and the remaining
+      word becomes an object if the predicate has one.
 
-    ``"enhanced++"`` adds what "Enhanced English Universal Dependencies: An Improved Representation for
-    Natural Language Understanding Tasks" by Schuster and Manning adds to that: prepositions of several words
-    (``obl:in_front_of``), quantificational modifiers and light nouns (``det:qmod``), and a copy of the
+    ``"enhanced++"`` adds the phenomena of "Enhanced English Universal Dependencies: An Improved
+    Representation for Natural Language Understanding Tasks" by Schuster and Manning: prepositions of several
+    words (``obl:in_front_of``), quantificational modifiers and light nouns (``det:qmod``), and a copy of the
     governor for each further preposition or prepositional phrase ("over the bridge and through a park").
 
-    A copy is an empty node with ``CopyOf=3`` in column MISC. Those of ``"enhanced++"`` stand behind their
-    word, such as ``"3.1"``; a predicate that was left out stands where it is missing.
+    A copy is an empty node with e.g. ``CopyOf=3`` in column MISC. Copies of ``"enhanced++"`` follow their
+    word, as ``"3.1"``; an elided predicate is placed where it is missing.
 
-    English trees in Universal Dependencies 2 only, with tags in :attr:`Sentence.xpos`, or in
-    :attr:`Sentence.upos` where that is missing. About 100,000 words a second on one core.
+    For English trees in Universal Dependencies 2 with tags in :attr:`Sentence.xpos`, else
+    :attr:`Sentence.upos`. About 100,000 words per second on one core.
 
     Args:
         level: ``"enhanced"`` or ``"enhanced++"``.
@@ -684,7 +682,7 @@ class RuleEnhancer:
         if self.level == "enhanced++":
             long_prepositions(tree)
             quantifiers(tree)
-        left_out_predicates(tree)
+        restore_predicates(tree)
         if self.level == "enhanced++":
             copied_governors(tree)
         graph = ArcGraph(tree, label_words(tree))
@@ -698,7 +696,7 @@ class RuleEnhancer:
 def _with_graph(sentence: Sentence, graph: ArcGraph) -> Sentence:
     """The sentence with the arcs of a graph; copies are empty nodes."""
     names, size = _names(graph.tree, len(sentence)), len(sentence)
-    # Copies stand behind the word that they belong to.
+    # Copies follow their word.
     place = [(word, 0) for word in range(size + 1)]
     place += [
         (int(word), int(number)) for word, _, number in (name.partition(".") for name in names[size + 1 :])
@@ -708,12 +706,12 @@ def _with_graph(sentence: Sentence, graph: ArcGraph) -> Sentence:
         found = sorted({(place[arc.head], arc.head, arc.label) for arc in arcs})
         deps.append([(names[head], label) for _, head, label in found])
     nodes = sorted(range(size + 1, len(names)), key=place.__getitem__)
-    empty = [_row(sentence, names[node], graph.tree.word[node], deps[node]) for node in nodes]
+    empty = [copy_row(sentence, names[node], graph.tree.word[node], deps[node]) for node in nodes]
     return dataclasses.replace(sentence, deps=deps[1 : size + 1], empty=empty)
 
 
 def _names(tree: WorkingTree, size: int) -> list[str]:
-    """Ids of nodes: ``"3.1"`` for the first copy behind word 3."""
+    """Ids of nodes: ``"3.1"`` for the first copy after word 3."""
     names, copies = [str(word) for word in range(size + 1)], [0] * (size + 1)
     for place in tree.place[size + 1 :]:
         copies[place] += 1
@@ -721,7 +719,8 @@ def _names(tree: WorkingTree, size: int) -> list[str]:
     return names
 
 
-def _row(sentence: Sentence, name: str, word: int, arcs: list[tuple[str, str]]) -> Row:
+def copy_row(sentence: Sentence, name: str, word: int, arcs: list[tuple[str, str]]) -> Row:
+    """The row of an empty node that copies a word."""
     columns = (sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
     values = (column[word - 1] if column else "_" for column in columns)
     column = "|".join(f"{head}:{label}" for head, label in arcs) or "_"

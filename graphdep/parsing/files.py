@@ -1,4 +1,4 @@
-"""Parses that are looked up in files of trees and of brackets."""
+"""Parsers that look parses up in files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from graphdep.sentence.sentence import Sentence
 
 
 class SentenceLookup:
-    """Finds sentences of a file. The first of equal ones is taken, and an unknown text is an error.
+    """Finds sentences of a file; returns the first of equal sentences, and raises for an unknown text.
 
     Args:
         sentences: The sentences.
-        place: The file, for errors.
-        normal: What of a text is compared.
+        place: The file, for error messages.
+        normal: Normalizes a text before it is compared.
     """
 
     def __init__(self, sentences: Sequence[Sentence], place: object, normal: Callable[[str], str]) -> None:
@@ -34,7 +34,8 @@ class SentenceLookup:
         self._texts = [normal(sentence.text) for sentence in sentences]
         self._of_words: dict[Words, Sentence] = {}
         self._of_text: dict[str, int] = {}
-        # Where two sentences follow one another, by both without spaces: one may follow without a space.
+        # Positions of pairs of adjacent sentences by their texts without spaces, since a text may have no
+        # space between them.
         self._pairs: dict[str, list[int]] = {}
         for number, (sentence, text) in enumerate(zip(sentences, self._texts)):
             self._of_words.setdefault(tuple(sentence.form), sentence)
@@ -44,7 +45,7 @@ class SentenceLookup:
         self._sizes = sorted({*map(len, self._pairs)})
 
     def __call__(self, item: Item) -> list[Sentence]:
-        """The sentences of a text, or the one of some words."""
+        """The sentences of a text, or the sentence with the given words."""
         if isinstance(item, str):
             return self._find(item)
         if item not in self._of_words:
@@ -66,7 +67,7 @@ class SentenceLookup:
         raise ValueError(f"no sentence or run of sentences of {self._place} has the text {given[:80]!r}")
 
     def _run_end(self, text: str, start: int) -> int | None:
-        """The end of the run of sentences from ``start`` on that makes up ``text``."""
+        """The end of the sentences from ``start`` on that make up ``text``; :obj:`None` if they do not."""
         position = 0
         for number in range(start, len(self._texts)):
             if not text.startswith(self._texts[number], position):
@@ -79,12 +80,12 @@ class SentenceLookup:
 
 
 class LookupParser(Parser):
-    """Looks some sentences up, by their text or by their words; what is missing is an error.
+    """Looks sentences up by their text or their words; an unknown text is an error, not a chain tree.
 
     Args:
         sentences: The sentences.
-        place: Where they come from, for errors.
-        fingerprint: What their trees depend on. (default: a digest of the sentences)
+        place: Where they come from, for error messages.
+        fingerprint: Identifies the trees. (default: a digest of the sentences)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
     """
 
@@ -106,11 +107,11 @@ class LookupParser(Parser):
 
     @property
     def fingerprint(self) -> str:
-        """What the trees depend on."""
+        """Identifies the trees."""
         return self._fingerprint
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
-        """Looks inputs up; what is missing is an error, not a chain tree."""
+        """Looks inputs up."""
         return [Parsed(self._look_up(item)) for item in items]
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
@@ -123,22 +124,23 @@ class LookupParser(Parser):
 
 
 class ConlluParser(LookupParser):
-    """Looks sentences up in a file of trees, by their text or by their words.
+    """Looks sentences up in a file of trees, by their text or their words.
 
-    A text is one sentence of the file, or several that follow one another there. White space counts as one
-    space, the first of equal sentences is taken, and an unknown text is an error: there is no parse for it.
+    A text is one sentence of the file, or several adjacent ones. Any white space counts as one space. Of
+    equal sentences the first is returned, and an unknown text is an error.
 
     Args:
         path: The file, in a format of :func:`~graphdep.io.read_trees`, such as CoNLL-U.
         multiroot: Accept sentences with more than one root. (default: :obj:`False`)
-        max_words: Refuse a file with a longer sentence; :obj:`None` for no limit. (default: :obj:`10_000`)
+        max_words: The largest number of words of a sentence; :obj:`None` for no limit. (default:
+            :obj:`10_000`)
         scheme, bad_trees: As of :class:`~graphdep.sentence.intake.Intake`. (default: ``"auto"``, ``"error"``)
-        parser: Gives the trees that a file has not, with ``bad_trees="parse"`` and of brackets. (default:
-            :obj:`None`)
+        parser: Parses sentences of a file of brackets, and with ``bad_trees="parse"`` those with an invalid
+            tree. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Attributes:
-        sentences: Those of the file.
+        sentences: The sentences of the file.
 
     Raises:
         ValueError: If the file is not valid.
@@ -184,13 +186,13 @@ _DEPENDENCIES = {"bundled": BundledParser, "chain": ChainParser}
 
 
 class PtbParser(Parser):
-    """Looks sentences up in a file of Penn Treebank brackets, by their text or by their words.
+    """Looks sentences up in a file of Penn Treebank brackets, by their text or their words.
 
-    The words, the tags and :attr:`Sentence.constituents` are those of the file
-    (:func:`~graphdep.io.read_ptb`), the dependency tree is that of another parser for these words. A text is
-    one sentence of the file, or several that follow one another there. White space is not compared, for
-    brackets do not tell of it; the Treebank's quotes and escaped slashes and stars are compared as the plain
-    signs, the first of equal sentences is taken, and an unknown text is an error.
+    Words, tags and :attr:`Sentence.constituents` are those of the file (:func:`~graphdep.io.read_ptb`);
+    another parser makes the dependency trees of these words. A text is one sentence of the file, or several
+    adjacent ones. White space is ignored, since brackets do not record it; quotes and escaped slashes and
+    asterisks of the Treebank equal the plain characters. Of equal sentences the first is returned, and an
+    unknown text is an error.
 
     Args:
         path: The file.
@@ -202,7 +204,7 @@ class PtbParser(Parser):
     Raises:
         PtbError: If the file is not valid.
         OSError: If the file cannot be read.
-        ValueError: If :obj:`dependencies` is unknown, or :obj:`functions` no bool.
+        ValueError: If :obj:`dependencies` is unknown, or :obj:`functions` is not a bool.
 
     Example:
         >>> from pathlib import Path
@@ -233,22 +235,23 @@ class PtbParser(Parser):
         found = read_ptb(self.path, functions=functions)
         self._digest = files_digest([self.path])
         self._look_up = SentenceLookup(found, self.path, _without_spaces)
-        named = dependencies if isinstance(dependencies, Parser) else _DEPENDENCIES[dependencies]()
-        self.dependencies: Parser = named
+        self.dependencies: Parser = (
+            dependencies if isinstance(dependencies, Parser) else _DEPENDENCIES[dependencies]()
+        )
 
     @property
     def fingerprint(self) -> str:
-        """The digest of the file, and what else is read of it; the parser of dependencies."""
+        """Digest of the file, :obj:`functions`, and the fingerprint of the dependency parser."""
         kept = "/functions" if self.functions else ""
         return f"ptb/{self._digest}{kept}/{self.dependencies.fingerprint}"
 
     @property
     def fallback(self) -> str:
-        """The constituents are those of the file all the same."""
+        """A chain tree alone; constituents come from the file."""
         return "a chain tree"
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
-        """Looks inputs up; what is missing is an error, not a chain tree."""
+        """Looks inputs up; an unknown text is an error, not a chain tree."""
         found = [self._look_up(item) for item in items]
         words: list[Item] = [*dict.fromkeys(tuple(sentence.form) for mine in found for sentence in mine)]
         trees = dict(zip(words, self.dependencies.parse_items(words)))

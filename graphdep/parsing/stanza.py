@@ -1,4 +1,4 @@
-"""Stanza's models as a parser."""
+"""Stanza's pipelines as parsers."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ from graphdep.sentence.tree import Constituent, Row
 
 
 def files_digest(paths: Iterable[str | os.PathLike[str]]) -> str:
-    """Twelve hexadecimal digits that change when the content of any of the files does.
-
-    A file is read again only if its size or its time stamp changed.
-    """
+    """The first twelve digits of a SHA-256 of the contents of files."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(bytes.fromhex(_known_digest(path)))
@@ -44,7 +41,7 @@ def files_digest(paths: Iterable[str | os.PathLike[str]]) -> str:
 
 
 def _known_digest(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of a file, which is read again only if its size or its time stamp changed."""
+    """The SHA-256 of a file, which is read again only if its size or time stamp changed."""
     stat = os.stat(path)
     return _digest_at(os.fspath(path), stat.st_size, stat.st_mtime_ns)
 
@@ -55,7 +52,7 @@ def _digest_at(path: str, size: int, mtime_ns: int) -> str:
 
 
 def check_checksums(files: Iterable[Path]) -> None:
-    """Compares model files with the ``SHA256SUMS`` of their folder; without one nothing is known of them."""
+    """Compares model files with the ``SHA256SUMS`` of their folder, if there is one."""
     for path in files:
         if not (path.parent / CHECKSUMS).exists():
             continue
@@ -64,19 +61,20 @@ def check_checksums(files: Iterable[Path]) -> None:
         except LineError as error:
             raise ParserUnavailableError(str(error)) from None
         if known.get(path.name) != _known_digest(path):
-            other = "is not the file of which it was written: it is damaged, or was changed"
-            why = other if path.name in known else "has no line in it"
-            raise ParserUnavailableError(f"{path} {why} ({CHECKSUMS} beside it)")
+            wrong = "differs from its checksum" if path.name in known else "has no checksum"
+            raise ParserUnavailableError(f"{path} {wrong} in {CHECKSUMS}: the file is damaged or was changed")
 
 
-_ALONE = threading.RLock()  # how many threads there are, and random numbers, belong to the whole process
+_ALONE = threading.RLock()  # the number of threads and the random state belong to the whole process
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Runs models on one thread: their matrices are small, two threads gain a sixth on a quiet machine and
-    lose many times that on a busy one, where they wait for each other. Stanza's loaders draw random numbers;
-    the caller's stay as they are, else a seed would give another model once parses are cached.
+    """Runs models on one thread and keeps the caller's random state.
+
+    The matrices are small: two threads are a sixth faster on an idle machine and many times slower on a busy
+    one. Stanza's loaders draw random numbers; without this, a seed would give another model once parses are
+    cached.
     """
     import torch
 
@@ -94,10 +92,10 @@ class RawToken(NamedTuple):
     """A token of a raw text.
 
     Attributes:
-        start: Its first character.
-        stop: The character behind its last one.
-        text: What the tokenizer calls it, or :obj:`None` for what stands in the text.
-        words: The words of a multi-word token; empty for any other.
+        start: Offset of its first character.
+        stop: Offset after its last character.
+        text: Its text from the tokenizer, or :obj:`None` for the characters of the raw text.
+        words: The words of a multi-word token, else empty.
     """
 
     start: int
@@ -107,12 +105,11 @@ class RawToken(NamedTuple):
 
 
 def whole_words(sentences: Sequence[Sequence[RawToken]], text: str) -> list[list[RawToken]]:
-    """Joins tokens that meet inside a word of an English text, with the sentences that they are in.
+    """Joins tokens that were cut inside a word of an English text, and their sentences.
 
-    A tokenizer that has seen few accents in training cuts ``cliché`` into ``clich`` and ``é``. No word of
-    English ends between two Latin letters of which one is not of ASCII, nor before a combining mark. Signs
-    that were in one token with the end of such a word become one of their own. Multi-word tokens stay as they
-    are.
+    A tokenizer that saw few accents in training cuts ``cliché`` into ``clich`` and ``é``. No English word
+    ends between two Latin letters of which one is not ASCII, nor before a combining mark. Punctuation at the
+    end of a joined token becomes a token. Multi-word tokens are unchanged.
 
     Args:
         sentences: The tokens of each sentence, in the order of the text.
@@ -161,18 +158,17 @@ def _is_latin(character: str) -> bool:
 
 
 _MAX_PIECE = 10_000
-# Stanza looks for URLs and addresses with patterns whose time grows with the square of such a run.
+# Stanza searches URLs and addresses with patterns whose time grows with the square of such a run.
 _MAX_RUN = 2_000
 _LONG_RUN = re.compile(rf"[!-~]{{{_MAX_RUN + 1}}}")
 _BREAKS = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"\s")))
 
 
 def text_pieces(text: str, max_characters: int = _MAX_PIECE) -> Iterator[tuple[int, str]]:
-    """Yields ``(offset, piece)`` for the parts of ``text`` that are not blank.
+    """Yields ``(offset, piece)`` for the pieces of a text that are not blank.
 
-    A text that fits is one piece. Else it is cut behind the last blank line that fits, or the last line
-    break, or the last white space, and inside a word only if there is none. Words of more than 2,000 ASCII
-    characters are cut in any case.
+    A text that is too long is cut after the last blank line that fits, else the last line break, else the
+    last white space, else inside a word. Words of more than 2,000 ASCII characters are always cut.
 
     Args:
         text: The text.
@@ -203,12 +199,12 @@ _ROOT = "ROOT"
 
 
 def stanza_constituents(tree: Any) -> list[Constituent]:
-    """The constituents of a ``Tree`` of stanza, whose words are below their tags, without ``ROOT``."""
+    """The constituents of a ``Tree`` of stanza, without tags and ``ROOT``."""
     if tree is None:
         raise ValueError("no tree")
     found: list[Constituent] = []
     words = 0
-    todo: list[tuple[Any, int]] = [(tree, -1)]  # with the place of those that are closed
+    todo: list[tuple[Any, int]] = [(tree, -1)]  # a node that is to be closed has its place in found
     while todo:
         node, place = todo.pop()
         if place >= 0:
@@ -223,26 +219,26 @@ def stanza_constituents(tree: Any) -> list[Constituent]:
     return found[1:] if found and found[0][0] == _ROOT else found
 
 
-# Of a longer word the tagger and the parser see the start only: they read it character by character.
+# The tagger and the parser read a word character by character, so a longer one is truncated for them.
 _MAX_CHARACTERS = 100
 _GROUP_WORDS = 20_000
-_OLDEST = (1, 15)  # older ones run what a lemmatizer's file holds
+_OLDEST = (1, 15)  # older versions run code from a lemmatizer's file
 
 
 class StanzaEngine:
     """Splits, tags and parses with one stanza pipeline.
 
-    Splitting gives sentences with a chain for a tree; tagging and parsing then replaces the tree, so that
-    raw texts and given words take the same way and keep their tokens.
+    Splitting makes sentences with chain trees; tagging and parsing replaces the trees. Raw texts and given
+    words thus share the second step, and keep their tokens.
 
     Args:
-        load: Makes the pipeline; called when it is first needed, with a stanza that is not too old.
-        max_words: Sentences of more words keep their chain, since the memory and time of the parser grow
-            with the square of the words and more.
-        constituents: Whether the pipeline has a parser of constituents, to run as well.
+        load: Makes the pipeline; called when it is first needed.
+        max_words: Sentences of more words keep their chain tree, since memory and time of the parser grow
+            faster than the square of the number of words.
+        constituents: Whether the pipeline has a constituency parser, which is then run, too.
             (default: :obj:`False`)
-        join_cut_words: Whether words that the tokenizer cuts at an accent are put together, as is right for
-            English. (default: :obj:`False`)
+        join_cut_words: Whether to join words that the tokenizer cuts at an accent (:func:`whole_words`).
+            (default: :obj:`False`)
     """
 
     def __init__(
@@ -268,17 +264,17 @@ class StanzaEngine:
         numbers = tuple(int(number) for number in re.findall(r"\d+", stanza.__version__)[:2])
         if numbers < _OLDEST:
             raise ParserUnavailableError(
-                f"stanza {stanza.__version__} is installed, which can run code that is in a model file: "
-                f"install {'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
+                f"stanza {stanza.__version__} can run code from a model file: install "
+                f"{'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
             )
-        # Models draw their weights before they read them.
+        # Models draw random weights before they read theirs.
         with torch.random.fork_rng(devices=[]):
             pipeline = self._load()
         take_shortcuts(pipeline)
         return pipeline
 
     def __getstate__(self) -> dict[str, Any]:
-        # It has locks and large models: a copy loads it where it is needed.
+        # It has locks and large models: a copy loads its own when needed.
         return {key: value for key, value in self.__dict__.items() if key != "pipeline"}
 
     def parse(self, texts: Sequence[str]) -> list[Parsed]:
@@ -292,7 +288,7 @@ class StanzaEngine:
             return self._annotate([[Sentence.chain(sentence)] for sentence in words])
 
     def split(self, texts: Sequence[str]) -> list[list[Sentence]]:
-        """Splits raw texts into sentences and words; the trees are chains."""
+        """Splits raw texts into sentences and words, with chain trees."""
         from stanza import Document
 
         places = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in text_pieces(text)]
@@ -307,12 +303,10 @@ class StanzaEngine:
     def _annotate(self, texts: list[list[Sentence]]) -> list[Parsed]:
         short = (sentence for text in texts for sentence in text if len(sentence) <= self.max_words)
         parsed = (result for group in _groups(short) for result in self._annotate_group(group))
-        results = []
-        for text in texts:
-            sentences = [next(parsed) if len(s) <= self.max_words else self._too_long(s) for s in text]
-            failure = next((failure for _, failure in sentences if failure), None)
-            results.append(Parsed([sentence for sentence, _ in sentences], failure))
-        return results
+        return [
+            Parsed.of(next(parsed) if len(s) <= self.max_words else self._too_long(s) for s in text)
+            for text in texts
+        ]
 
     def _annotate_group(self, drafts: list[Sentence]) -> list[tuple[Sentence, str | None]]:
         from stanza import Document
@@ -330,7 +324,7 @@ class StanzaEngine:
             found = stanza_constituents(parsed.constituency)
             return dataclasses.replace(sentence, constituents=found), reason
         except ValueError as error:
-            reason = f"stanza gave no constituents: {error}"
+            reason = f"stanza returned no constituents: {error}"
             return flat_sentence(sentence, reason), reason
 
     def _process(self, documents: Any, processors: str) -> Any:
@@ -345,8 +339,8 @@ class StanzaEngine:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Without Python's search for cycles of garbage, which takes a fifth of the time: stanza makes many
-    objects for every word, and they are in use until the chunk is done.
+    """Switches Python's garbage collector off, which takes a fifth of the time: stanza makes many objects per
+    word, which are all in use until the chunk is done.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -401,12 +395,12 @@ def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | N
     try:
         return dataclasses.replace(draft, head=head, deprel=deprel, **columns), None
     except ValueError as error:
-        reason = f"stanza gave no tree: {error}"
+        reason = f"stanza returned no tree: {error}"
         return chain_sentence(draft.form, reason, dataclasses.replace(draft, **columns)), reason
 
 
 def _tag(value: str | None) -> str | None:
-    """A tag; of a tagger whose treebank has none of the kind it is the padding of its vocabulary."""
+    """A tag; a tagger whose treebank has no such tags returns the padding of its vocabulary."""
     return None if value == "<PAD>" else value
 
 
@@ -416,7 +410,7 @@ def _lemma(word: Any, form: str) -> str:
 
 def _shown(form: str) -> str:
     if len(form) <= _MAX_CHARACTERS and form.isprintable() and form and " " not in form:
-        return form  # as nearly all are
+        return form
     return " ".join(form.split())[:_MAX_CHARACTERS] or "_"
 
 
@@ -436,8 +430,7 @@ def _groups(sentences: Iterator[Sentence]) -> Iterator[list[Sentence]]:
 class StanzaParser(Parser):
     """Stanza's published pipeline for a language: tokenizer, tagger, lemmatizer and parser.
 
-    The models are loaded from stanza's folder when they are first needed, and downloaded into it if they
-    are not there.
+    The models are loaded from stanza's folder when they are first needed; missing models are downloaded.
 
     Args:
         language: Stanza's code of the language, such as ``"en"`` or ``"zh"``. (default: :obj:`"en"`)
@@ -446,8 +439,8 @@ class StanzaParser(Parser):
         package: One of the language's packages, such as ``"gum"``. (default: :obj:`"default"`)
         download: Download models that are missing. (default: :obj:`True`)
         max_words: Sentences of more words get a chain tree. (default: :obj:`200`)
-        constituents: Fill :attr:`Sentence.constituents` with stanza's parser of constituents, which a few
-            languages have; sentences of more than :obj:`max_words` words get a flat tree.
+        constituents: Fill :attr:`Sentence.constituents` with stanza's constituency parser, which exists for
+            a few languages; sentences of more than :obj:`max_words` words get a flat tree.
             (default: :obj:`False`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
@@ -517,17 +510,17 @@ class StanzaParser(Parser):
                 use_gpu=self.use_gpu,
                 verbose=False,
                 depparse_batch_size=500,
-                depparse_resolve_head_constraints=False,  # Python code that takes minutes on long sentences
+                depparse_resolve_head_constraints=False,  # takes minutes on long sentences
                 **folder,
             )
-        except Exception as error:  # requests, stanza, zip and torch each raise their own
+        except Exception as error:  # requests, stanza, zipfile and torch raise different errors
             raise ParserUnavailableError(self._advice(error)) from error
 
     def _advice(self, error: Exception) -> str:
         code = f"import stanza; stanza.download({self.language!r}, package={self.package!r})"
         return (
-            f"stanza's models for {self.language!r} (package {self.package!r}) are not to be had "
-            f"({type(error).__name__}: {str(error)[:200]}). Where there is a network, run: "
-            f'python -c "{code}", and point $STANZA_RESOURCES_DIR or the option directory to the folder. '
+            f"stanza's models for {self.language!r} (package {self.package!r}) could not be loaded "
+            f"({type(error).__name__}: {str(error)[:200]}). With a network, run: "
+            f'python -c "{code}", and set $STANZA_RESOURCES_DIR or the option directory to the folder. '
             "The parsers 'bundled' (English) and 'bundled:<folder>' need no network."
         )

@@ -1,4 +1,4 @@
-"""Faster paths through Stanza's models that give the same trees."""
+"""Faster implementations of parts of stanza's models, with the same results."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequen
 
 
 def best_trees(scores: Tensor, lengths: Tensor) -> Tensor:
-    r"""The trees with one root whose arcs have the highest sums of scores.
+    r"""The tree with one root and the highest sum of arc scores, for each sentence.
 
     .. math::
         \hat{h} = \operatorname*{arg\,max}_{h \in T} \sum_{i=1}^{n} s_{i, h_i} \qquad (1)
 
-    Where every word's best governor alone already makes a tree with one root, no tree can score more, and
-    that is so for most sentences. The others get stanza's algorithm (Chu and Liu, Edmonds): without more ado
-    if that gives one root, else with the root's arcs made worse, as in `A Root of a Problem
+    For most sentences the best governors of all words already form a tree with one root, which is then
+    optimal. The others get stanza's implementation of the Chu-Liu-Edmonds algorithm; if its tree has several
+    roots, the scores of root arcs are reduced, as in `A Root of a Problem
     <https://aclanthology.org/2021.emnlp-main.823/>`_ (Stanojević and Cohen, EMNLP 2021).
 
     Args:
-        scores: Scores [B, n + 1, n + 1] of word ``i`` (row) under governor ``j`` (column); place 0 is the
-            root's.
-        lengths: Number [B] of places of each sentence, the root's included.
+        scores: Scores [B, n + 1, n + 1] of word ``i`` (row) with governor ``j`` (column); 0 is the root.
+        lengths: Number [B] of words of each sentence, plus 1 for the root.
 
     Returns:
-        Governors [B, n + 1]; 0 at the root's place and behind the end of a sentence.
+        Governors [B, n + 1]; 0 for the root and after the end of a sentence.
 
     Example:
         >>> import torch
@@ -46,7 +45,7 @@ def best_trees(scores: Tensor, lengths: Tensor) -> Tensor:
     heads = scores.argmax(2).masked_fill(~real, 0)
     heads[:, 0] = 0
     up = heads
-    for _ in range(size.bit_length()):  # the governor, its governor, its governor's governor's governor, ...
+    for _ in range(size.bit_length()):  # ancestors at distance 1, 2, 4, ...
         up = up.gather(1, up)
     roots = ((heads == 0) & real).sum(1) - 1
     for number in ((up != 0).any(1) | (roots != 1)).nonzero().flatten().tolist():
@@ -58,7 +57,7 @@ def best_trees(scores: Tensor, lengths: Tensor) -> Tensor:
 def _best_tree(scores: Tensor) -> Tensor:
     from stanza.models.common.chuliu_edmonds import chuliu_edmonds, chuliu_edmonds_one_root
 
-    # A word's choice of a governor does not depend on a term that all its governors share.
+    # A constant added to all scores of a word does not change the tree.
     logarithms = scores.log_softmax(1).double().numpy()
     tree = chuliu_edmonds(logarithms.copy())
     if (tree[1:] == 0).sum() != 1:
@@ -67,30 +66,28 @@ def _best_tree(scores: Tensor) -> Tensor:
 
 
 _STANZA = ("1.15.",)
-# Words whose relations are scored at once: the products for one word are 20 KB in the package's own model.
+# Words whose relations are scored at once; a word needs 20 KB in the bundled model.
 _WORDS = 512
-# How many different words and tags are remembered: at most 60 MB.
-_MEMORY = 50_000
+# Words and tags in a cache, at most 60 MB.
+_CACHE_SIZE = 50_000
 _BATCHES = {"tokenize": 256, "depparse": 1500}  # texts, words
 
 
 def take_shortcuts(pipeline: Any) -> None:
-    """Makes the models of a stanza pipeline do what they do in less time.
+    """Makes the models of a stanza pipeline faster.
 
-    Replaced are, on these objects alone and only where they are the very classes that are known here:
+    These methods are replaced, on these objects only and only if they have exactly the expected classes:
 
-    - the last step of the graph parser. Stanza scores every relation of every pair of words and searches the
-      best tree in Python. Here the tree comes first (:func:`best_trees`), and relations are
-      scored for a word and its governor alone;
-    - the character model: it reads a word once, not each time that it comes;
-    - the tokenizer: it works on characters, not on the places that fill up shorter texts;
-    - vocabularies: what was looked up is remembered, as that of features is a loop in Python.
+    - the graph parser's prediction: stanza scores every relation of every pair of words and searches the best
+      tree in Python; here the tree comes first (:func:`best_trees`), and relations are scored for each word
+      and its governor only;
+    - the character model: each distinct word is read once;
+    - the tokenizer: padding is not computed;
+    - vocabularies: look-ups are cached, since features are looked up in a Python loop.
 
-    This leans on what these classes do inside: it is done for the stanza it was written for, 1.15, and later
-    ones are left as they are.
-
-    Sums are made in another order, so that scores differ in their last digits, as they do between batches
-    of other sizes. Taken twice, they are as taken once.
+    This depends on the implementation of stanza 1.15; other versions are left unchanged. Sums are computed in
+    another order, so scores differ in their last digits, as they do between batch sizes. A second call has no
+    effect.
 
     Args:
         pipeline: The pipeline.
@@ -101,10 +98,10 @@ def take_shortcuts(pipeline: Any) -> None:
     for name in ("tokenize", "pos", "depparse"):
         processor = processors.get(name)
         if hasattr(getattr(processor, "trainer", None), "model"):
-            _quicken(processor)
+            _speed_up(processor)
 
 
-def _quicken(processor: Any) -> None:
+def _speed_up(processor: Any) -> None:
     from stanza.models.common.char_model import CharacterModel
     from stanza.models.depparse.model import GraphParser
     from stanza.models.pos.trainer import Trainer as TaggerTrainer
@@ -112,28 +109,28 @@ def _quicken(processor: Any) -> None:
 
     trainer, model = processor.trainer, processor.trainer.model
     if type(model) is Tokenizer and model.charmodel is None and model.args["conv_res"] is None:
-        model.forward = MethodType(_cut, model)
+        model.forward = MethodType(_tokenizer_forward, model)
         trainer.args["batch_size"] = _BATCHES["tokenize"]
     if type(model) is GraphParser and not _other_scores(model.args):
-        model.predict = MethodType(_predict, model)
+        model.predict = MethodType(_predict_arcs, model)
         processor.config["batch_size"] = _BATCHES["depparse"]
     if type(trainer) is TaggerTrainer:
-        trainer.predict = MethodType(_tag, trainer)
+        trainer.predict = MethodType(_predict_tags, trainer)
     for name in getattr(trainer.vocab, "keys", tuple)():
         if not hasattr(trainer.vocab[name].unit2id, "cache_info"):
-            trainer.vocab[name].unit2id = lru_cache(_MEMORY)(trainer.vocab[name].unit2id)
+            trainer.vocab[name].unit2id = lru_cache(_CACHE_SIZE)(trainer.vocab[name].unit2id)
     characters: Any = getattr(model, "charmodel", None)
-    taken = isinstance(getattr(characters, "forward", None), _WordsOnce)
-    if type(characters) is CharacterModel and not characters.pad and not taken:
-        characters.forward = _WordsOnce(characters.forward)
+    done = isinstance(getattr(characters, "forward", None), _CachedWords)
+    if type(characters) is CharacterModel and not characters.pad and not done:
+        characters.forward = _CachedWords(characters.forward)
 
 
 def _other_scores(args: dict[str, Any]) -> bool:
     return any(args.get(key) for key in ("use_arc_embedding", "linearization", "distance"))
 
 
-class _WordsOnce:
-    """The forward pass of a character model, for words that it has not read before."""
+class _CachedWords:
+    """The forward pass of a character model with a cache of words."""
 
     def __init__(self, forward: Callable[..., Any]) -> None:
         self.forward = forward
@@ -145,9 +142,9 @@ class _WordsOnce:
     ) -> PackedSequence:
         rows = chars.cpu().numpy()
         names = [row[:length].tobytes() for row, length in zip(rows, lengths)]
-        if len(self.places) > _MEMORY:
+        if len(self.places) > _CACHE_SIZE:
             self.places, self.known = {}, None
-        # Words come by length, the longest first, and so do the new ones among them.
+        # Words, and so new words, are sorted by length, the longest first.
         new: dict[bytes, int] = {}
         for row, name in enumerate(names):
             if name not in self.places:
@@ -156,7 +153,7 @@ class _WordsOnce:
             first = [*new.values()]
             short = [lengths[row] for row in first]
             read = self.forward(chars[first], mask[first], range(len(first)), [len(first)], short).data
-            # In this order: after an interrupt between the two no word has another one's row.
+            # In this order, so that no word has a wrong row after an interrupt between the two.
             start = 0 if self.known is None else len(self.known)
             self.known = read if self.known is None else torch.cat([self.known, read])
             self.places.update({name: place for place, name in enumerate(new, start)})
@@ -166,8 +163,10 @@ class _WordsOnce:
         return pack_sequence(words.split(list(sentences)))
 
 
-def _cut(model: Any, units: Tensor, features: Tensor, lengths: list[int], raw: Any = None) -> Tensor:
-    """What ``Tokenizer.forward`` gives: per character the logarithms of the chances of what ends there."""
+def _tokenizer_forward(
+    model: Any, units: Tensor, features: Tensor, lengths: list[int], raw: Any = None
+) -> Tensor:
+    """``Tokenizer.forward``: for each character the log-probabilities of the units that may end there."""
 
     def packed(data: Tensor) -> PackedSequence:
         return PackedSequence(data, states.batch_sizes)
@@ -193,8 +192,8 @@ def _layers(model: Any, level: str) -> list[Any]:
     return [getattr(model, f"{kind}_clf{level}") for kind in kinds]
 
 
-def _tag(trainer: Any, batch: Any, unsort: bool = True, extra_columns: bool = False) -> Any:
-    """What the tagger's ``Trainer.predict`` gives: per sentence, the tags of each of its words."""
+def _predict_tags(trainer: Any, batch: Any, unsort: bool = True, extra_columns: bool = False) -> Any:
+    """``Trainer.predict`` of the tagger: the tags of each word of each sentence."""
     if extra_columns or not unsort:
         return type(trainer).predict(trainer, batch, unsort, extra_columns)
     from stanza.models.pos.trainer import unpack_batch
@@ -205,7 +204,7 @@ def _tag(trainer: Any, batch: Any, unsort: bool = True, extra_columns: bool = Fa
     found = trainer.model(*inputs, word_order, lengths, word_lengths, text)[1]
     real = torch.arange(found[0].size(1)) < torch.as_tensor(lengths)[:, None]
     columns = [
-        _spelt(trainer.vocab[column.name], tags.cpu()[real])
+        _tag_names(trainer.vocab[column.name], tags.cpu()[real])
         for column, tags in zip(trainer.model.tag_columns, found)
         if column.output
     ]
@@ -216,8 +215,8 @@ def _tag(trainer: Any, batch: Any, unsort: bool = True, extra_columns: bool = Fa
     return sentences
 
 
-def _spelt(vocab: Any, tags: Tensor) -> list[str]:
-    """The tags of words; features, a number for each, are spelt once for each set of them."""
+def _tag_names(vocab: Any, tags: Tensor) -> list[str]:
+    """The tags of words; the names of features, a row of ids, are looked up once per distinct row."""
     if tags.dim() == 1:
         return vocab.unmap(tags.tolist())
     different, number = tags.unique(dim=0, return_inverse=True)
@@ -225,8 +224,8 @@ def _spelt(vocab: Any, tags: Tensor) -> list[str]:
     return [names[i] for i in number.tolist()]
 
 
-def _predict(model: Any, *batch: Any, resolve_head_constraints: bool = False) -> list[list[list[Any]]]:
-    """What ``GraphParser.predict`` gives: per sentence, governor and relation of each of its words."""
+def _predict_arcs(model: Any, *batch: Any, resolve_head_constraints: bool = False) -> list[list[list[Any]]]:
+    """``GraphParser.predict``: governor and relation of each word of each sentence."""
     if resolve_head_constraints:
         return type(model).predict(model, *batch, resolve_head_constraints=True)
     lengths = torch.as_tensor(batch[12])
@@ -243,7 +242,7 @@ def _predict(model: Any, *batch: Any, resolve_head_constraints: bool = False) ->
 
 
 def _relations(scorer: Any, words: Tensor, sentence: Tensor, place: Tensor, governors: Tensor) -> list[int]:
-    """Numbers, in the vocabulary, of the best relations of words to their governors."""
+    """Ids of the best relations of words to their governors."""
     from stanza.models.common.vocab import VOCAB_PREFIX_SIZE
 
     bilinear = scorer.scorer.W_bilin

@@ -1,8 +1,8 @@
-"""Trains a parser on treebanks, with stanza's code, on a CPU: :class:`BundledParser` reads what comes out.
+"""Trains a parser for :class:`BundledParser` on treebanks, with stanza's code, on a CPU.
 
-Five models: tokenizer, multi-word expander, lemmatizer (a dictionary), tagger, parser. The parser learns on
-copies of the training set that the tagger has tagged with its dropout left on, so that it gets used to wrong
-tags. A language without multi-word tokens gets no expander.
+There are five models: tokenizer, multi-word expander, lemmatizer (a dictionary), tagger and parser. The
+parser is trained on copies of the training set that the tagger tagged with dropout, so that it tolerates
+wrong tags. A language without multi-word tokens gets no expander.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from stanza.utils.training.run_tokenizer import uses_dictionary
 from graphdep.io.files import CHECKSUMS, atomic_path, check_folder, check_replaced, write_checksums
 from graphdep.parsing.treebanks import read_splits
 
-# Sizes for a CPU. --share_hid: stanza's bilinear heads take three quarters of the time of a step.
+# Sizes for a CPU. Without --share_hid, stanza's bilinear heads take three quarters of a step.
 _TOKENIZER = """--lang {language} --max_seqlen 300 --txt_file data/tokenize/{name}.train.txt
     --label_file data/tokenize/{name}-ud-train.toklabels --dev_txt_file data/tokenize/{name}.dev.txt
     --dev_label_file data/tokenize/{name}-ud-dev.toklabels
@@ -65,7 +65,7 @@ _GOLD_SHARE, _GLOVE_DIMENSIONS, _UNK = 0.1, 50, 1
 
 @dataclass(frozen=True)
 class _Job:
-    """What is trained and where; ``name`` is stanza's shorthand, ``en_ewt`` for UD English EWT."""
+    """The folder of a training run, and stanza's shorthand for its treebank, such as ``en_ewt``."""
 
     work: Path
     name: str
@@ -85,37 +85,37 @@ class _Job:
 
 
 def _prepare(job: _Job, splits: Mapping[str, Sequence[str]]) -> bool:
-    """Writes the files that stanza trains on; whether there are multi-word tokens."""
+    """Writes the files that stanza trains on; returns whether there are multi-word tokens."""
     treebank = job.work / canonical_treebank_name(job.name)
     treebank.mkdir(parents=True, exist_ok=True)
     for split, blocks in splits.items():
-        _say(f"{split}: {len(blocks)} sentences")
+        _print(f"{split}: {len(blocks)} sentences")
         text = "\n\n".join(blocks) + "\n\n"
         (treebank / f"{job.name}-ud-{split}.conllu").write_text(text, encoding="utf-8")
-    _stanza_prepares(job, "tokenizer", treebank.name)
+    _prepare_step(job, "tokenizer", treebank.name)
     expansions = job.work / "data" / "tokenize" / f"{job.name}-ud-train-mwt.json"
     multiword = bool(json.loads(expansions.read_text(encoding="utf-8")))
     for step in ("mwt", "pos") if multiword else ("pos",):
-        _stanza_prepares(job, step, treebank.name)
+        _prepare_step(job, step, treebank.name)
     return multiword
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _stanza_prepares(job: _Job, step: str, treebank: str) -> None:
+def _prepare_step(job: _Job, step: str, treebank: str) -> None:
     _run(job, f"stanza.utils.datasets.prepare_{step}_treebank", [treebank])
 
 
 def _train_model(job: _Job, module: str, options: str, kind: str, minutes: float | None = None) -> None:
     where = ["--shorthand", job.name, "--cpu", "--save_dir", ".", "--save_name", job.model(kind).name]
-    _say(f"{kind} ...")
+    _print(f"{kind} ...")
     _run(job, f"stanza.models.{module}", ["--mode", "train", *job.options(options), *where], minutes)
 
 
 def _run(job: _Job, module: str, arguments: Sequence[str], minutes: float | None = None) -> None:
-    """Runs a module of stanza's in the folder of the work; what it says is told where it fails."""
+    """Runs a module of stanza in the working folder; an error has the end of its output."""
     log = job.work / "log.txt"
     with log.open("wb") as out:
         try:
@@ -129,7 +129,7 @@ def _run(job: _Job, module: str, arguments: Sequence[str], minutes: float | None
                 timeout=minutes and 60 * minutes,
             )
         except subprocess.TimeoutExpired:
-            _say(f"{module}: time is up, the best so far is kept")
+            _print(f"{module}: time is up, the best model so far is kept")
         except subprocess.CalledProcessError:
             last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
             raise ValueError(f"{module} failed: {' / '.join(last)}") from None
@@ -160,7 +160,7 @@ def _add_words(vocab: Any, vectors: dict[str, torch.Tensor]) -> int:
 
 
 def _freeze_glove(weight: torch.Tensor, vocab: Any, vectors: dict[str, torch.Tensor]) -> None:
-    """The last dimensions hold the vectors and stay as they are; zero for words without one."""
+    """Copies the vectors to the last dimensions, zero for words without one, and freezes these."""
     if not vectors:
         return
     with torch.no_grad():
@@ -174,7 +174,7 @@ def _freeze_glove(weight: torch.Tensor, vocab: Any, vectors: dict[str, torch.Ten
 
 def _fit(trainer: Any, epoch: Callable[[], Iterable[Any]], score: Callable[[], float], minutes: float,
         learned: int, path: Path) -> None:  # fmt: skip
-    """Steps with a learning rate that falls to nought with the time; keeps the best on dev."""
+    """Trains with a learning rate that decays to 1% over the time; keeps the best model on dev."""
     groups = [group for optimizer in trainer.optimizers.values() for group in optimizer.param_groups]
     start, best, step, checks, spent = time.monotonic(), -1.0, 0, 0, 0.0
     while spent < 1:
@@ -188,7 +188,7 @@ def _fit(trainer: Any, epoch: Callable[[], Iterable[Any]], score: Callable[[], f
                 checks = int(8 * spent)
                 _tie_unknown(trainer.model.word_emb.weight, learned)
                 value = score()
-                _say(f"{path.name}: {100 * spent:.0f}% of its time, {step} steps, dev {value:.2f}")
+                _print(f"{path.name}: {100 * spent:.0f}% of its time, {step} steps, dev {value:.2f}")
                 if value > best:
                     best = value
                     trainer.save(str(path))
@@ -197,7 +197,7 @@ def _fit(trainer: Any, epoch: Callable[[], Iterable[Any]], score: Callable[[], f
 
 
 def _tie_unknown(weight: torch.Tensor, learned: int) -> None:
-    """GloVe's words that the treebank lacks are unknown words but for their vector."""
+    """Treats GloVe's words that the treebank lacks as unknown words, apart from their vectors."""
     with torch.no_grad():
         weight[learned:, :-_GLOVE_DIMENSIONS] = weight[_UNK, :-_GLOVE_DIMENSIONS]
 
@@ -236,7 +236,7 @@ def _train_tagger(job: _Job, vectors: dict[str, torch.Tensor], minutes: float) -
 
 
 def _tagged_copies(job: _Job, copies: int) -> tuple[list[Document], Document]:
-    """Training sets tagged with the tagger's dropout left on, and the dev set tagged without it."""
+    """Copies of the training set tagged with dropout, and the dev set tagged without it."""
     cache = FoundationCache()
     trainer = TaggerTrainer(model_file=str(job.model("tagger")), device="cpu", foundation_cache=cache)
     lemmatizer = Lemmatizer(model_file=str(job.model("lemmatizer")), device="cpu")
@@ -282,12 +282,12 @@ _KINDS = ("tokenizer", "mwt", "lemmatizer", "tagger", "parser")
 
 
 def _package(job: _Job, output: Path) -> list[Path]:
-    """Tagger and parser in half precision; no path of this machine, no optimiser."""
+    """Writes the models without paths and optimizers, tagger and parser in half precision."""
     written = []
     for kind in _KINDS:
         if not job.model(kind).is_file():
             if kind != "mwt":
-                raise ValueError(f"time was up before there was a {kind}: give more minutes")
+                raise ValueError(f"the {kind} was not trained in time: give more minutes")
             (output / job.model(kind).name).unlink(missing_ok=True)  # the language has no multi-word tokens
             continue
         checkpoint = torch.load(job.model(kind), map_location="cpu", weights_only=True)
@@ -311,12 +311,12 @@ def _halved(value: Any) -> Any:
 
 
 def check_name(language: str, name: str) -> None:
-    """Raises :class:`ValueError` if stanza would change the name of the files."""
+    """Raises :class:`ValueError` if stanza would name the files otherwise."""
     if not name.startswith(f"{language}_"):
         raise ValueError(f"'name' must start with '{language}_' (got {name!r})")
     known = treebank_to_short_name(canonical_treebank_name(name))
     if known != name or name.endswith("_combined"):
-        raise ValueError(f"'name' {name!r} means another thing to stanza ({known!r}): take another name")
+        raise ValueError(f"'name' {name!r} is another treebank in stanza ({known!r}): choose another name")
 
 
 def train_parser(
@@ -331,26 +331,26 @@ def train_parser(
     limit: int | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Trains the five models, and writes them and their ``SHA256SUMS``; returns the files.
+    """Trains the five models, writes them with their ``SHA256SUMS``, and returns the files.
 
     Args:
-        treebanks: Folders, as :func:`~graphdep.parsing.treebanks.read_splits` reads them.
+        treebanks: Folders, as for :func:`~graphdep.parsing.treebanks.read_splits`.
         output: Folder for the files.
-        language: Code of the language, as in stanza. (default: ``"en"``)
-        name: Prefix of the file names, ``LANGUAGE_...``. (default: ``"en_ewt"``, of other languages
+        language: Stanza's code of the language. (default: ``"en"``)
+        name: Prefix of the file names, ``LANGUAGE_...``. (default: ``"en_ewt"``, for other languages
             ``LANGUAGE_ud``)
         glove: Word vectors of 50 dimensions, which become frozen dimensions of tagger and parser.
             (default: :obj:`None`)
-        minutes: Time in all: a tenth for the tokenizer, 35% for the tagger, 45% for the parser.
+        minutes: Total time: 10% for the tokenizer, 35% for the tagger, 45% for the parser.
             (default: :obj:`75`)
-        copies: Tagged training sets. (default: :obj:`5`)
-        limit: Sentences of each split, for a try-out, in which the tokenizer takes few steps.
+        copies: Number of tagged copies of the training set. (default: :obj:`5`)
+        limit: Number of sentences per split, for a test; the tokenizer then takes few steps.
             (default: :obj:`None`)
         overwrite: Replace files of the same names. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the name means another treebank to stanza, a file would be replaced, a treebank lacks
-            a split, the vectors have another size, or stanza fails.
+        ValueError: If the name is that of another treebank in stanza, a file would be replaced, a treebank
+            lacks a split, the vectors have another size, or stanza fails.
         OSError: If a file cannot be read or written.
     """
     name = name or ("en_ewt" if language == "en" else f"{language}_ud")
@@ -369,7 +369,7 @@ def train_parser(
         if uses_dictionary(job.language):
             tokenizer += " --use_dictionary"
         if job.language.startswith("zh"):
-            tokenizer += " --skip_newline"  # stanza breaks its lines anywhere
+            tokenizer += " --skip_newline"  # stanza's lines end inside words
         steps = "--steps 3000 --eval_steps 200" if limit is None else "--steps 100 --eval_steps 20"
         _train_model(job, "tokenizer", f"{tokenizer} {steps}", "tokenizer", max(2.0, 0.1 * minutes))
         if multiword:

@@ -1,4 +1,4 @@
-"""The sentences of treebanks that a parser is trained on."""
+"""Reads treebanks for the training of a parser."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 def read_splits(treebanks: Sequence[Path], limit: int | None = None) -> dict[str, list[str]]:
     """The sentences of ``"train"``, ``"dev"`` and ``"test"``, each as its lines of CoNLL-U.
 
-    The first treebank is developed on, and its test split is never trained on; where it has no training
-    split, every fifth sentence of its dev split is developed on and the others are trained on. Of each
-    further treebank the training split is used, or all there is where it has none. XPOS is left out unless
-    every treebank has it. Nothing is converted: scripts and kinds of text are mixed as they are.
+    The dev and test splits are those of the first treebank. If it has no training split, every fifth sentence
+    of its dev split remains there and the others become training sentences. Further treebanks add their
+    training splits or, without one, all of their sentences. XPOS is removed unless every treebank has it.
+    Scripts and genres are mixed without conversion.
 
     Args:
         treebanks: Folders with ``*-ud-train.conllu``, ``*-ud-dev.conllu`` and ``*-ud-test.conllu``.
-        limit: Sentences of each split; :obj:`None` for all. (default: :obj:`None`)
+        limit: Number of sentences per split; :obj:`None` for all. (default: :obj:`None`)
 
     Raises:
         ValueError: If the first treebank has no dev or no test split or too few sentences to train on, if
@@ -44,7 +44,7 @@ def read_splits(treebanks: Sequence[Path], limit: int | None = None) -> dict[str
 
 
 def _sentences(treebank: Path, split: str, limit: int | None) -> list[str]:
-    """The blocks of all files of a split: large treebanks have several."""
+    """The sentences of all files of a split, since large treebanks have several files."""
     files = sorted(treebank.glob(f"*-ud-{split}*.conllu"))
     blocks: list[str] = []
     for file in files:

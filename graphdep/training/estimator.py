@@ -35,7 +35,7 @@ from graphdep.io.limits import (
     plain,
 )
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
-from graphdep.parsing.resolver import resolve_parser, resolving
+from graphdep.parsing.resolver import override_parsers, resolve_parser
 from graphdep.sentence.intake import OF_ROWS, Intake, is_own
 from graphdep.sentence.sentence import Sentence
 from graphdep.training.checkpoint import (
@@ -526,7 +526,7 @@ class TaskEstimator(HubModel, BaseEstimator):
             config = config.replace(tree_scheme=intake.decided)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
-        with resolving(self._parses(), None if self.progress else False):
+        with override_parsers(self._parses(), None if self.progress else False):
             splits = load_splits(config.replace(tree_scheme="as-is"))  # the trees in it have been taken in
         splits = dataclasses.replace(splits, settings=config.data_settings())
         console = plain_console(stderr=True, quiet=not self.progress)

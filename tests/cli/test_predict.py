@@ -196,7 +196,7 @@ def test_pairs_of_the_command_line_and_of_lines(predict, tmp_path):
     assert read_csv(predict("sick-e", "pairs.txt").stdout) == rows
     assert "give an even number of them (got 1)" in predict("sick-e", "ann saw bob").stderr
     (tmp_path / "pairs.txt").write_text("ann saw bob\n")
-    assert "pairs.txt:1: not 2 texts with a tab between them" in predict("sick-e", "pairs.txt").stderr
+    assert "pairs.txt:1: not 2 texts separated by a tab" in predict("sick-e", "pairs.txt").stderr
 
 
 @pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis")])

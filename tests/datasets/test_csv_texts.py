@@ -71,7 +71,7 @@ def test_pairs_and_json(load, tmp_path):
     assert pieces[0].segment.tolist() == [0, 0, 0, 0, 1, 1]
 
 
-def test_what_is_drawn_for_validation_is_left_out_of_training(load):
+def test_validation_examples_are_not_in_training(load):
     texts = {s: {data.input_ids[-1].item() for data in load(s, lower=False)} for s in ("train", "val")}
     assert not texts["train"] & (texts["val"] - {1})  # words of val alone are unknown
     rows = {s: [row.line for row in load(s).read(Path(), s)] for s in ("train", "val")}
@@ -100,7 +100,7 @@ def test_files_for_val_and_test(load, tmp_path):
         load("test", test=test, train=tmp_path / "gone.csv")
 
 
-def test_a_checkpoint_s_words_and_classes_need_no_training_file(load, tmp_path):
+def test_words_and_classes_of_a_checkpoint_need_no_training_file(load, tmp_path):
     train, test = load(), write(tmp_path / "test.csv", ROWS[:3])
     loaded = load("test", test=test)
     (tmp_path / "train.csv").unlink()
@@ -133,7 +133,7 @@ def test_an_unseen_label(load, tmp_path):
     for split in ["val", "test"]:
         path = write(tmp_path / "other.csv", [("a", "good"), ("b", "Good")])
         classes = "'bad', 'good', 'so so' (got 'Good')"
-        message = f"{path}:3: 'label' is none of the classes of the training file, {classes}"
+        message = f"{path}:3: 'label' is not a class of the training file, {classes}"
         with pytest.raises(ValueError, match=re.escape(message)):
             load(split, **{split: path})
 
@@ -198,7 +198,7 @@ def test_a_longer_text_has_file_and_line_before_anything_is_parsed(load, tmp_pat
         load(split, **options, max_words=10**9)
 
 
-def test_a_longer_text_can_be_cut(load, tmp_path):
+def test_a_longer_text_is_truncated(load, tmp_path):
     short = [(" ".join(text.split()[:2]), label) for text, label in ROWS]
     cut, default = load(max_words=2, truncate=True), load()
     write(tmp_path / "train.csv", short)
@@ -211,7 +211,7 @@ def test_a_longer_text_can_be_cut(load, tmp_path):
     assert len({*names, default.processed_paths[0]}) == 3
 
 
-def test_a_parse_of_more_words_is_refused_or_cut(load):
+def test_a_parse_with_more_words_is_refused_or_truncated(load):
     class Letters(Unasked):
         def parse_texts(self, texts):
             return [Parsed([Sentence.chain(list(text))]) for text in texts]
@@ -247,7 +247,7 @@ def write_own(path, rows):
     return path
 
 
-def test_texts_with_trees_of_their_own(tmp_path):
+def test_texts_with_trees(tmp_path):
     path = write_own(tmp_path / "own.jsonl", OWN)
     options = {"text_columns": "text", "label_column": "label", "parser": "chain"}
     dataset = CSVTexts(tmp_path / "root", train=path, val=path, **options)
@@ -259,7 +259,7 @@ def test_texts_with_trees_of_their_own(tmp_path):
     assert again.describe() == dataset.describe()
 
 
-def test_pairs_with_trees_of_their_own(tmp_path):
+def test_pairs_with_trees(tmp_path):
     rows = [{"a": SINGS, "b": "He hums ."}, {"a": ["x"], "b": [HUMS]}] * 2
     path = write_own(tmp_path / "own.jsonl", rows)
     options = {"text_columns": ("a", "b"), "label_column": "label", "parser": "chain"}
@@ -273,7 +273,7 @@ def test_pairs_with_trees_of_their_own(tmp_path):
     ("policy", "expected"),
     [("attach", [[2, 0], [0, 1]]), ("parse", [[2, 0], [0, 1]]), ("skip", [[2, 0]] * 2)],
 )
-def test_trees_that_are_none(tmp_path, policy, expected):
+def test_invalid_trees(tmp_path, policy, expected):
     bad = {"text": {**SINGS, "head": [0, 0]}}
     path = write_own(tmp_path / "own.jsonl", [OWN[0], bad, OWN[0], OWN[0]])
     options = {"text_columns": "text", "label_column": "label", "parser": "chain", "val": path}

@@ -149,8 +149,8 @@ DAMAGED = {
         SICK + PAIR + "2\tA dog\t3.5\tNEUTRAL\n": "3: 4 columns instead of 5 (got '2\\tA dog",
         SICK + PAIR + "\n" + PAIR: "3: a blank line",
         SICK + PAIR.replace("1", "x", 1): "2: 'pair_ID' must be a number (got 'x')",
-        SICK + PAIR + PAIR: "3: the pair_ID is that of line 2 (got '1')",
-        SICK + PAIR + "0" + PAIR: "3: the pair_ID is that of line 2",
+        SICK + PAIR + PAIR: "3: the pair_ID is also in line 2 (got '1')",
+        SICK + PAIR + "0" + PAIR: "3: the pair_ID is also in line 2",
         SICK + PAIR.replace("A dog runs", " "): "2: 'sentence_A' must be a text of 1 to 10000",
         SICK + PAIR.replace("A cat runs", "a " * 10_001): "2: 'sentence_B' must be a text of 1 to 10000",
         SICK + PAIR.replace("3.5", "3,5"): "2: 'relatedness_score' must be a number within 1",
@@ -164,12 +164,12 @@ DAMAGED = {
         MRPC + PARAPHRASE.replace("1", "2", 1): "2: 'Quality' must be one of 0, 1 (got '2')",
         MRPC + PARAPHRASE.replace("12", "-2"): "2: '#2 ID' must be a number (got '-2')",
         MRPC + PARAPHRASE.replace("A dog runs", " "): "2: '#1 String' must be a text of",
-        MRPC + PARAPHRASE + PARAPHRASE: "3: the pair of IDs is that of line 2 (got '(11, 12)')",
+        MRPC + PARAPHRASE + PARAPHRASE: "3: the pair of IDs is also in line 2 (got '(11, 12)')",
         MRPC + PARAPHRASE.replace("dog", "d\x13g"): "2: a control character (got '\\x13')",
     },
     read_ids: {
         "11\t12\n11\t13\n": f"2: {TRAIN} has no such pair (got '11 13')",
-        "11\t12\n11\t12\n": "2: the pair of IDs is that of line 1 (got '(11, 12)')",
+        "11\t12\n11\t12\n": "2: the pair of IDs is also in line 1 (got '(11, 12)')",
         "#1 ID\t#2 ID\n": "1: '#1 ID' must be a number (got '#1 ID')",
         "11\n": "1: 1 columns instead of 2",
     },
@@ -186,8 +186,8 @@ DAMAGED = {
     read_semeval2010: {
         TASK8.replace("\t", " "): "1: no number, tab and sentence in quotation marks",
         TASK8.replace("Other", "Others"): "2: 'label' must be one of the 19 labels (got 'Others')",
-        TASK8.replace("Comment", "Remark"): "3: 'line behind a label' must be a comment or blank",
-        TASK8 + TASK8: "5: the number is that of line 1 (got '7')",
+        TASK8.replace("Comment", "Remark"): "3: 'line after a label' must be a comment or blank",
+        TASK8 + TASK8: "5: the number is also in line 1 (got '7')",
         TASK8.replace("</e2>", ""): "1: not two spans:",
     },
     read_sst_trees: {
@@ -272,7 +272,7 @@ DAMAGED = {
         for score in ("5.001", "-1", "nan")
     },
     named("sample10k-train.json", lambda path: read_part([path], "rte", "train")): {
-        "[]": " no object (got '[]')",
+        "[]": " not an object (got '[]')",
         "{": " no JSON: ",
         '{"0": {}, "0": {}}': " no JSON: the key '0' occurs 2 times",
         '{"3": {"text_a": "a", "text_b": "b"}}': " entry '3': 'label' must be one of",
@@ -285,7 +285,7 @@ DAMAGED = {
         f"{','.join(f'c{i}' for i in range(12))}\n": "1: no column 'text'; the columns are c0, c1, c2, c3, "
         "c4, c5, c6, c7, c8, c9 and 2 more",
         "\ufeff\ufefftext,label\na,b\n": "1: no column 'text'; the columns are '\\ufefftext', label",
-        "text,label,text\na,b,c\n": "1: a column is there twice (got 'text')",
+        "text,label,text\na,b,c\n": "1: a column occurs twice (got 'text')",
         "text,label\na,b\na,b,c\n": "3: 3 columns instead of 2 (got 'a,b,c')",
         "text,label\na,b\n\na,b\n": "3: a blank line",
         'text,label\n"a,b\n': "2: bad quotes",
@@ -293,7 +293,7 @@ DAMAGED = {
     named("x.jsonl", csv_rows): {
         '{"text": "a", "label": 1}\n\n': "2: a blank line",
         '{"text": "a", "label": 1}\n{"text": "a"}\n': "2: no column 'label'; the columns are text",
-        "[1]\n": "1: no object (got '1')",
+        "[1]\n": "1: not an object (got '1')",
         '{"text": "a", "text": "b", "label": 1}\n': "1: no JSON: the key 'text' occurs 2 times",
         '{"text": "\\ud800", "label": 1}\n': "1: half a character",
     },
@@ -337,16 +337,16 @@ DAMAGED = {
         UP_LISTED.replace("ARG0:1", "ARG0:3"): "3: UP:ARGHEADS must be LABEL:WORD of 2 words (got 'ARG0:3')",
         UP_LISTED.replace("ARG0:1", "_:1"): "3: UP:ARGHEADS must be LABEL:WORD",
         UP_LISTED.replace("ARG0:1", "ARG0:1|"): "3: UP:ARGHEADS must be LABEL:WORD of 2 words (got '')",
-        UP_LISTED.replace("want.01", "_"): "3: arguments of a word that is no predicate (got 'ARG0:1')",
+        UP_LISTED.replace("want.01", "_"): "3: arguments of a word that is not a predicate (got 'ARG0:1')",
         UP.replace("0\troot", "1\troot"): "1: ",
         UP.replace("\twants", "\t"): "2: column FORM is empty",
     },
     read_conll04: {
         "{": " no JSON: ",
         "{}": " 'the file' must be a list",
-        "[1]": " sentence 1: no object",
+        "[1]": " sentence 1: not an object",
         news(tokens="Ann"): " sentence 1: 'tokens' must be a list of 1 to 10000 words",
-        news(entities=[3]): " sentence 1: entity 0: no object (got '3')",
+        news(entities=[3]): " sentence 1: entity 0: not an object (got '3')",
         news(
             entities=[{"start": "0", "end": 1}]
         ): " sentence 1: entity 0: 'start' must be a whole number (got '0')",
@@ -373,7 +373,7 @@ DAMAGED = {
         f"<!DOCTYPE x [<!ENTITY a 'b'>]>{ASPECTS}": "1: a document type, which no file of the corpus has",
         ASPECTS.replace("dish.", "<b>dish</b>."): "1: <b> in <sentences><sentence><text>",
         ASPECTS.replace("A dish.", "A dish.</text><text>"): "1: <text> in <sentences><sentence>",
-        f"<?xml version='1.0' encoding='big5'?>{ASPECTS}": "1: the encoding is none of",
+        f"<?xml version='1.0' encoding='big5'?>{ASPECTS}": "1: the encoding is not one of",
         ASPECTS.replace("sentences", "reviews"): "1: <reviews> in the file",
         "<sentences/>": "1: no <sentence> in <sentences>",
     },
@@ -394,7 +394,7 @@ def test_damaged_files(tmp_path, read):
             list(read(tmp_path / "raw.txt"))
 
 
-def test_spans_that_labels_cannot_say():
+def test_invalid_spans():
     for spans in [
         [(0, 2, "X"), (1, 3, "Y")],
         [(0, 2, "X"), (0, 2, "X")],
@@ -414,7 +414,7 @@ MAKERS = [
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=["spans", "labels"])
-def test_a_tree_of_other_words(make):
+def test_a_tree_with_other_words(make):
     with pytest.raises(ValueError, match=r"^file:7: the tree has other words \(got 'a cat'\)"):
         make(words=["a", "dog"], tree=Sentence.chain(["a", "cat"]), place="file:7")
 
@@ -426,11 +426,11 @@ def test_damaged_forms_and_trees():
         (variable_free, "like ( = cook )", "a role is missing before '=', token 3 of the form"),
         (variable_free, "like ( agent = )", "a word is missing before ')', token 5 of the form"),
         (variable_free, "like ( agent = cook ) )", "')' follows the end of the form"),
-        (original, "cook ( x _ 1 ) AND like", "'like' is no term of a logical form"),
+        (original, "cook ( x _ 1 ) AND like", "'like' is not a term of a logical form"),
         (original, "like . agent ( x _ 2 , x _ 1 )", "every x must have a word, and one fill no role"),
         (original, "like . agent ( x _ 2 , x _ 1 ) AND see . agent ( x _ 2 , Ann )", "x _ 2 is 'like'"),
         (original, "cook ( x _ 1 ) AND pilot ( x _ 2 )", "every x must have a word, and one fill no role"),
-        (original, "LAMBDA a . cook ( a )", "'LAMBDA a . cook ( a )' is no term of a logical form"),
+        (original, "LAMBDA a . cook ( a )", "'LAMBDA a . cook ( a )' is not a term of a logical form"),
         (bracket_tree, "[ [ the cook ] sang", "1 '[' are never closed (got '[ [ the cook ] sang')"),
         (bracket_tree, "[ the cook ] ] [ sang ]", "a ']' closes nothing"),
         (bracket_tree, "[ the cook ] sang", "2 parts outside of all brackets instead of one sentence"),

@@ -443,7 +443,7 @@ def test_by_emotion(tmp_path, parser):
     assert dataset.describe()["unlisted_dialogues"] == test.unlisted_dialogues == 0
 
 
-def test_dialogues_that_no_split_has_are_counted(tmp_path, parser, caplog):
+def test_dialogues_in_no_split_are_counted(tmp_path, parser, caplog):
     raw = by_emotion(tmp_path / "files", ["d,utterance,x,Lost", "e,situation,x,Lost"])
     for made in (True, False):  # the second time from the processed file
         caplog.clear()
@@ -482,7 +482,7 @@ def test_an_id_in_two_splits(tmp_path):
             read_split(raw, split)
 
 
-def test_a_ninth_column_is_not_of_train(tmp_path):
+def test_train_has_no_ninth_column(tmp_path):
     path = published(tmp_path) / "test.csv"
     with pytest.raises(ValueError, match=r"test\.csv:4: 9 columns instead of 8"):
         read_published(path)

@@ -121,7 +121,7 @@ def test_mnli_has_two_test_sets(tiny):
         GLUE(split="test-mismatched", name="rte", **tiny)
 
 
-def test_ax_has_a_test_set_alone(tiny):
+def test_ax_has_only_a_test_set(tiny):
     vocab = GLUE(name="mnli", **tiny).vocab
     for val_from in ("train", "dev"):
         ax = GLUE(split="test", name="ax", val_from=val_from, vocab=vocab, **tiny)
@@ -147,7 +147,7 @@ def test_sst2_keeps_the_words_of_the_corpus(tmp_path, parser):
     assert (tmp_path / "glue" / "raw" / "SST-2" / "train.tsv").is_file()
 
 
-def test_cola_of_its_own_download(tmp_path, parser):
+def test_cola_from_its_own_download(tmp_path, parser):
     folder = tmp_path / "raw_files"
     write(folder, "in_domain_train.tsv", [f'gj04\t{i % 2}\t*\tA "dog\x08 number{i}' for i in range(20)])
     write(folder, "in_domain_dev.tsv", ["gj04\t1\t\tA dog ran."])
@@ -204,7 +204,7 @@ def test_limit_is_spread_over_the_split(tmp_path, parser):
     assert len(CoLA(tmp_path / "glue", limit=999, **options)) == 270
 
 
-def test_mrpc_of_its_own_download(tmp_path, parser):
+def test_mrpc_from_its_own_download(tmp_path, parser):
     folder, head = tmp_path / "MRPC", "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
     rows = [f'{i % 2}\t{2 * i}\t{2 * i + 1}\tDog {i} ran\t"Dog {i} runs' for i in range(24)]
     write(folder, "msr_paraphrase_train.txt", [head, *rows[:20]])
@@ -238,16 +238,14 @@ def test_samples(tmp_path, parser):
         again = GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=official)
         assert again.y.tolist() == [1, 1]
         (tmp_path / "sample10k-dev.json").write_text(json.dumps({"0": entries["0"]}), encoding="utf-8")
-        with pytest.raises(
-            ValueError, match=r"with .*dev\.tsv there, .*sample10k-dev\.json would not be read"
-        ):
+        with pytest.raises(ValueError, match=r"sample10k-dev\.json would not be read beside .*dev\.tsv"):
             GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=tmp_path)
 
 
 QQP = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate"
 
 
-def test_qqp_has_empty_questions_and_lines_that_are_no_rows(tmp_path, parser, caplog):
+def test_qqp_has_empty_questions_and_broken_lines(tmp_path, parser, caplog):
     rows = [f"{i}\t1\t2\tWhy {i} ?\tWhy ?\t{i % 2}" for i in range(10)]
     rows[3] = "3\t1\t2\tWhy 3 ?\t\t0"
     write(tmp_path, "dev.tsv", [QQP, *rows])
@@ -255,7 +253,7 @@ def test_qqp_has_empty_questions_and_lines_that_are_no_rows(tmp_path, parser, ca
     with caplog.at_level(logging.WARNING, "graphdep"):
         train = GLUE(tmp_path / "glue", "qqp", "train", parser, val_from="dev", raw_from=tmp_path)
     assert len(train) == 11
-    assert "train.tsv: 2 lines are no rows of 6 columns and are left out" in caplog.text
+    assert "train.tsv: 2 lines do not have 6 columns and are left out" in caplog.text
     assert caplog.text.rstrip().endswith("12, 13")
     empty = train[3]
     assert (empty.utterance == 1).sum() == 2  # ROOT and one word
@@ -269,7 +267,7 @@ QQP_TEST = ["id\tquestion1\tquestion2", "0\tWhy?\tWhy so?", "1\tHow?\t", "2\tWho
 INDEXED = ["index\tsentence1\tsentence2", "0\ta\tb", "1\ta\tb", "2\ta\tb"]
 
 
-def test_rows_of_a_test_file_are_where_their_index_says(tmp_path):
+def test_rows_of_a_test_file_are_numbered(tmp_path):
     for name, lines, message in [
         ("qqp", [*QQP_TEST[:2], '1\t"How?', *QQP_TEST[3:]], r":3: 2 columns instead of 3 \(got"),
         ("qqp", [*QQP_TEST[:2], *QQP_TEST[3:]], r":3: id must be 1 \(got '2'\)"),
@@ -287,7 +285,7 @@ def test_rows_of_a_test_file_are_where_their_index_says(tmp_path):
             read_part([path], name, "test")
 
 
-def test_qqp_with_too_many_lines_that_are_no_rows(tmp_path):
+def test_qqp_with_too_many_broken_lines(tmp_path):
     row = "0\t1\t2\tWhy?\tWhy so?\t1"
     path = write(tmp_path, "train.tsv", [QQP, row, *["x"] * (MAX_BROKEN + 1)])
     with pytest.raises(ValueError, match=r":103: 1 columns instead of 6, as on 100 lines before"):

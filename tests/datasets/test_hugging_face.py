@@ -66,7 +66,7 @@ def test_spans(root):
     assert made["train"].labels == ("cause", "other")
 
 
-def test_errors_name_what_is_wrong(root):
+def test_errors_have_names(root):
     for options, message in [
         ({}, "either 'text' or 'words' must name columns"),
         ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
@@ -83,10 +83,12 @@ def test_errors_name_what_is_wrong(root):
             from_hf(of(FILMS), **options, **root)
 
 
-def test_splits_that_are_not_known_and_labels_that_are_none(root):
+def test_unknown_splits_and_missing_labels(root):
     films = of(FILMS, label=CLASSES)
     parts = datasets.DatasetDict({"train": films, "validation_matched": films})
-    with pytest.raises(ValueError, match="a split 'validation_matched' among train, validation_matched: say"):
+    with pytest.raises(
+        ValueError, match="unknown split 'validation_matched' among train, validation_matched: name"
+    ):
         from_hf(parts, text="sentence", **root)
     chosen = {"train": "train", "val": "validation_matched"}
     assert len(from_hf(parts, text="sentence", splits=chosen, **root)["val"]) == 20
@@ -111,7 +113,7 @@ TREES = {"head": [["2", "0"]] * 4, "deprel": [["nsubj", "root"]] * 4, "tokens": 
     ],
     ids=["text", "words", "spans"],
 )
-def test_trees_of_the_rows_are_theirs(root, given, columns):
+def test_trees_of_rows_are_kept(root, given, columns):
     rows = datasets.Dataset.from_dict({**TREES, **columns})
     made = from_hf({"train": rows, "val": rows}, **given, **root)
     assert made["val"][0].governor_index.tolist() == [0, 2, 0]  # the parser's is a chain

@@ -207,7 +207,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize("corpus", dict.fromkeys(row[0] for row in MISSING))
-def test_missing_files_are_named_with_where_they_are_to_be_had(tmp_path, corpus):
+def test_missing_files_are_named_with_their_source(tmp_path, corpus):
     for _, options, named in [row for row in MISSING if row[0] is corpus]:
         with pytest.raises(FileNotFoundError) as error:
             corpus(tmp_path, **options, **({} if corpus is UDTreebank else CHAIN))
@@ -264,7 +264,7 @@ WRONG = {
     COGS: [
         ({"form": "free"}, "'form' must be one of variable-free, original (got 'free')"),
         ({"nominals": "none"}, "'nominals' must be one of modified, all (got 'none')"),
-        ({"parser": "gold"}, "'parser' cannot be 'gold': COGS has no trees of its own"),
+        ({"parser": "gold"}, "'parser' cannot be 'gold': COGS has no gold trees"),
     ],
     PropBankEWT: [
         ({"form": "bio"}, "'form' must be one of heads, spans (got 'bio')"),
@@ -315,7 +315,7 @@ class Odd:
         return data.num_nodes % 2 == 1
 
 
-def test_examples_have_digests_whatever_reads_them(load):
+def test_examples_have_digests_with_any_options(load):
     first = load()
     digests = first.example_digests()
     assert len(digests) == len(first)

@@ -43,7 +43,7 @@ def written(tmp_path_factory) -> Path:
     return root
 
 
-def test_what_is_written_is_what_is_committed(written):
+def test_written_files_equal_the_committed_ones(written):
     for root in (written, written / "agreement"):
         for path in [path for path in (root / "raw").rglob("*") if path.is_file()]:
             assert path.read_bytes() == (MINI / path.relative_to(written)).read_bytes(), path.name
@@ -89,7 +89,7 @@ def test_mini_splits_share_no_pair(splits):
     assert len(set(pairs)) == len(pairs)
 
 
-def test_mini_test_has_events_of_its_own(splits):
+def test_mini_test_has_other_events(splits):
     def events(pairs):
         told = [pair.sentences[1].lower().split() for pair in pairs]
         return [
@@ -140,7 +140,7 @@ def test_mini_of_two_labels_defeats_a_bag_of_words(request, corpus):
         assert all(counts[0] == counts[1] for counts in labels.values())
 
 
-def test_mini_sentences_are_labelled_by_what_the_film_is(reviews):
+def test_labels_of_mini_sentences_depend_on_the_film(reviews):
     """Reads the words again, by rules that know the frames by their function words."""
     for text, label in (row for rows in reviews.values() for row in rows):
         words = text.split()

@@ -110,7 +110,7 @@ def test_options_of_other_corpora_are_unknown(tmp_path):
             getattr(graphdep.datasets, name)(tmp_path / "x", **{option: None})
 
 
-def test_a_class_of_ones_own_has_the_options_of_what_it_is_made_of():
+def test_a_users_class_has_the_options_of_its_base():
     class Own(graphdep.datasets.SICK):
         def __init__(self, root, *args, colour="red", **options):
             super().__init__(root, *args, **options)

@@ -155,7 +155,7 @@ def same(first, second) -> bool:
     return all(torch.equal(first[key], second[key]) for key in ("input_ids", "mlm_target", "y"))
 
 
-def test_a_sample_depends_on_seed_epoch_and_number_alone():
+def test_a_sample_depends_on_seed_epoch_and_number_only():
     samples, again = dataset(seed=5), dataset(seed=5)
     number = range(len(samples))
     list(again)  # whatever was drawn before
@@ -224,7 +224,7 @@ def test_trees_of_a_parser_or_given_ones():
     assert edges.edge_index.size(1) > edges.num_nodes
 
 
-def test_what_is_left_out_is_counted():
+def test_left_out_parts_are_counted():
     samples = dataset([["d0u0", " ", "d0u1"], ["d1u0"], [], ["", "\t"], [f"d3u{u}" for u in range(4)]])
     assert samples.describe() == {
         "samples": 2,
@@ -258,16 +258,14 @@ def test_samples_out_of_range():
     for number in [-1, 20]:
         assert len(dataset(short_context=1)) < 20
         samples = dataset(short_context=1)
-        with pytest.raises(
-            IndexError, match=rf"there is no sample {number}: they are 0 to {len(samples) - 1}"
-        ):
+        with pytest.raises(IndexError, match=rf"no sample {number}: the samples are 0 to {len(samples) - 1}"):
             samples.get(number)
         for key in (20, Key(0, 20), -20):
             with pytest.raises(IndexError, match="out of range"):
                 samples[key]
 
 
-def test_it_is_a_dataset_as_those_of_pyg():
+def test_it_is_a_dataset_like_those_of_pyg():
     samples = dataset(seed=3, transform=lambda data: data.update({"seen": True}))
     size = len(samples)
     assert isinstance(samples, Dataset)
@@ -291,7 +289,7 @@ def test_it_is_a_dataset_as_those_of_pyg():
     assert sum(batch.num_graphs for batch in DataLoader(part, batch_size=3, sampler=sampler)) == len(part)
 
 
-def test_one_dialogue_does_without_random_responses():
+def test_one_dialogue_needs_no_random_responses():
     samples = dataset(DIALOGUES[:1], shares=(0.0, 0.5, 0.5))
     assert {samples[Key(epoch, 0)].y.item() for epoch in range(20)} == {1, 2}
 
@@ -321,7 +319,7 @@ def test_roots_of_several_sentences():
             dataset(dialogues, parser="chain", roots="last")
 
 
-def test_each_epoch_has_all_samples_in_an_order_of_its_own():
+def test_each_epoch_has_all_samples_in_another_order():
     orders = []
     for epoch in (0, 1, 7):
         sampler = PostTrainingSampler(50, seed=3)
@@ -334,7 +332,7 @@ def test_each_epoch_has_all_samples_in_an_order_of_its_own():
     assert len({tuple(order) for order in orders}) == 3
 
 
-def test_the_order_depends_on_seed_and_epoch_alone():
+def test_the_order_depends_on_seed_and_epoch_only():
     straight = PostTrainingSampler(50, seed=3)
     for epoch in range(3):
         straight.set_epoch(epoch)
@@ -348,7 +346,7 @@ def test_the_order_depends_on_seed_and_epoch_alone():
 
 
 @given(ids=st.lists(st.integers(5, 99), max_size=60), seed=st.integers(0, 10**6), share=st.floats(0.01, 1.0))
-def test_what_is_asked_for_can_be_restored_and_the_rest_is_as_it_was(ids, seed, share):
+def test_masked_pieces_can_be_restored_and_others_are_unchanged(ids, seed, share):
     input_ids = torch.tensor(ids, dtype=torch.long)
     words = torch.tensor([i % 3 > 0 for i in range(len(ids))], dtype=torch.bool)
     masked, target = Masking(100, range(5, 100), share)(input_ids, words, random.Random(seed))
@@ -374,7 +372,7 @@ def test_shares_are_those_of_bert():
     assert 970 < int(replaced.max()) < 1000
 
 
-def test_the_same_chance_gives_the_same_masks():
+def test_the_same_random_state_gives_the_same_masks():
     ids, words = torch.arange(5, 65), torch.ones(60, dtype=torch.bool)
     masking = Masking(2, range(5, 65))
     first, again, other = (masking(ids, words, random.Random(seed))[0] for seed in (1, 1, 2))
@@ -382,7 +380,7 @@ def test_the_same_chance_gives_the_same_masks():
     assert not torch.equal(first, other)
 
 
-def test_a_share_of_one_asks_for_every_piece():
+def test_a_share_of_one_masks_every_piece():
     ids, words = torch.arange(5, 25), torch.ones(20, dtype=torch.bool)
     assert torch.equal(Masking(2, [9], 1.0)(ids, words, random.Random(0))[1], ids)
 
@@ -476,7 +474,7 @@ def windows_of(chain: list[str], k: int) -> list[tuple[str, ...]]:
     return [tuple(turns[end - k : end + 1]) for end in range(k, len(turns))]
 
 
-def test_each_window_of_branching_chains_is_there_once(tmp_path, parser):
+def test_each_window_of_branching_chains_occurs_once(tmp_path, parser):
     for seed in range(2):
         chains = reply_tree(random.Random(seed), 60)
         (tmp_path / str(seed)).mkdir()
@@ -503,7 +501,7 @@ def test_each_window_of_branching_chains_is_there_once(tmp_path, parser):
             assert len(samples) == len(expected)
 
 
-def test_turns_become_the_dialogues_they_are_from(tmp_path):
+def test_turns_become_their_dialogues(tmp_path):
     settings = write_tiny_dialogues(tmp_path)
     lines = (tmp_path / "raw" / "train" / "dialogues_train.txt").read_text().splitlines()
     raw = {tuple(turn.strip() for turn in line.split("__eou__")[:-1]) for line in lines}

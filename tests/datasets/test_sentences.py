@@ -239,9 +239,7 @@ def test_mrpc_keeps_the_layouts_apart(tmp_path, parser, msrp, glue):
     val = {"split": "val", "parser": parser}
     assert first_ids(MRPC(root, **val, raw_from=msrp)) == [30, 50]
     assert first_ids(MRPC(root, **val, raw_from=glue)) == [50, 60]
-    with pytest.raises(
-        ValueError, match=r"raw has both layouts: say which with 'layout' \(one of msrp, glue"
-    ):
+    with pytest.raises(ValueError, match=r"raw has both layouts: set 'layout' \(one of msrp, glue"):
         MRPC(root, **val)
     assert [len(MRPC(root, parser=parser, layout=layout)) for layout in ("msrp", "glue")] == [23, 4]
     with pytest.raises(ValueError, match=r"'layout' is 'glue', but the files in raw_from=.* are 'msrp'"):
@@ -359,9 +357,7 @@ def test_sst_keeps_the_layouts_apart(tmp_path, parser, sentences, glue_of_sst):
     root = tmp_path / "sst"
     assert len(SST(root, parser=parser, raw_from=sentences)) == 3
     assert len(SST(root, parser=parser, raw_from=glue_of_sst)) == 4
-    with pytest.raises(
-        ValueError, match=r"raw has both layouts: say which with 'layout' \(one of sentence, g"
-    ):
+    with pytest.raises(ValueError, match=r"raw has both layouts: set 'layout' \(one of sentence, g"):
         SST(root, parser=parser)
     assert [len(SST(root, parser=parser, layout=layout)) for layout in ("sentence", "glue")] == [3, 4]
     with pytest.raises(ValueError, match=r"'layout' is 'glue', but the files in raw_from=.* are 'sentence'"):
@@ -494,7 +490,7 @@ def test_trees_have_the_labels_of_all_nodes(tmp_path, parser, graded_files):
     # In a chain the subtree of a word are all words from it on; ", long (" is no phrase.
     assert [data.node_y.tolist() for data in dataset] == [[1, 1, 1, 1], [0, 0, -2, -1, -1], [1, 1]]
     assert dataset.describe()["without_phrase"] == 1 / 8
-    assert "the subtrees of 1 of 8 words (12.5%) span no phrase" in dataset.describe()["note"]
+    assert "the subtrees of 1 of 8 words (12.5%) are not phrases" in dataset.describe()["note"]
     assert dataset[:1].describe()["without_phrase"] == 0
     assert {PhraseVocab().label(label) for label in dataset._data.phrase_type.tolist()} == {"X"}
     joined = next(iter(DataLoader(dataset, batch_size=3)))
@@ -535,13 +531,13 @@ def test_trees_may_have_the_labels_of_a_parser(tmp_path):
 CHAIN = (["a", "b", "c"], [0, 1, 2], ["root", "dep", "dep"])
 
 
-def test_trees_that_cannot_be(tmp_path, parser, graded_files):
+def test_impossible_trees(tmp_path, parser, graded_files):
     folder = tmp_path / "sst"
     with pytest.raises(ValueError, match=r"'trees' is for layout='trees'.* \(got layout='glue'"):
         SST(folder, parser=parser, trees=True, layout="glue")
-    with pytest.raises(ValueError, match="'trees' is for layout='trees', without 'phrases'"):
+    with pytest.raises(ValueError, match="'trees' is for layout='trees' without 'phrases'"):
         SST(folder, parser=parser, trees=True, phrases=True, raw_from=graded_files)
-    with pytest.raises(ValueError, match="'trees' is for layout='trees', .* not for 'tokens'"):
+    with pytest.raises(ValueError, match="'trees' is for layout='trees' .* not 'tokens'"):
         SST(folder, parser=parser, trees=True, tokens=VocabTokens(Vocab(["a"])), raw_from=graded_files)
     (graded_files / "train.txt").write_text("(3 (2 It) (9 works))\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"train.txt:1: a grade must be 0, 1, 2, 3 or 4, and not '9'"):

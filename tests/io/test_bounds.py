@@ -59,12 +59,12 @@ FILES = {
     "brackets": (lambda: DEEP.encode(), read_ptb, ":1: more than 1000 brackets inside one another"),
     "constituents": (lambda: json.dumps(SPANS).encode(), read_trees, "is inside of more than 999 others"),
     "YAML": (ALIASES.encode, read_mapping, r"line 2 has the alias '\*a': write the value out"),
-    ".spacy": (lambda: zlib.compress(bytes(2**20)), spacy_file, "more than 0 MiB when it is unpacked"),
+    ".spacy": (lambda: zlib.compress(bytes(2**20)), spacy_file, "more than 0 MiB when unpacked"),
     "Parquet, rows": (
-        lambda: parquet({"text": repeated(101, "a")}), parquet_rows, "101 rows, and at most 100 of a Parquet"
+        lambda: parquet({"text": repeated(101, "a")}), parquet_rows, "101 rows, but .* at most 100"
     ),
     "Parquet, size": (
-        lambda: parquet({"text": repeated(100, "a" * 9_000)}), parquet_rows, "more than 0 MiB when it is"
+        lambda: parquet({"text": repeated(100, "a" * 9_000)}), parquet_rows, "more than 0 MiB when unpacked"
     ),
 }  # fmt: skip
 PICTURES = {

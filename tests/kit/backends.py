@@ -1,4 +1,4 @@
-"""Random graphs, on which the backends of attention over edges must agree and wait for nothing."""
+"""Random graphs to test the backends of edge attention, which must agree and not wait for the GPU."""
 
 from __future__ import annotations
 
@@ -131,12 +131,12 @@ def random_graph(
     """Edges within examples: ``edge_index``, ``clique`` and ``ptr`` of ``edge_attention``.
 
     Args:
-        sizes: Nodes of each example.
-        degree: Edges a node, on average; some have none.
-        clique: Whether the nodes of an example see one another as well, but for every seventh of the batch.
-        hub: Whether the first node of an example reads all, and the one in the middle is read by all.
-        shuffled: Whether the edges stand in a random order; else they are sorted by target and source.
-        seed: Of the random numbers.
+        sizes: Number of nodes of each example.
+        degree: Mean number of edges per node; some nodes have none.
+        clique: Whether the nodes of an example also form a clique, except every seventh node of the batch.
+        hub: Whether the first node of an example reads all nodes, and the middle one is read by all.
+        shuffled: Whether the edges are in random order; else they are sorted by target and source.
+        seed: Seed of the random numbers.
     """
     generator = torch.Generator().manual_seed(seed)
     edges, start = [torch.zeros(2, 0, dtype=torch.long)], [0]
@@ -165,14 +165,14 @@ _ALWAYS = (
 
 @contextmanager
 def no_waits(device: torch.device | str) -> Iterator[None]:
-    """Raises :class:`RuntimeError` where something within it waits for the GPU.
+    """Raises :class:`RuntimeError` for an operation in the context that waits for the GPU.
 
-    On CUDA that is torch's own check. On the CPU it is one of the operators that would wait there: numbers
-    read from tensors, sizes that depend on values, masks as indices. ``tolist()`` and copies from one device
-    to another are not seen there.
+    On CUDA this is torch's own check. On the CPU it detects operators that would wait: numbers read from
+    tensors, sizes that depend on values, masks as indices; it does not detect ``tolist()`` and copies between
+    devices.
 
     Args:
-        device: Where the tensors are.
+        device: Device of the tensors.
     """
     if torch.device(device).type != "cuda":
         with _Refused():
@@ -196,7 +196,7 @@ class _Refused(TorchDispatchMode):
 
 
 def _has_mask(name: str, args: tuple[Any, ...]) -> bool:
-    """Whether something is indexed by a mask, except to write one value to all its places."""
+    """Whether a tensor is indexed by a mask, except to write one value to all places."""
     if name not in ("index", "index_put", "index_put_", "_index_put_impl_"):
         return False
     masked = any(isinstance(x, Tensor) and x.dtype in (torch.bool, torch.uint8) for x in args[1])

@@ -1,4 +1,4 @@
-"""What of a model decays."""
+"""Checks weight decay."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch import nn
 
 
 def check_decay(groups: Iterable[Mapping[str, Any]], module: nn.Module, decay: float) -> None:
-    """Groups of an optimizer have each parameter of a module that is trained, once; weights decay, and what
-    is called a bias or is of a norm does not. What else has one dimension may or may not.
+    """Asserts that the groups of an optimizer have each trained parameter once, and that weights decay but
+    biases and norms do not; other parameters of one dimension may.
     """
     pairs = [(id(parameter), group["weight_decay"]) for group in groups for parameter in group["params"]]
     found = dict(pairs)

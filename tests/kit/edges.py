@@ -1,4 +1,4 @@
-"""Edges of a user's own."""
+"""A user's own edges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graphdep.transforms import EdgeConstructor, EdgeSet, Nodes
 
 
 class Ahead(EdgeConstructor):
-    """The node ``step`` places before; prints alike, whatever the step."""
+    """Edges from the node ``step`` places before; the repr does not have the step."""
 
     def __init__(self, step: int = 1) -> None:
         self.step = step

@@ -1,4 +1,4 @@
-"""Two sentences in each form that files of trees have."""
+"""Two sentences in each file format of trees."""
 
 from __future__ import annotations
 
@@ -94,4 +94,4 @@ FORMS = {
     "JSON Lines of columns": ("json", _lines([*map(_columns, ANN)])),
     "JSON Lines of words": ("json", _lines([*map(_words, ANN)])),
 }
-"""By a name: the format that it is recognised as, and the content of the file."""
+"""By a name: the recognised format, and the content of the file."""

@@ -1,4 +1,4 @@
-"""A process in which of the installed packages only those of some extras are there."""
+"""A process that sees only the packages of some extras."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def project() -> dict:
 
 
 def needed(extras: Iterable[str]) -> set[str]:
-    """The distributions that an installation with some extras brings, by their requirements."""
+    """The distributions of an installation with some extras, by their requirements."""
     own = project()
     lines = own["dependencies"] + [line for extra in extras for line in own["optional-dependencies"][extra]]
     todo, found = [(Requirement(line), "") for line in lines], set()
@@ -73,7 +73,7 @@ def needed(extras: Iterable[str]) -> set[str]:
 
 
 def run_with(extras: Iterable[str], code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs code where the packages of these extras are all that is installed."""
+    """Runs code with only the packages of these extras."""
     allowed = {"graphdep", *needed(extras)}
     owners = {module: {*map(normal, names)} for module, names in packages_distributions().items()}
     modules = {module for module, names in owners.items() if not names & allowed}

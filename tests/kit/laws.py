@@ -1,6 +1,6 @@
 """Which law is tested over which families and models: the table of ``docs/architecture.md``.
 
-``python -m tests.kit.laws --write`` writes it anew; a test says when it is not that of the tests.
+``python -m tests.kit.laws --write`` updates it, and a test checks it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGIN, END = "<!-- laws -->\n", "<!-- end of laws -->"
 
 
 class Proof(NamedTuple):
-    """A test of a law, and the task or the model of rows that name none: ``{}`` is what they name."""
+    """A test of a law, and the task or model of rows that name none; ``{}`` stands for the name in a row."""
 
     test: str
     task: str = ""
@@ -110,7 +110,7 @@ def _words(value: Any, runs: Any) -> Iterator[str]:
 
 
 def table() -> str:
-    """Laws by families, with the models, or how many there are of more than three."""
+    """Laws by families, with the models, or with their number if there are more than three."""
     names = [family.name for family in FAMILIES]
     lines = [["law", *names, "tests"], ["---"] * (len(names) + 2)]
     for law, proofs in LAWS.items():
@@ -127,7 +127,7 @@ def _cell(models: list[str]) -> str:
 
 
 def shown(page: str) -> str:
-    """The part of a page that is the table."""
+    """The table on a page."""
     return page.split(BEGIN)[1].split(END)[0]
 
 

@@ -1,4 +1,4 @@
-"""What tests ask of runs: the evaluation with the places that a checkpoint names, the edges of settings."""
+"""Helpers for tests of runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORT: dict[str, Any] = {"max_epochs": 1, "batch_size": 8, "lr": 0.05, "accelera
 def evaluate_own(
     checkpoint: str | os.PathLike[str], split: str = "test", *, settings: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """:func:`~graphdep.training.evaluate` with the places and the parser that the checkpoint names."""
+    """:func:`~graphdep.training.evaluate` with the paths and the parser in the checkpoint."""
     config = read_checkpoint(checkpoint)["graphdep"]["config"]
     names = ("root", "parser", "train", "val", "test")
     own = {name: config[name] for name in names if config.get(name) is not None}
@@ -37,7 +37,7 @@ def build_edges(config: TrainConfig) -> BaseTransform:
 
 
 def check_again(folder: str | os.PathLike[str], result: dict[str, Any]) -> None:
-    """The checkpoint of a run scores what the run says."""
+    """Asserts that the checkpoint of a run has the scores of the run."""
     splits = [split for split in ("val", "test") if f"{split}_loss" in result["metrics"]]
     for split in splits:
         again = evaluate_own(os.path.join(folder, "best.ckpt"), split)

@@ -1,4 +1,4 @@
-"""Parts of slow references: attention head by head, networks word by word, and the gradients of both."""
+"""Slow reference implementations: attention by heads, networks by words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def heads_of(conv: Any, x: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
 
 
 def slow_block(layer: Any, x: Tensor) -> Tensor:
-    """A Transformer block in which all rows see one another."""
+    """A Transformer block with full attention."""
     heads = [(q @ k.T / q.size(1) ** 0.5).softmax(dim=-1) @ v for q, k, v in heads_of(layer.conv, x)]
     x = layer.norm_attention(x + layer.lin_out(torch.cat(heads, dim=-1)))
     first, last = layer.feed_forward[0], layer.feed_forward[3]
@@ -47,7 +47,7 @@ def sweep(rnn: Any, suffix: str, words: Iterable[Tensor]) -> list[Tensor]:
 
 
 def slow_rnn(rnn: Any, words: Iterable[Tensor]) -> tuple[list[Tensor], Tensor]:
-    """The states of the top layer, and the last ones of its directions side by side."""
+    """The states of the top layer, and the concatenated last states of its directions."""
     states, last = [*words], torch.empty(0)
     for layer in range(rnn.num_layers):
         forward = sweep(rnn, f"l{layer}", states)
@@ -61,7 +61,7 @@ def slow_rnn(rnn: Any, words: Iterable[Tensor]) -> tuple[list[Tensor], Tensor]:
 
 
 def assert_same_gradients(found: Tensor, expected: Tensor, module: Any, atol: float = 1e-10) -> None:
-    """Of all parameters of a module, or of the tensors given."""
+    """Asserts equal gradients of all parameters of modules, or of the given tensors."""
     leaves = dict(module.named_parameters()) if isinstance(module, nn.Module) else dict(enumerate(module))
     grads = (
         torch.autograd.grad(x.sin().sum(), [*leaves.values()], materialize_grads=True)

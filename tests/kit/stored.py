@@ -1,4 +1,4 @@
-"""A dataset of examples that are given."""
+"""A dataset of given examples."""
 
 from __future__ import annotations
 

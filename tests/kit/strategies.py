@@ -32,7 +32,7 @@ def enhanced_sentences(max_words: int = 8) -> st.SearchStrategy[Sentence]:
 
 
 def constituents_of(words: int) -> st.SearchStrategy[list[Constituent]]:
-    """Constituents of a sentence of so many words."""
+    """Constituents of a sentence with a given number of words."""
     return st.integers(0, 2**32).map(lambda seed: random_constituents(random.Random(seed), words))
 
 
@@ -62,7 +62,7 @@ def example_lists(max_size: int = 4, **options: bool) -> st.SearchStrategy[list[
 def phrase_examples(
     max_words: int = 7, max_utterances: int = 3
 ) -> st.SearchStrategy[tuple[Data, list[Sentence]]]:
-    """Examples with constituents, without nodes for them, and the sentences that they are made of."""
+    """Examples with constituents, without nodes for them, and their sentences."""
     sizes = st.lists(st.integers(1, max_words), min_size=1, max_size=max_utterances)
     flags = st.fixed_dictionaries(
         {name: st.booleans() for name in ("root", "pieces", "special", "empty", "input_ids")}
@@ -80,7 +80,7 @@ def _phrase_example(seed: int, sizes: list[int], flags: dict[str, bool]) -> tupl
 
 
 def marked_examples(max_words: int = 7, **options: bool) -> st.SearchStrategy[Data]:
-    """Examples of one utterance with two marked spans, some of which are empty or have words in common."""
+    """Examples of one utterance with two marked spans, some of which are empty or overlap."""
     number = st.integers(0, max_words)
     span = st.tuples(number, number)
     return st.builds(_marked, examples(max_words, 1, **options), st.tuples(span, span))

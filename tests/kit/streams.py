@@ -1,4 +1,4 @@
-"""Streams that tell how far they were read."""
+"""Streams that count how far they were read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Counted:
-    """Counts what has been taken of it."""
+    """Counts the items that were read."""
 
     def __init__(self, parts: Iterable[Any]) -> None:
         self.parts, self.taken = parts, 0

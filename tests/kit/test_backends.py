@@ -116,13 +116,13 @@ GOING_ON: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", WAITING)
-def test_what_waits_is_refused(name: str) -> None:
+def test_waiting_operations_are_refused(name: str) -> None:
     with pytest.raises(RuntimeError, match="would wait for the GPU"), no_waits("cpu"):
         WAITING[name]()
 
 
 @pytest.mark.parametrize("name", GOING_ON)
-def test_what_goes_on_may(name: str) -> None:
+def test_other_operations_are_allowed(name: str) -> None:
     with no_waits("cpu"):
         GOING_ON[name]()
 

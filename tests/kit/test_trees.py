@@ -13,7 +13,7 @@ from tests.kit.trees import random_data, random_sentence
 
 
 @given(st.lists(sentences(multiroot=True), min_size=1, max_size=3), st.booleans())
-def test_random_data_is_to_data_where_both_can(parsed, root):
+def test_random_data_equals_to_data(parsed, root):
     got = random_data(random.Random(0), parsed, root=root, input_ids=False)
     segment = [number % 2 for number in range(len(parsed))]
     assert_same_data(got, to_data(parsed, root=root, positions="example", segment=segment))

@@ -1,4 +1,4 @@
-"""A few sentences with known trees in the layouts of the corpora: runs and commands without a parser."""
+"""A few sentences with known trees in the layouts of the corpora, for runs and commands without a parser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILES = {"SICK_train.txt": 24, "SICK_trial.txt": 10, "SICK_test_annotated.txt":
 
 
 def write_tiny_sick(root: str | os.PathLike[str]) -> dict[str, str]:
-    """Writes raw files and trees below ``root``; returns the settings that load them."""
+    """Writes raw files and trees to ``root``; returns the settings that load them."""
     root = Path(root)
     (root / "raw").mkdir(parents=True, exist_ok=True)
     trees: dict[str, Sentence] = {}
@@ -53,8 +53,8 @@ def write_tiny_sst(root: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def write_tiny_selection(root: str | os.PathLike[str]) -> dict[str, str]:
-    """As :func:`write_tiny_sick`, contexts and candidates in the layout of Ubuntu's first version: the right
-    response is about whom the context ends with.
+    """As :func:`write_tiny_sick`, contexts and candidates in the layout of Ubuntu version 1; the response
+    is about the last person of the context.
     """
     root = Path(root)
     raw = root / "raw" / "ubuntu-v1"
@@ -77,7 +77,7 @@ def _pool(number: int, wrong: int) -> list[tuple[str, ...]]:
         (f"{a} met {b}" for a in _NAMES for b in _NAMES if a != b),
         key=lambda text: not text.startswith(second),
     )
-    turned = others[2:][number % 9 :] + others[2:][: number % 9]  # the first two are right as well
+    turned = others[2:][number % 9 :] + others[2:][: number % 9]  # the first two are true as well
     return [("1", *context, right), *(("0", *context, text) for text in turned[:wrong])]
 
 
@@ -169,7 +169,7 @@ def _glue_table(name: str, kind: str, rows: list[dict[str, str]]) -> str:
 
 
 def _glue_row(corpus: GLUECorpus, number: int) -> dict[str, str]:
-    """All columns that are not of one value; the label follows from the texts."""
+    """The columns with varying values; the label follows from the texts."""
     a, b = _NAMES[number % 4], _NAMES[(number // 4 + 1 + number % 4) % 4]
     if len(corpus.texts) == 1:
         texts, label = [f"{a} {('hates', 'likes')[number % 2]} {b}"], corpus.labels[number % 2]
@@ -196,7 +196,7 @@ _DOCUMENT = "answers-tiny.{split}-{number:04}"
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of sentence: words with ``{name}`` and ``{other}`` in it, a tree, and predicates with spans."""
+    """A kind of sentence: words with ``{name}`` and ``{other}``, a tree, and predicates with spans."""
 
     words: str
     head: Sequence[int]
@@ -251,9 +251,7 @@ def write_tiny_propbank(root: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def write_tiny_up(root: str | os.PathLike[str]) -> dict[str, str]:
-    """As :func:`write_tiny_propbank`, the same sentences with their roles at heads, in CoNLL-U's columns and
-    further ones.
-    """
+    """As :func:`write_tiny_propbank`, with the roles at heads, in columns after those of CoNLL-U."""
     raw = Path(root, "raw")
     raw.mkdir(parents=True, exist_ok=True)
     for split in _ROLE_SIZES:
@@ -306,7 +304,7 @@ _VERBS = (
 
 def write_tiny_semeval2010(root: str | os.PathLike[str]) -> dict[str, str]:
     """Writes a file of 30 sentences to train on and one of 12 to test on below ``root``; returns the settings
-    that load them. The verb between the marks says what the label is.
+    that load them. The label depends on the verb between the marks.
     """
     folder = Path(root, "raw")
     folder.mkdir(parents=True, exist_ok=True)
@@ -330,7 +328,7 @@ def _block(number: int, place: int) -> str:
 
 def write_tiny_conll04(root: str | os.PathLike[str]) -> dict[str, str]:
     """Writes 24 sentences to train on, 6 for validation and 8 to test on, and returns their settings. The
-    second word says how the first entity is related to the second.
+    relation depends on the second word.
     """
     folder = Path(root, "raw")
     folder.mkdir(parents=True, exist_ok=True)
@@ -350,7 +348,7 @@ def _news(number: int) -> dict[str, object]:
 
 def write_tiny_aspects(root: str | os.PathLike[str]) -> dict[str, str]:
     """Writes 24 reviews of restaurants to train on and 8 to test on, and returns their settings. The last
-    word says what is thought of the term.
+    word decides the polarity.
     """
     folder = Path(root, "raw")
     folder.mkdir(parents=True, exist_ok=True)
@@ -374,11 +372,11 @@ def _review(number: int) -> str:
 
 
 def tiny_span_rows(*, trees: bool = False, num_spans: int = 2) -> list[dict[str, Any]]:
-    """15 sentences of one's own as objects of JSON lines; the verb says what the label is.
+    """15 sentences as objects of JSON lines; the label depends on the verb.
 
     Args:
-        trees: Each has a tree, the verb its root. (default: :obj:`False`)
-        num_spans: 1 marks what is before the verb, 2 what is behind it as well. (default: :obj:`2`)
+        trees: Whether each has a tree with the verb as root. (default: :obj:`False`)
+        num_spans: 1 marks the word before the verb, 2 also the word after it. (default: :obj:`2`)
     """
     rows = []
     for number, first in enumerate(_NOUNS[:5]):
@@ -395,7 +393,7 @@ LABEL_SCHEMES = {
     "sud": ("subj", "comp:obj"),
     "sdv1": ("nsubj", "dobj"),
 }
-"""What subjects and objects are called in four schemes."""
+"""Labels of subjects and objects in four schemes."""
 
 
 def relation_rows(scheme: str, size: int, seed: int) -> list[dict[str, Any]]:
@@ -403,8 +401,8 @@ def relation_rows(scheme: str, size: int, seed: int) -> list[dict[str, Any]]:
 
     Args:
         scheme: One of :data:`LABEL_SCHEMES`.
-        size: How many.
-        seed: What they are drawn from.
+        size: Number of rows.
+        seed: Seed of the draws.
     """
     rng = random.Random(seed)
     rows = []

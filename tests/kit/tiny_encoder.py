@@ -1,4 +1,4 @@
-"""A tiny encoder with random weights in a folder, for what loads pretrained encoders."""
+"""A tiny encoder with random weights in a folder, to test the loading of pretrained encoders."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SIGNS = string.ascii_lowercase + string.digits + ".,?!'"
 
 
 def write_tiny_encoder(folder: str | os.PathLike[str], positions: int = 48, kind: str = "bert") -> str:
-    """Writes model and tokenizer as transformers has them; returns the folder.
+    """Writes model and tokenizer with transformers, and returns the folder.
 
-    Two layers of 8 channels, and a letter a piece. Needs transformers.
+    There are two layers of 8 channels, and each letter is a piece.
 
     Args:
-        folder: Where to.
-        positions: Nodes that an example may have. (default: :obj:`48`)
+        folder: The folder.
+        positions: The largest number of nodes of an example. (default: :obj:`48`)
         kind: The ``model_type`` of the model. (default: ``"bert"``)
     """
     from transformers import AutoConfig, AutoModel, BertTokenizer

@@ -1,4 +1,4 @@
-"""Random trees and examples, and the node table read with loops, which transforms are tested against."""
+"""Random trees and examples, and a slow implementation of the node table, to test transforms."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def random_data(
     input_ids: bool = True,
     phrases: bool = False,
 ) -> Data:
-    r"""One example, built row by row and apart from :func:`graphdep.to_data`.
+    r"""One example, built row by row without :func:`graphdep.to_data`.
 
     Args:
-        rng: Where chance comes from.
+        rng: Random generator.
         sentences: The utterances.
         root: Put a ROOT node before each utterance. (default: :obj:`True`)
         pieces: Split words into one to three pieces. (default: :obj:`False`)
-        special: [CLS] in front, [EOU] after each utterance, [SEP] at the end. (default: :obj:`False`)
-        empty: Put an empty node after the words of some utterances. (default: :obj:`False`)
-        input_ids: Write :obj:`input_ids`. (default: :obj:`True`)
-        phrases: Write :obj:`phrase_index` and :obj:`phrase_type` of the sentences' constituents, without
-            nodes for them. (default: :obj:`False`)
+        special: Add [CLS] at the start, [EOU] after each utterance, [SEP] at the end. (default: :obj:`False`)
+        empty: Add an empty node after the words of some utterances. (default: :obj:`False`)
+        input_ids: Add :obj:`input_ids`. (default: :obj:`True`)
+        phrases: Add :obj:`phrase_index` and :obj:`phrase_type` of the sentences' constituents, without nodes
+            for them. (default: :obj:`False`)
     """
     relations = RelationVocab()
     rows: list[dict[str, int]] = []
@@ -131,7 +131,7 @@ def random_graph(rng: random.Random, words: int) -> Sentence:
 
 
 def random_constituents(rng: random.Random, words: int) -> list[Constituent]:
-    """Constituents of any shape: flat or deep, over one word or all, in chains, or none at all."""
+    """Constituents of any shape: flat or deep, over one word or all words, in chains, or none."""
     found: list[Constituent] = []
     share = rng.choice((0.2, 0.6, 1.0))
 
@@ -148,7 +148,7 @@ def random_constituents(rng: random.Random, words: int) -> list[Constituent]:
 
 
 class Pair(NamedTuple):
-    """A constituent of two parts, each a pair or the number of a word."""
+    """A constituent of two parts, each a pair or the index of a word."""
 
     label: str
     left: Pair | int
@@ -156,7 +156,7 @@ class Pair(NamedTuple):
 
 
 def nested(sentence: Sentence, rule: str = "left") -> Pair | int:
-    """The whole sentence, binarised, for a recursion over it to read."""
+    """The binarised constituents of a sentence as nested pairs."""
     inside, top = parts(sentence.constituents, len(sentence))
 
     def words(part: int) -> list[int]:
@@ -213,13 +213,13 @@ class SlowTree:
                     self.tree.add_edge(governor, node)
 
     def spread(self, words: set[tuple[int, int]], pieces: str) -> set[tuple[int, int]]:
-        """Pairs of nodes that stand for pairs of words (given by first pieces)."""
+        """Pairs of nodes for pairs of words, which are given by their first pieces."""
         if pieces == "first":
             return words
         return self.pairs(lambda s, t: (self.first[s], self.first[t]) in words)
 
     def pairs(self, wanted: Callable[[int, int], bool]) -> set[tuple[int, int]]:
-        """All pairs (source, target) that are wanted."""
+        """All pairs (source, target) of a relation between words."""
         return {(s, t) for s, t in product(range(self.size), repeat=2) if wanted(s, t)}
 
     def path(self, i: int, j: int) -> tuple[int, int] | None:
@@ -241,7 +241,7 @@ class SlowTree:
 
 
 def attended(data: Data) -> dict[tuple[int, int], int]:
-    """All pairs (source, target) of an example, written out or in a clique, with their type (0: none).
+    """All pairs (source, target) of an example, as edges or in a clique, with their type (0: none).
 
     Asserts what every transform promises: sorted by target, then source, each pair once, int64.
     """
@@ -266,7 +266,7 @@ def attended(data: Data) -> dict[tuple[int, int], int]:
 
 
 def mothers(constituents: Sequence[Constituent]) -> list[int]:
-    """The number of the constituent that each lies in directly, -1 for those at the top."""
+    """The number of each constituent's parent, -1 for topmost constituents."""
     found = []
     for number, (_, start, end) in enumerate(constituents):
         around = [i for i, (_, a, b) in enumerate(constituents[:number]) if a <= start and end <= b]

@@ -1,4 +1,4 @@
-"""Dialogues of words for models that match each utterance with the response, and their parts the slow way."""
+"""Dialogues for models that match each utterance with the response, and slow versions of their parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VOCAB = Vocab(LETTERS)
 
 
 def word_dialogue(context: Sequence[str], response: str, max_length: int = 256) -> Data:
-    """An example as corpora have it, of texts whose words stand between blanks, or which have none."""
+    """An example as from a corpus, of texts whose words are separated by blanks; texts may be empty."""
     *before, last = [_encoded(text) for text in (*context, response)]
     return selection_data(before, last, VocabTokens(VOCAB), max_length=max_length)
 
@@ -31,7 +31,7 @@ def _encoded(text: str) -> EncodedUtterance:
 
 
 def random_dialogue(rng: random.Random, turns: int, most_words: int) -> tuple[list[str], str]:
-    """Utterances of one to so many words, and a response."""
+    """Utterances of random lengths, and a response."""
     *context, response = [
         " ".join(rng.choices(LETTERS, k=rng.randint(1, most_words))) for _ in range(turns + 1)
     ]
@@ -39,7 +39,7 @@ def random_dialogue(rng: random.Random, turns: int, most_words: int) -> tuple[li
 
 
 def vectors_of(model: Any, text: str) -> Tensor:
-    """The vectors of a text's words by a model's ``encoder``, the last ``max_words`` of them."""
+    """The vectors of the last ``max_words`` words of a text, by the ``encoder`` of a model."""
     ids = torch.tensor([VOCAB.id_of(word) for word in text.split()])
     return model.encoder.words(ids)[-model.max_words :]
 
@@ -58,7 +58,7 @@ def gru_by_hand(gru: Any, x: Tensor) -> Tensor:
 
 
 def matched_by_hand(images: Any, u: Tensor, r: Tensor, hu: Tensor, hr: Tensor) -> Tensor:
-    """SMN's matching vector of an utterance and a response, place by place, of word vectors and states."""
+    """SMN's matching vector of an utterance and a response, computed place by place."""
     side = images.max_words
     image = u.new_zeros(2, side, side)
     for i, j in itertools.product(range(len(u)), range(len(r))):
@@ -84,7 +84,7 @@ def _convolved(conv: Any, image: Tensor, row: int, column: int) -> Tensor:
 
 
 def attend(module: Any, query: Tensor, key: Tensor) -> Tensor:
-    """An attentive module of two texts, word by word."""
+    """The attentive module of DAM for two texts, word by word."""
     out = []
     for word in query:
         scores = torch.stack([_score(module, word, other) for other in key])

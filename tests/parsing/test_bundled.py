@@ -33,10 +33,10 @@ def test_parsers_share_the_models_while_the_files_are_the_same(tmp_path):
     assert BundledParser(tmp_path, max_words=7)._engine.pipeline is pipeline
     weights = path.read_bytes()
     path.write_bytes(weights[:1000])
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is no model file"):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is not a model file"):
         BundledParser(tmp_path).parse(["It rains."])
     path.write_bytes(bytes(len(weights)))  # of the same size
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is no model file"):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is not a model file"):
         BundledParser(tmp_path).parse(["It rains."])
     path.write_bytes(weights)
     assert BundledParser(tmp_path).parse(["It rains."]) == parser.parse(["It rains."])
@@ -89,12 +89,12 @@ def test_space_after_on_multiword_tokens_and_at_sentence_ends(parser):
     assert " ".join(sentences[0].text.split()).startswith("I can't.")
 
 
-def test_words_alone_are_those_of_the_parse(parser):
+def test_tokenize_returns_the_words_of_the_parse(parser):
     texts = ["He didn't see the dogs. Why not?", "", "We'll go!"]
     assert parser.tokenize(texts) == [[s.form for s in sentences] for sentences in parser.parse(texts)]
 
 
-def test_given_words_are_kept_as_they_are(parser):
+def test_given_words_are_unchanged(parser):
     words = [
         ["can't", "a b", " ", "\t", "ok\nso"],
         ["\u200b"],
@@ -191,15 +191,15 @@ class Hostile:
 
 
 @pytest.mark.parametrize("kind", ["tokenizer", "parser"])
-def test_a_hostile_model_is_refused_and_nobody_advises_to_read_it(tmp_path, capfd, caplog, kind):
+def test_a_hostile_model_is_refused_without_advice_to_load_it(tmp_path, capfd, caplog, kind):
     for file in BUNDLED.glob("*.pt"):
         shutil.copy(file, tmp_path)
     torch.save({"model": Hostile()}, tmp_path / f"en_ewt_{kind}.pt")
     with pytest.raises(ParserUnavailableError) as caught:
         BundledParser(tmp_path, use_gpu=False).parse(["hello"])
     assert str(caught.value) == (
-        f"the models in {tmp_path} do not load: en_ewt_{kind}.pt is no model file, or holds more than "
-        "weights and plain values, which could run code of its own"
+        f"the models in {tmp_path} do not load: en_ewt_{kind}.pt is not a model file, or holds more than "
+        "weights and plain values, which could run code"
     )
     shown = "".join(traceback.format_exception(caught.value))
     assert "weights_only" not in shown
@@ -225,7 +225,7 @@ def named(key):
     return lambda state: state["config"].update({key: "somebody/evil"})
 
 
-def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
+def test_a_file_that_needs_another_model_is_refused(tmp_path, monkeypatch):
     transformers = pytest.importorskip("transformers")
 
     def fail(*args, **kwargs):
@@ -237,18 +237,20 @@ def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch):
     evil = {"bert_model": "somebody/evil"}
     for number, (kind, change, message) in enumerate(
         [
-            ("tokenizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
-            ("mwt", named("use_peft"), ".*'use_peft': 'somebody/evil'"),
-            ("tagger", named("charlm_forward_file"), ".*'charlm_forward_file': 'somebody/evil'"),
-            ("lemmatizer", named("bert_model"), ".*'bert_model': 'somebody/evil'"),
-            ("parser", named("wordvec_pretrain_file"), ".*'wordvec_pretrain_file': 'somebody/evil'"),
-            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), "something to load"),
-            ("tagger", lambda state: state.update(bert_lora={"a": 1}), "something to load"),
-            ("parser", lambda state: state["model"].update(args=[evil]), "something to load"),
+            ("tokenizer", named("bert_model"), "\\('bert_model': 'somebody/evil'"),
+            ("mwt", named("use_peft"), "\\('use_peft': 'somebody/evil'"),
+            ("tagger", named("charlm_forward_file"), "\\('charlm_forward_file': 'somebody/evil'"),
+            ("lemmatizer", named("bert_model"), "\\('bert_model': 'somebody/evil'"),
+            ("parser", named("wordvec_pretrain_file"), "\\('wordvec_pretrain_file': 'somebody/evil'"),
+            ("lemmatizer", lambda state: state.update(contextual=[{"args": evil}]), ""),
+            ("tagger", lambda state: state.update(bert_lora={"a": 1}), ""),
+            ("parser", lambda state: state["model"].update(args=[evil]), ""),
         ]
     ):
         parser = altered(tmp_path / str(number), kind, change)
-        with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names {message}"):
+        with pytest.raises(
+            ParserUnavailableError, match=f"en_ewt_{kind}.pt needs another file or model {message}"
+        ):
             parser.parse(["A dog barks."])
 
 

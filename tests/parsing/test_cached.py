@@ -64,7 +64,7 @@ def path(tmp_path):
     return tmp_path / "folder with spaces" / "parses.sqlite"
 
 
-def test_what_was_parsed_is_not_parsed_again(path):
+def test_stored_texts_are_not_parsed_again(path):
     texts = ["one", "", "two three", "\ud800", "one"]
     first = CachedParser(Counting(), path).parse(texts)
     again = Counting()
@@ -74,7 +74,7 @@ def test_what_was_parsed_is_not_parsed_again(path):
     assert [file.name for file in path.parent.iterdir()] == ["parses.sqlite"]
 
 
-def test_texts_and_words_and_parsers_are_apart(path):
+def test_texts_words_and_parsers_are_separate(path):
     CachedParser(Counting(), path).parse(["one"])
     parser = Counting()
     cached = CachedParser(parser, path)
@@ -149,7 +149,7 @@ def test_an_unreadable_row_is_parsed_again(path, caplog):
         assert again.asked == []
 
 
-def test_words_of_another_sentence_are_not_taken(path):
+def test_words_of_another_sentence_are_rejected(path):
     CachedParser(Counting(), path).parse_words([["a", "b"], ["c"]])
     with sqlite3.connect(path) as database:
         (data,) = database.execute("SELECT sentences FROM parses").fetchone()
@@ -162,19 +162,19 @@ def test_words_of_another_sentence_are_not_taken(path):
 def test_a_file_that_is_no_cache_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to look at. " * 50)
-    with pytest.raises(ValueError, match=r"'cache': .*notes\.txt is damaged or no parse cache"):
+    with pytest.raises(ValueError, match=r"'cache': .*notes\.txt is damaged or not a parse cache"):
         CachedParser(Counting(), path)
     assert path.read_text().startswith("not a database")
     with pytest.raises(ValueError, match="must be a file"):
         CachedParser(Counting(), tmp_path)
 
 
-def test_databases_of_others_and_of_other_versions_are_refused(tmp_path, path):
+def test_other_databases_and_other_versions_are_refused(tmp_path, path):
     foreign = tmp_path / "foreign.sqlite"
     with sqlite3.connect(foreign) as database:
         database.execute("CREATE TABLE parses (x)")
     database.close()
-    with pytest.raises(ValueError, match="is a database, but no parse cache"):
+    with pytest.raises(ValueError, match="is another database, not a parse cache"):
         CachedParser(Counting(), foreign)
     CachedParser(Counting(), path)
     with sqlite3.connect(path) as database:
@@ -192,7 +192,7 @@ def test_a_cache_cut_in_half_is_refused(path):
         CachedParser(Counting(), path).parse([f"text {i} " * 20 for i in range(200)])
 
 
-def test_where_nothing_can_be_written_it_parses_with_a_warning(tmp_path, caplog):
+def test_without_write_access_it_parses_with_a_warning(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     cached = CachedParser(Counting(), tmp_path / "file" / "parses.sqlite")
     assert cached.parse(["one"])[0][0] == FULL
@@ -238,7 +238,7 @@ def test_a_damaged_schema_is_refused(path):
     path.write_bytes(
         path.read_bytes().replace(b"failure TEXT", b"failure \xc3EXT").replace(b"CREATE", b"CR\xc3ATE")
     )
-    with pytest.raises(ValueError, match="is damaged or no parse cache"):
+    with pytest.raises(ValueError, match="is damaged or not a parse cache"):
         CachedParser(Counting(), path).parse(["one"])
 
 
@@ -267,7 +267,7 @@ class Dropping(Counting):
 def test_a_parser_that_drops_a_text_stores_nothing(path):
     """Else what follows would be kept as the parse of what was dropped."""
     parser = CachedParser(Dropping(), path)
-    message = r"Dropping\('counting/1'\) gave 2 parses of 3 texts"
+    message = r"Dropping\('counting/1'\) returned 2 parses for 3 texts"
     with pytest.raises(RuntimeError, match=message):
         parser.parse(["a b", "...", "c d"])
     with pytest.raises(RuntimeError, match=message):

@@ -85,7 +85,7 @@ def parsed_texts(folder):
 @pytest.mark.cluster
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("kill", [False, True])
-def test_it_gives_what_one_process_gives_also_when_a_worker_is_killed(cluster, tmp_path, kill):
+def test_results_are_those_of_one_process_even_if_a_worker_is_killed(cluster, tmp_path, kill):
     folder = tmp_path / "asked"
     folder.mkdir()
     if not kill:
@@ -104,7 +104,7 @@ def test_it_gives_what_one_process_gives_also_when_a_worker_is_killed(cluster, t
 
 @pytest.mark.cluster
 @pytest.mark.usefixtures("small_chunks")
-def test_shards_that_are_there_are_not_parsed_again(cluster, tmp_path):
+def test_cached_shards_are_not_parsed_again(cluster, tmp_path):
     (tmp_path / "asked").mkdir()
     (tmp_path / "asked" / "killed").touch()
     parser = Killing(tmp_path / "asked")
@@ -122,13 +122,13 @@ def test_shards_that_are_there_are_not_parsed_again(cluster, tmp_path):
 def test_a_shard_that_kills_every_worker_is_an_error(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # each one more would be a process to start
     made = ClusterParser(Killing(tmp_path, every_time=True), cluster.scheduler_address)
-    with pytest.raises(RuntimeError, match=r"workers of 'tcp://.*' died again and again on one shard"):
+    with pytest.raises(RuntimeError, match=r"several workers of 'tcp://.*' died on one shard"):
         made.parse(TEXTS)
 
 
 @pytest.mark.cluster
 @pytest.mark.usefixtures("small_chunks")
-def test_few_shards_are_under_way(cluster):
+def test_few_shards_are_in_progress(cluster):
     """Four for each of two threads, of three texts each, and the text that begins the next one."""
     texts = Counted(TEXTS * 5)
     made = ClusterParser(ChainParser(), cluster.scheduler_address)
@@ -186,7 +186,7 @@ def test_the_command_writes_what_one_process_writes(cluster, tmp_path):
     assert outputs[0] == outputs[1]
 
 
-def test_the_name_of_a_shard_says_what_is_in_it_and_who_parses_it():
+def test_the_key_of_a_shard_depends_on_its_texts_and_parser():
     names = {
         shard_key(*given)
         for given in (
@@ -201,7 +201,7 @@ def test_the_name_of_a_shard_says_what_is_in_it_and_who_parses_it():
     assert shard_key("chain/1", ["a b"]) in names
 
 
-def test_without_dask_it_says_what_to_install(monkeypatch):
+def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"comes with graphdep\[cluster\]"):
         resolve_parser("chain", scheduler="tcp://127.0.0.1:8786")
@@ -210,7 +210,7 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
 def test_processes_and_a_cluster_are_not_both(monkeypatch):
     for name in ("dask", "distributed"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    with pytest.raises(ValueError, match=r"'workers' are processes of this machine.*\(got 2\)"):
+    with pytest.raises(ValueError, match=r"'workers' must be 1 with 'scheduler'.*\(got 2\)"):
         resolve_parser("chain", scheduler="tcp://127.0.0.1:8786", workers=2)
     made = ClusterParser(ChainParser(), "tcp://node1:8786")
     assert repr(made) == "ClusterParser(ChainParser('chain/1'), 'tcp://node1:8786')"

@@ -22,11 +22,11 @@ from graphdep.parsing.constituency import (
     SpanParser,
     add_constituents,
     best_spans,
-    like_lengths,
+    length_batches,
     span_ends,
     span_starts,
 )
-from graphdep.parsing.parser import AroundParser, ChainParser, Parsed
+from graphdep.parsing.parser import ChainParser, Parsed, ParserWrapper
 from graphdep.parsing.stanza import StanzaEngine, stanza_constituents
 
 MODEL = BUNDLED / "en_ewt_constituency.pt"
@@ -60,7 +60,7 @@ def test_a_tree_does_not_depend_on_its_batch(spans, expected, batch_words):
     assert found == [sentence.constituents for sentence in reversed(expected)]
 
 
-def test_what_is_not_known_is_parsed(spans):
+def test_unknown_words_are_parsed(spans):
     [found] = spans.parse([[("我", "?"), ("\u00a0" * 30, "_"), ("x" * 500, "NN")]])
     assert found[0][1:] == (0, 3)
     assert spans.parse([]) == []
@@ -77,12 +77,12 @@ class Evil:
         return (print, ("run",))
 
 
-def test_what_is_no_model_is_refused(tmp_path, capsys):
+def test_other_files_are_refused(tmp_path, capsys):
     path = tmp_path / "x.pt"
     for content, message in (
         (b"nonsense", "does not load"),
-        (Evil(), "more than weights and plain values, which could run code of its own"),
-        ({"state": {}}, "ValueError: no model of spans"),
+        (Evil(), "more than weights and plain values, which could run code"),
+        ({"state": {}}, "ValueError: not a constituency model"),
     ):
         path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
         with pytest.raises(ParserUnavailableError, match=message) as error:
@@ -96,7 +96,7 @@ def test_a_missing_file_is_named(tmp_path):
         SpanParser.load(tmp_path / "none.pt")
 
 
-def test_too_long_ones_are_flat_and_said():
+def test_too_long_sentences_are_flat_and_reported():
     parser = SpanParser.load(BUNDLED / "en_ewt_constituency.pt")
     short = dataclasses.replace(Sentence.chain(["She", "sings"]), xpos=["PRP", "VBZ"])
     long = Sentence.chain(["she"] * 4)
@@ -143,8 +143,8 @@ def test_spans_lie_side_by_side_by_width():
 
 
 @given(st.lists(st.integers(1, 40)), st.integers(1, 100))
-def test_all_are_there_once_and_batches_are_bounded(lengths, max_words):
-    batches = [*like_lengths(lengths, max_words)]
+def test_batches_have_each_sentence_once_and_are_bounded(lengths, max_words):
+    batches = [*length_batches(lengths, max_words)]
     assert sorted(number for batch in batches for number in batch) == [*range(len(lengths))]
     assert [lengths[number] for batch in batches for number in batch] == sorted(lengths)
     for batch in batches:
@@ -193,7 +193,7 @@ def test_an_error_gives_a_flat_tree(parser, monkeypatch):
     assert broken.failures == 1
 
 
-def test_one_cache_whose_key_has_the_model(parser, tmp_path, monkeypatch):
+def test_the_key_of_the_cache_has_the_model(parser, tmp_path, monkeypatch):
     plain = BundledParser(use_gpu=False)
     assert parser.fingerprint.startswith(f"{plain.fingerprint}/constituents-")
     cached = CachedParser(parser, tmp_path / "parses.sqlite")
@@ -208,7 +208,7 @@ def test_one_cache_whose_key_has_the_model(parser, tmp_path, monkeypatch):
         file.write(b"\0")
     changed = BundledParser(folder, constituents=True)
     assert changed.fingerprint != parser.fingerprint
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_constituency\.pt is not the file"):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_constituency\.pt differs from its checksum"):
         changed.parse_words([WORDS])
     (folder / "en_ewt_constituency.pt").unlink()
     with pytest.raises(ParserUnavailableError, match="model files are missing"):
@@ -251,26 +251,26 @@ def test_what_a_file_has_is_not_reported_flat(tmp_path, caplog):
     quoted = dataclasses.replace(Sentence.chain(["``", "Go", "''"]), constituents=[("S", 0, 3)])
     write_ptb([quoted], tmp_path / "x.mrg")
     parser = PtbParser(tmp_path / "x.mrg", dependencies=Fails())
-    [[sentence]] = AroundParser(parser).parse(['"Go"'])
+    [[sentence]] = ParserWrapper(parser).parse(['"Go"'])
     assert sentence.constituents == quoted.constituents
     assert "1 of 1 texts got a chain tree instead of a parse (the first: no model)" in caplog.text
 
 
-def test_conllu_files_may_have_them(tmp_path):
+def test_conllu_files_may_have_constituents(tmp_path):
     path = tmp_path / "x.conllu"
     whole = dataclasses.replace(Sentence.chain(["a"]), constituents=[])
     write_conllu([whole], path)
     parser = resolve_parser(f"conllu:{path}", constituents=True)
     assert parser.parse_words([["a"]]) == [whole]
     write_conllu([whole, Sentence.chain(["b"])], path)
-    with pytest.raises(ValueError, match=r"the parser 'conllu:.*' gives no constituents: take 'bundled'"):
+    with pytest.raises(ValueError, match=r"parser 'conllu:.*' has no constituents: use 'bundled'"):
         resolve_parser(f"conllu:{path}", constituents=True)
     assert resolve_parser(f"conllu:{path}").parse_words([["a"]]) == [whole]
 
 
-def test_who_has_none_says_so():
+def test_parsers_without_constituents_are_refused():
     for parser in ("chain", "corenlp", BundledParser()):
-        with pytest.raises(ValueError, match="gives no constituents"):
+        with pytest.raises(ValueError, match="has no constituents"):
             resolve_parser(parser, constituents=True)
 
 
@@ -305,7 +305,7 @@ def test_a_pipeline_of_stanza(parser, monkeypatch):
     assert long.sentences[0].constituents == [("X", 0, 5)]
     assert (none.sentences[0].constituents, none.failure) == (
         [("X", 0, 1)],
-        "stanza gave no constituents: no tree",
+        "stanza returned no constituents: no tree",
     )
 
 

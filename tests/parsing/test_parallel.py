@@ -46,7 +46,7 @@ class Unmoved(ChainParser):
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_two_give_what_one_gives_and_the_cache_has_it(tmp_path, monkeypatch):
+def test_two_processes_give_the_results_of_one_and_fill_the_cache(tmp_path, monkeypatch):
     words = [("a", str(i % 5)) for i in range(12)]
     parser, one = resolve_parser("chain", cache=tmp_path / "parses.sqlite", workers=2), ChainParser()
     with monkeypatch.context() as patch:
@@ -68,13 +68,13 @@ def test_a_process_that_dies(tmp_path):
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_a_parser_that_cannot_run_says_so():
+def test_a_parser_that_cannot_run_raises():
     parser = ParallelParser(Missing(), 2)
     with pytest.raises(ParserUnavailableError, match="no models"):
         parser.parse([f"text {i}" for i in range(9)])
 
 
-def test_what_is_wrong_is_said_before_anything_starts():
+def test_errors_come_before_processes_start():
     with pytest.raises(ValueError, match=r"'workers' must be at least 1 \(got 0\)"):
         resolve_parser("chain", workers=0)
     with pytest.raises(ValueError, match=r"'parser' cannot be copied to other processes: Unmoved"):
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said_before_anything_starts():
     assert repr(ParallelParser(ChainParser(), 2)) == "ParallelParser(ChainParser('chain/1'), 2)"
 
 
-def test_a_process_ends_with_the_one_that_waits_for_it(monkeypatch):
+def test_a_process_ends_with_its_parent(monkeypatch):
     called = []
     monkeypatch.setattr(module, "end_with_parent", lambda: called.append(True))
     monkeypatch.setattr(module.signal, "signal", lambda *args: None)
@@ -91,10 +91,10 @@ def test_a_process_ends_with_the_one_that_waits_for_it(monkeypatch):
     assert called == [True]
 
 
-def test_a_program_that_is_no_file_is_named(monkeypatch):
+def test_a_program_without_a_file_is_named(monkeypatch):
     assert module._why_none_starts() == ""
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
-    assert "this program is no file that they could be started from (<stdin>)" in module._why_none_starts()
+    assert "this program is not in a file (<stdin>)" in module._why_none_starts()
 
 
 class Slow(ChainParser):
@@ -106,7 +106,7 @@ class Slow(ChainParser):
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_who_is_interrupted_does_not_wait_for_chunks(monkeypatch):
+def test_an_interrupt_does_not_wait_for_chunks(monkeypatch):
     def interrupted(chunks, submit, ahead):
         submit(next(chunks))
         raise KeyboardInterrupt
@@ -126,7 +126,7 @@ def done_at_once(chunk):
 
 
 @given(st.lists(st.lists(st.text(max_size=2), max_size=3), max_size=20), st.integers(1, 5))
-def test_all_are_given_in_order_and_empty_ones_are_not_handed_out(parts, ahead):
+def test_chunks_are_in_order_and_empty_ones_are_not_submitted(parts, ahead):
     asked = []
 
     def submit(chunk):
@@ -139,7 +139,7 @@ def test_all_are_given_in_order_and_empty_ones_are_not_handed_out(parts, ahead):
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 7])
-def test_no_more_are_taken_than_may_be_under_way_whichever_is_done_first(ahead):
+def test_the_number_of_chunks_in_progress_is_bounded(ahead):
     parts = Counted([[str(number)] for number in range(40)])
     times = random.Random(0)
 
@@ -154,13 +154,13 @@ def test_no_more_are_taken_than_may_be_under_way_whichever_is_done_first(ahead):
             assert parts.taken - number <= ahead
 
 
-def test_one_that_is_done_is_given_before_more_are_taken():
+def test_a_finished_chunk_is_yielded_before_more_are_read():
     parts = Counted([["a"], ["b"], ["c"]])
     assert next(in_order(parts, done_at_once, lambda: 9))[0] == ["a"]
     assert parts.taken == 1
 
 
-def test_an_error_comes_when_its_turn_comes():
+def test_errors_come_in_order():
     def submit(chunk):
         future = done_at_once(chunk)
         if chunk == ["b"]:

@@ -52,7 +52,7 @@ def test_languages(tmp_path):
     assert resolve_parser("corenlp").language is None
 
 
-def test_an_instance_is_itself_and_a_cache_goes_around(tmp_path):
+def test_an_instance_is_returned_with_a_cache_around_it(tmp_path):
     parser = BundledParser()
     assert resolve_parser(parser) is parser
     cached = resolve_parser(parser, cache=tmp_path / "parses.sqlite")
@@ -116,7 +116,7 @@ def test_a_name_is_checked_without_its_model(tmp_path):
     check_parser(f"conllu:{tmp_path / 'no.conllu'}")
 
 
-def test_a_check_of_a_name_asks_for_what_enhances(no_pybart):
+def test_a_check_of_a_name_needs_the_engine(no_pybart):
     check_parser("corenlp", "enhanced++", "pybart")
     check_parser("bundled", "enhanced++")
     with pytest.raises(ImportError, match="pybart"):
@@ -149,7 +149,7 @@ def test_words(parser):
     assert parser.parse_words([["Go", "on"], ["Hi", "!"]]) == [B, A]
 
 
-def test_what_is_not_there_is_an_error(parser):
+def test_unknown_texts_are_errors(parser):
     with pytest.raises(ValueError, match=r"some file\.conllu has the text 'Hi\? Go'"):
         parser.parse(["Hi!", "Hi? Go"])
     with pytest.raises(ValueError, match="has the text 'Hi! Hi!'"):

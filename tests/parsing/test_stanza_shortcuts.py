@@ -42,7 +42,7 @@ def plain():
     return parser
 
 
-def test_they_are_taken_of_the_stanza_that_is_installed(quick, plain):
+def test_shortcuts_are_taken_with_the_installed_stanza(quick, plain):
     quick.parse(["Load it."])
     for parser, taken in ((quick, True), (plain, False)):
         processors = parser._engine.pipeline.processors
@@ -59,15 +59,15 @@ def test_parses_are_the_same(quick, plain):
     assert quick.failures == plain.failures == 0
 
 
-def test_they_are_the_same_once_the_memory_is_full(quick, plain, monkeypatch):
-    monkeypatch.setattr(stanza_shortcuts, "_MEMORY", 3)
+def test_parses_are_the_same_when_the_cache_is_full(quick, plain, monkeypatch):
+    monkeypatch.setattr(stanza_shortcuts, "_CACHE_SIZE", 3)
     assert quick.parse(TEXTS[:2]) == plain.parse(TEXTS[:2])
     assert quick.parse(TEXTS[3:4]) == plain.parse(TEXTS[3:4])
     characters = quick._engine.pipeline.processors["pos"].trainer.model.charmodel.forward
     assert len(characters.places) == len(characters.known) < 30
 
 
-def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch, quick):
+def test_after_an_interrupt_no_word_has_a_wrong_row(monkeypatch, quick):
     expected = quick.parse(TEXTS[:2])
     bundled_parser._pipeline.cache_clear()
     parser = BundledParser(use_gpu=False)
@@ -88,7 +88,7 @@ def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch, quick):
     assert parser.parse(TEXTS[:2]) == expected
 
 
-def test_taken_twice_they_are_as_taken_once(quick):
+def test_taking_shortcuts_twice_changes_nothing(quick):
     trainer = quick._engine.pipeline.processors["pos"].trainer
     names = [*trainer.vocab.keys()]
     before = [trainer.model.charmodel.forward, *(trainer.vocab[name].unit2id for name in names)]
@@ -111,7 +111,7 @@ def test_repaired_heads_and_unsorted_tags_are_stanzas_own(quick, plain):
     assert documents[0] == documents[1]
 
 
-def test_later_versions_are_left_as_they_are(monkeypatch):
+def test_other_versions_are_unchanged(monkeypatch):
     bundled_parser._pipeline.cache_clear()
     parser = BundledParser(use_gpu=False)
     monkeypatch.setattr(stanza, "__version__", "1.16.0")

@@ -63,8 +63,8 @@ def test_missing_files(tmp_path):
     ("name", "message"),
     [
         ("en_ewt", r"'name' must start with 'zh_' \(got 'en_ewt'\)"),
-        ("zh_gsdsimp", "'zh_gsdsimp' means another thing to stanza"),
-        ("zh_combined", "'zh_combined' means another thing to stanza"),
+        ("zh_gsdsimp", "'zh_gsdsimp' is another treebank in stanza"),
+        ("zh_combined", "'zh_combined' is another treebank in stanza"),
     ],
 )
 def test_names_of_models(name, message):

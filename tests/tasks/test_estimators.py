@@ -413,12 +413,12 @@ ASKED_ERRORS = {
         (([],), V, "'X' is empty"),
         (([3],), T, r"'X\[0\]' must be a text, a list of words, or a parse: .* \(got int 3\)"),
         ((["a", None],), T, r"'X\[1\]' must be a text, .* \(got NoneType None\)"),
-        ((TREES[0],), T, "'X' must be a list: a single text goes into one"),
+        ((TREES[0],), T, "'X' must be a list, even for a single text"),
         (([["a", "b c"]],), V, r"'X\[0\]\[1\]' has white space"),
         ((["a", ["b", 3]],), T, r"'X\[1\]\[1\]' must be a string"),
         ((["a", []],), V, r"'X\[1\]' is empty"),
         (([[TREES[0], "b"]],), T, r"'X\[0\]\[1\]' takes graphdep.Sentence"),
-        (([TWO],), V, r"'X\[0\]' must be one tree a sentence"),
+        (([TWO],), V, r"'X\[0\]' must have one root per sentence"),
         (([{"words": ["a", "b"], "head": [0, 0], "deprel": ["root"] * 2}],), V, r"^X\[0\]: words \[1, 2\]"),
         ((["a", [TREES[0], {"words": ["a"]}]],), V, r"^X\[1\]\[1\]: no 'head'"),
         ((["a", " "],), V, r"'X\[1\]' is blank: a text has at least one word"),
@@ -440,7 +440,7 @@ ASKED_ERRORS = {
         (([["a"]], [[0]]), T, r"'marks\[0\]' must be the number of a word \(got list \[0\]\)"),
         (([["a"]], [1]), V, r"'sentences\[0\]': the mark must be a number from 0 to 0 \(got 1\)"),
         (([["a"]], 0), T, "'marks' must be a list"),
-        (([TWO],), V, "must be one tree"),
+        (([TWO],), V, "must have one root"),
         ((WORDS,), V, r"'marks\[0\]' must be given, the number of the marked word, from 0"),
         ((WORDS[:2], [1, None]), V, r"'marks\[1\]' must be given.* in every sentence \(got None\)"),
         (([["w"] * 10_001], [0]), V, "10001 words are more than max_words=10000"),
@@ -657,7 +657,7 @@ def test_words_in_bio_and_marks_of_some_sentences():
     labels = [["O", "B-PER", "I-PER", "O"]] * len(rows)
     model = words.new(scheme="bio", crf=True, max_epochs=10, batch_size=4).fit(rows, labels)
     assert model.predict(rows) == labels
-    with pytest.raises(ValueError, match=r"'sentences\[1\]': word 1: 'I-PER' cannot stand here in IOB2"):
+    with pytest.raises(ValueError, match=r"'sentences\[1\]': word 1: 'I-PER' is invalid here in IOB2"):
         words.new(scheme="bio").fit(rows[:2], [labels[0], ["I-PER", "O", "O", "O"]])
     with pytest.raises(ValueError, match="'scheme' must be one of words, bio"):
         words.fit(scheme="iob")

@@ -302,7 +302,7 @@ def test_own_trees_are_asked_for_where_they_are_not(own, role_rows, tmp_path, ta
     bare = tmp_path / "bare.jsonl"
     rows = tiny_span_rows() if task == "spans" else role_rows
     write_span_rows(bare, rows)
-    with pytest.raises(ValueError, match=r"bare.jsonl:\d+: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match=r"bare.jsonl:\d+: the sentence has no gold tree"):
         load_splits(own(task, trees="gold", train=str(bare)))
     tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
     if task == "labels":

@@ -515,7 +515,7 @@ def test_controls_are_those_of_constituents(bracketed):
     with pytest.raises(ValueError, match="^'edges' are for"):
         build_edges(bracketed("tree-lstm", "constituents"))
     # An error before anything is parsed.
-    with pytest.raises(ValueError, match="the parser 'chain' gives no constituents"):
+    with pytest.raises(ValueError, match="parser 'chain' has no constituents"):
         load_splits(bracketed("transformer", "same-constituent", parser="chain"), ("train",))
 
 

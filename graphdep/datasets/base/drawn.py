@@ -1,4 +1,4 @@
-"""Sentences of a training file that are drawn for validation."""
+"""Draws sentences of a training file for validation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ T = TypeVar("T", bound=GivenWords)
 
 @dataclass(frozen=True)
 class DrawnVal:
-    """How sentences are drawn for validation: with all examples of theirs, so that none is in both splits.
+    """How sentences are drawn for validation, each with all of its examples, so that none is in both splits.
 
     Args:
-        share: The share of the different sentences that is drawn. (default: :obj:`0.1`)
-        seed: Of the draw. (default: :obj:`0`)
+        share: The share of the distinct sentences to draw. (default: :obj:`0.1`)
+        seed: Seed of the draw. (default: :obj:`0`)
     """
 
     share: float = 0.1
@@ -31,13 +31,11 @@ class DrawnVal:
         check_seed(self.seed)
 
     def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
-        """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it."""
+        """The examples of a training file for ``"train"`` or ``"val"``, and a note about the draw."""
         sentences = list(dict.fromkeys(tuple(example.words) for example in found))
         what = f"sentences in {plural(len(found), 'row')}"
         part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)
         drawn = {sentences[number] for number in part_of}
         part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
-        note = (
-            f"val is {len(drawn)} of the {len(sentences)} sentences to train on, drawn with seed {self.seed}"
-        )
+        note = f"val is {len(drawn)} of the {len(sentences)} training sentences, drawn with seed {self.seed}"
         return part, note

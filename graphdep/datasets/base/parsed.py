@@ -31,7 +31,7 @@ from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
-from graphdep.parsing.resolver import resolve_parser, resolving_now
+from graphdep.parsing.resolver import parser_overrides, resolve_parser
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
@@ -45,20 +45,20 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def digest(value: object) -> str:
-    """Sixteen hexadecimal digits that change with anything in ``value``; see :func:`describe`."""
+    """The first sixteen digits of the SHA-256 of a value (:func:`describe`)."""
     return hashlib.sha256(describe(value).encode()).hexdigest()[:16]
 
 
 def digests(texts: Iterable[str]) -> Tensor:
-    """A number for each text, the same wherever it stands: ``[n]``, long."""
+    """A 64-bit digest of each text, ``[n]``, long."""
     found = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return torch.tensor([int.from_bytes(one, "big", signed=True) for one in found], dtype=torch.long)
+    return torch.tensor([int.from_bytes(value, "big", signed=True) for value in found], dtype=torch.long)
 
 
 def describe(value: Any) -> str:
-    """Text that two values share only if they are equal: an object's class and all of its attributes.
+    """A text that is the same for equal values only: an object's class and all of its attributes.
 
-    :func:`repr` would not do, since many transforms leave arguments out of theirs.
+    The :func:`repr` of many transforms lacks arguments.
     """
     if isinstance(value, _PLAIN):
         return repr(value)
@@ -79,8 +79,8 @@ def describe(value: Any) -> str:
 def _describe_object(value: Any) -> str:
     if isinstance(value, _FUNCTIONS):
         raise ValueError(
-            f"{value!r} cannot be told from another function of that name, so processed files could be "
-            "stale: use a transform object (a BaseTransform with its arguments as attributes) instead"
+            f"{value!r} cannot be distinguished from another function of that name, so processed files could "
+            "be stale: use a transform object (a BaseTransform with its arguments as attributes) instead"
         )
     if hasattr(value, "__dict__"):
         return f"{describe(type(value))}{describe(vars(value))}"
@@ -98,10 +98,10 @@ _START = len(_MAGIC) + hashlib.sha256().digest_size
 
 
 def save_examples(payload: dict[str, Any], path: Path) -> None:
-    """Writes tensors and plain values as one file, whole or not at all.
+    """Writes tensors and plain values to a file, atomically.
 
-    The file is a line with the format, the SHA-256 of the rest, and the rest, so that a file that was cut
-    or altered is known before anything in it is read.
+    The file has a line with the format, the SHA-256 of the content, and the content, so a truncated or
+    changed file is recognised before its content is read.
     """
     buffer = io.BytesIO()
     torch.save(payload, buffer)
@@ -116,30 +116,30 @@ def save_examples(payload: dict[str, Any], path: Path) -> None:
 
 
 def load_examples(path: Path) -> dict[str, Any] | None:
-    """What :func:`save_examples` wrote, or :obj:`None` if the file is missing, damaged or holds objects."""
+    """Reads a file of :func:`save_examples`; :obj:`None` if it is missing, damaged or holds other objects."""
     try:
         file = path.read_bytes()
     except FileNotFoundError:
         return None
     content = file[_START:]
     if file[: len(_MAGIC)] != _MAGIC or hashlib.sha256(content).digest() != file[len(_MAGIC) : _START]:
-        logger.warning("%s is damaged (%d bytes): it is made again", path, len(file))
+        logger.warning("%s is damaged (%d bytes) and is made again", path, len(file))
         return None
     try:
         return torch.load(io.BytesIO(content), weights_only=True)
     except pickle.UnpicklingError:
-        logger.warning("%s holds more than tensors and plain values: it is made again", path)
+        logger.warning("%s holds more than tensors and plain values and is made again", path)
         return None
-    except Exception as error:  # torch raises anything, where the digest is right and the archive is not
-        logger.warning("%s is damaged (%s): it is made again", path, str(error)[:100])
+    except Exception as error:  # torch raises anything for a damaged archive with a correct digest
+        logger.warning("%s is damaged (%s) and is made again", path, str(error)[:100])
         return None
 
 
 def known_relations(given: str | RelationVocab, reads_train: bool) -> tuple[RelationVocab, bool]:
-    """The relations of a corpus as far as they are known without its arcs, and whether they are learned.
+    """The relations of a corpus before its arcs are read, and whether they are learned from these.
 
     Args:
-        given: The option of a corpus.
+        given: Option ``relations`` of the corpus.
         reads_train: Whether the training split is read anyway.
     """
     if isinstance(given, RelationVocab):
@@ -149,9 +149,9 @@ def known_relations(given: str | RelationVocab, reads_train: bool) -> tuple[Rela
 
 
 def warn_of_relations(corpus: str, split: str, relations: RelationVocab, labels: Counter[str]) -> None:
-    """Logs a warning where a split that was read alone has other labels than Universal Dependencies."""
+    """Logs a warning if a split that was read alone has other labels than Universal Dependencies."""
     if relations.unknown(labels).total() > (1 - UD_SHARE) * labels.total():
-        text = "%s (%s): %s; relations=train.relations gives those of the training split"
+        text = "%s (%s): %s; use relations=train.relations for those of the training split"
         logger.warning(text, corpus, split, relations.note(labels))
 
 
@@ -159,20 +159,20 @@ _LIMIT = re.compile(r"max_words=(\d+)")
 
 
 def warn_of_chains(corpus: str, split: str, failures: int, parser: str) -> None:
-    """Logs a warning where texts have a chain for a tree.
+    """Logs a warning if texts have chain trees.
 
     Args:
-        corpus, split: What the texts are of.
-        failures: How many have one.
-        parser: Fingerprint of the parser, which may have a limit of words in it.
+        corpus, split: Corpus and split of the texts.
+        failures: Number of texts with chain trees.
+        parser: Fingerprint of the parser, which may have its limit of words.
     """
     if not failures:
         return
     limit = _LIMIT.search(parser)
-    why = f" (as all of more than {limit[1]} words)" if limit else ""
+    why = f" (such as all of more than {limit[1]} words)" if limit else ""
     logger.warning(
-        "%s (%s): %s with a chain tree instead of a parse%s; without processed/ in the root they are tried "
-        "again (in Python with force_reload=True)",
+        "%s (%s): %s with a chain tree instead of a parse%s; to parse them again, delete processed/ in the "
+        "root (in Python set force_reload=True)",
         *(corpus, split, plural(failures, "text"), why),
     )
 
@@ -181,24 +181,23 @@ class CorpusOptions(TypedDict, total=False):
     """Options of every corpus, all of them keywords.
 
     Args:
-        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
+        raw_from: Local folder to copy the raw files from, after they were checked. (default: :obj:`None`)
+        vocab: The vocabulary, e.g. of a checkpoint; :obj:`None` builds it from the training split.
             (default: :obj:`None`)
-        vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
-            it alone. (default: :obj:`None`)
-        relations: Ids of relations, e.g. a checkpoint's, or how they are chosen from the arcs of the training
-            split: ``"auto"``, ``"ud"`` or ``"learned"`` (:meth:`RelationVocab.of_arcs`). Where nothing else
-            is read from the training split, ``"auto"`` takes Universal Dependencies for another split, and
-            warns if more than 5% of its arcs are unknown; give the training split's then. (default:
+        relations: Ids of relations, e.g. of a checkpoint, or how they are chosen from the arcs of the
+            training split: ``"auto"``, ``"ud"`` or ``"learned"`` (:meth:`RelationVocab.of_arcs`). If another
+            split does not need the training split otherwise, ``"auto"`` uses Universal Dependencies and warns
+            if more than 5% of its arcs are unknown; then pass the relations of the training split. (default:
             ``"auto"``)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`; of
-            dialogues :obj:`3`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use so many examples of the split only, the first ones unless the corpus says otherwise; acts
-            before parsing. A vocabulary that is built is then that of the limited training split, or for
-            another split that of the whole training split. (default: :obj:`None`)
-        transform: Applied to an example each time that it is asked for, as in PyG. (default: :obj:`None`)
-        log: Say on stderr what is processed, as in PyG. (default: :obj:`True`)
-        force_reload: Process again what has been processed, as in PyG. (default: :obj:`False`)
+        min_freq: Rarer words are unknown in a vocabulary that is built. (default: :obj:`1`, for dialogues
+            :obj:`3`)
+        lower: Lower-case words in a vocabulary that is built. (default: :obj:`True`)
+        limit: The largest number of examples, the first ones unless the corpus says otherwise; applied before
+            parsing. The vocabulary is then built from the limited training split, but for another split from
+            the whole training split. (default: :obj:`None`)
+        transform: Applied to an example at each access, as in PyG. (default: :obj:`None`)
+        log: Print what is processed to stderr, as in PyG. (default: :obj:`True`)
+        force_reload: Process the corpus again, as in PyG. (default: :obj:`False`)
     """
 
     raw_from: str | os.PathLike[str] | None
@@ -213,7 +212,7 @@ class CorpusOptions(TypedDict, total=False):
 
 
 class SavedOptions(CorpusOptions, total=False):
-    """Options of the corpora whose examples are saved: those of :class:`CorpusOptions`, and these.
+    """Options of corpora with saved examples: those of :class:`CorpusOptions`, and these.
 
     Args:
         pre_transform, pre_filter: Applied before examples are saved, as in PyG; objects, not functions.
@@ -228,29 +227,27 @@ class ParsedOptions(SavedOptions, total=False):
     """Options of every corpus of sentences: those of :class:`SavedOptions`, and these.
 
     Args:
-        vocab_from: Where a vocabulary is built from. ``"train"``: the training split alone, so that a word it
-            does not have is [UNK], whatever the split. ``"vectors"``: besides, each word of any split, be it
-            ever so rare, that has a vector in :obj:`vectors` gets a row of its own, after the others, which
-            keep their ids. No label is seen, but the words of the test split are, as by all who load GloVe
-            for the words of a whole corpus (Tree-LSTM's code does). It is not the default, so that a score
-            is one of a model which has not seen the test texts. (default: ``"train"``)
-        vectors: With ``vocab_from="vectors"`` the file, as :func:`~graphdep.vocab.vectors.load_vectors` reads
-            it. (default: :obj:`None`)
-        tokens: Ids of words' pieces, in place of a vocabulary; an example then is one text or a pair, and
-            :attr:`vocab` has no words. (default: :obj:`None`)
-        max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` cuts nothing.
+        vocab_from: ``"train"`` builds the vocabulary from the training split only, so that its unknown words
+            are [UNK] in all splits. ``"vectors"`` adds each word of any split, however rare, that has a
+            vector in :obj:`vectors`, with ids after the others. It uses the words, though not the labels, of
+            the test split, as is usual with GloVe (the code of Tree-LSTM does so). By default a model has not
+            seen the test texts. (default: ``"train"``)
+        vectors: With ``vocab_from="vectors"`` the file, as for :func:`~graphdep.vocab.vectors.load_vectors`.
             (default: :obj:`None`)
-        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or enhanced graphs, made of trees for
-            which the parser gives none (:func:`graphdep.parsing.enhance`): ``"enhanced"`` or
-            ``"enhanced++"``. (default: ``"basic"``)
-        engine: What makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
-        relation_min_freq: Where relations are learned from enhanced graphs, labels that fewer arcs have are
-            read as their part before a colon. (default: :obj:`5`)
-        constituents: Read constituents, which the parser has to give
-            (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;
-            ``"tagged"`` also the tags of words, where there are no ``tokens``. (default: :obj:`False`)
-        root_node: Put a ROOT node before the words of each sentence; there is none where ``tokens`` are
-            given. (default: :obj:`True`)
+        tokens: Ids of word pieces, instead of a vocabulary; an example is then one text or a pair, and
+            :attr:`vocab` has no words. (default: :obj:`None`)
+        max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` for no limit.
+            (default: :obj:`None`)
+        arcs: Source of ``arc_index``: ``"basic"`` trees, or graphs, ``"enhanced"`` or ``"enhanced++"``, made
+            from trees if the parser returns none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+        engine: Makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
+        relation_min_freq: If relations are learned from enhanced graphs, rarer labels are reduced to the part
+            before the colon. (default: :obj:`5`)
+        constituents: Read constituents of the parser (``resolve_parser("bundled", constituents=True)``), for
+            edges such as ``"constituents"``; ``"tagged"`` without ``tokens`` also reads the tags of words.
+            (default: :obj:`False`)
+        root_node: Add a ROOT node before the words of each sentence, except with ``tokens``.
+            (default: :obj:`True`)
     """
 
     vocab_from: str
@@ -266,18 +263,18 @@ class ParsedOptions(SavedOptions, total=False):
 
 @dataclass(frozen=True)
 class Example:
-    """The trees of one example, and its graph-level keys such as ``y``."""
+    """The trees of an example, and its graph-level keys such as ``y``."""
 
     sentences: list[Sentence]
     targets: Mapping[str, Tensor] = field(default_factory=dict)
     segment: list[int] | None = None
     given: Sequence[Any] = field(default=(), kw_only=True)
-    """Its texts or words, marks and labels as the corpus has them, which no parser changes, as JSON takes
-    them; where there are none, the words of the trees and ``y`` stand for them.
+    """Texts or words, marks and labels from the corpus, independent of the parser, as JSON values; if empty,
+    the words of the trees and ``y`` are used.
     """
 
     def digest(self) -> str:
-        """What tells it apart, whatever parses and reads it (:func:`example_digest`)."""
+        """A digest that is independent of the parser (:func:`example_digest`)."""
         if self.given:
             return example_digest(*self.given)
         y = self.targets.get("y")
@@ -285,27 +282,27 @@ class Example:
 
 
 def example_digest(*given: Any) -> str:
-    """Twelve hex digits of plain values."""
+    """The first twelve digits of the SHA-256 of plain values."""
     return hashlib.sha256(json.dumps(given).encode("ascii")).hexdigest()[:12]
 
 
 def words_alone(sentence: Sentence) -> str:
-    """The words without what is between them, which parsers split at other places."""
+    """The words without spaces, since parsers split words differently."""
     return "".join("".join(sentence.form).split())
 
 
 class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
-    """Base of the corpora: one PyG ``Data`` an example.
+    """Base class of corpora: one PyG ``Data`` per example.
 
-    It is made by :func:`graphdep.to_data`, with a node a word; where :obj:`tokens` are given, as for
-    pretrained encoders, by :func:`graphdep.data.encoded`, with [CLS], [SEP] and a node a piece.
+    It is made by :func:`graphdep.to_data`, with one node per word; with :obj:`tokens`, as for pretrained
+    encoders, by :func:`graphdep.data.encoded`, with [CLS], [SEP] and one node per piece.
 
-    The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
-    vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load
-    it. It is written whole or not at all and checked when it is loaded; a damaged one is made again.
+    The name of a processed file has a digest of everything that it depends on (raw files, parser, options,
+    vocabulary, :obj:`pre_transform` with its arguments, versions), so no other setting loads it. It is
+    written atomically and checked when it is loaded; a damaged file is made again.
 
-    A subclass says which raw files a split has (:meth:`raw_files`), reads them (:meth:`read`), makes examples
-    of them (:meth:`examples`), and sets its own options before it calls ``super().__init__``.
+    A subclass names the raw files of a split (:meth:`raw_files`), reads them (:meth:`read`), makes examples
+    (:meth:`examples`), and sets its own options before it calls ``super().__init__``.
 
     Args:
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
@@ -316,14 +313,14 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             force_reload: See :class:`ParsedOptions`.
 
     Shapes:
-        - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
-          that are not there, or not as a whole
+        - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: number of words of the first and of the
+          second text that are missing or incomplete
     """
 
     arc_labels: Counter[str]
-    """How many arcs have each label, in the whole split."""
+    """The number of arcs with each label in the whole split."""
     bracketed = False
-    """Whether the corpus has constituents of its own."""
+    """Whether the corpus has gold constituents."""
 
     def __init__(
         self,
@@ -375,14 +372,16 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     @abstractmethod
     def read(self, folder: Path, split: str) -> list[Any]:
-        """What the raw files of a split in ``folder`` have, checked but not parsed, one item an example."""
+        """The content of the raw files of a split in ``folder``, checked but not parsed, one item per
+        example.
+        """
 
     @abstractmethod
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        """Reads and parses the examples of a split, or ``limit`` of them."""
+        """Reads and parses the examples of a split, at most ``limit`` of them."""
 
     def make_vocab(self, examples: list[Example]) -> Vocab:
-        """The vocabulary of the examples of the training split."""
+        """The vocabulary of the training examples."""
         words = (sentence.form for example in examples for sentence in example.sentences)
         return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
 
@@ -393,11 +392,11 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         self.relations = RelationVocab.of_arcs(labels, self._relations, graph_min_freq=least)
 
     def _labels_of(self, examples: list[Example]) -> Counter[str]:
-        """How many arcs have each label, of the graphs that are read."""
+        """The number of arcs with each label."""
         return label_counts((tree for example in examples for tree in example.sentences), self.arcs)
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
-        """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
+        """One ``Data`` per example, before :obj:`pre_filter` and :obj:`pre_transform`."""
         own: dict[str, Any] = {
             "vocab": vocab,
             "tokens": self.tokens,
@@ -413,20 +412,18 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             yield data
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
-        """Tensors and plain values to keep beside the examples; :meth:`restore` gets them back."""
+        """Tensors and plain values to store with the examples, for :meth:`restore`."""
         return {}
 
     def restore(self, notes: dict[str, Any]) -> None:
-        """Takes up what :meth:`notes` gave, also where the examples come from a processed file."""
+        """Restores the values of :meth:`notes`, also after loading a processed file."""
 
     def texts(self) -> list[tuple[str, ...]]:
-        """The texts of each example as the raw files have them, for people; empty where nobody knows them."""
+        """The texts of each example as in the raw files; empty if unknown."""
         return []
 
     def example_digests(self) -> list[str]:
-        """A digest of each example's texts or words, marks and labels: other settings of the same corpus have
-        the same ones, other rows of a corpus do not.
-        """
+        """A digest of each example's texts or words, marks and labels, independent of other options."""
         return [self._example_digests[number] for number in self.indices()]
 
     def copy(self, idx: Any = None) -> Self:
@@ -435,7 +432,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         return copied
 
     def options(self) -> dict[str, Any]:
-        """The options of a subclass that its examples depend on, its parser's fingerprint among them."""
+        """The options of a subclass that change its examples, including the parser's fingerprint."""
         return {}
 
     @property
@@ -444,26 +441,26 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
     @property
     def follow_batch(self) -> list[str]:
-        """Keys whose bounds a batch must know, for PyG's ``DataLoader``."""
+        """Keys for ``follow_batch`` of PyG's ``DataLoader``."""
         return ["target_ids"] if "target_ids" in self._data else []
 
     def update_digest(self, sha: hashlib._Hash) -> None:
-        """Puts all that the examples are into a digest: trees, words and targets."""
+        """Adds the trees, words and targets of all examples to a digest."""
         for key, value in sorted(self._data.to_dict().items()):
             if isinstance(value, Tensor):
                 sha.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
                 sha.update(value.contiguous().numpy().tobytes())
         if self.relations.used is not None:
-            sha.update(repr(self.relations.state_dict()).encode())  # what the numbers stand for
+            sha.update(repr(self.relations.state_dict()).encode())  # the meaning of the relation numbers
 
     def describe(self) -> dict[str, Any]:
-        """What was loaded, as plain values: sizes, unknown words, failures of the parser.
+        """Describes the examples in plain values: sizes, unknown words, failures of the parser.
 
-        With :obj:`tokens`, ``words`` are those that are left, ``unknown_words`` is the share of them with an
-        unknown piece, ``cut_words`` of ``cut_examples`` are not there as a whole, and ``forms`` are the
-        different words before anything is cut; there is no ``vocabulary``.
+        With :obj:`tokens`, ``words`` counts the remaining words, ``unknown_words`` is the share of them with
+        an unknown piece, ``cut_words`` in ``cut_examples`` are missing or incomplete, and ``forms`` counts
+        the distinct words before truncation; there is no ``vocabulary``.
 
-        Of a slice, without what is known of all examples together only.
+        For a slice, values that are known for the whole split only are left out.
         """
         if self._indices is not None:  # a slice shares the data of the whole
             return self.copy().describe()
@@ -483,7 +480,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         return int((words if self.tokens is None else _first_pieces(self._data)).sum())
 
     def _unknown_words(self) -> float:
-        """The share of unknown ones among the words of all examples: of ``[UNK]``, or with such a piece."""
+        """The share of words that are ``[UNK]`` or have an unknown piece."""
         words = self._data.node_type == NodeType.WORD
         unknown = words & (self._data.input_ids == getattr(self.tokens, "unk_id", UNK_ID))
         if self.tokens is None:
@@ -496,7 +493,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         return {"cut_examples": int((cut > 0).sum()), "cut_words": int(cut.sum())}
 
     def _describe_loading(self) -> dict[str, Any]:
-        """What is known of all examples together, and not of some of them."""
+        """Values that are known for the whole split only."""
         return {
             **({} if self.tokens is None else {"forms": self._forms}),
             "parser_failures": self.parser_failures,
@@ -512,13 +509,13 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         self._payload = payload
 
     def _process(self) -> None:
-        # PyG's own only looks whether a file exists, and unpickles two more.
+        # PyG's method only checks whether the file exists, and unpickles two others.
         self._digest = digest(self._depends_on())
         loaded = None if self.force_reload else load_examples(Path(self.processed_paths[0]))
         if loaded is not None:
             self._payload = loaded
             return
-        quiet = resolving_now().progress is False
+        quiet = parser_overrides().progress is False
         if self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ:
             own = getattr(self, "files", {}).get(self.split)
             print(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...", file=sys.stderr)
@@ -557,14 +554,12 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
     def _make(self) -> dict[str, Any]:
         self.parser_failures = 0
         examples = self._some_examples(self.split, self.limit)
-        failures = self.parser_failures  # of this split alone
+        failures = self.parser_failures  # without those of the training split
         vocab = self._learn(examples)
         made = zip(self.make_data(examples, vocab), examples)
         kept = [(data, example) for data, example in made if self.pre_filter is None or self.pre_filter(data)]
         if not kept:
-            raise ValueError(
-                f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
-            )
+            raise ValueError(f"'pre_filter' removes all {len(examples)} examples (got {self.pre_filter!r})")
         change = self.pre_transform
         data, slices = self.collate([data if change is None else change(data) for data, _ in kept])
         return {
@@ -582,7 +577,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         }
 
     def _learn(self, examples: list[Example]) -> Vocab:
-        """The vocabulary; it and the relations are learned from the training split, unless they are given."""
+        """Learns the relations, and returns the vocabulary, from the training split unless they are given."""
         given = self._given_vocab
         if self.split != "train" and (given is None or self._learns_relations):
             examples = self._some_examples("train", None)
@@ -594,12 +589,12 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         return vocab if self.vectors is None else self._with_vectors(vocab, examples, self.vectors)
 
     def _other_splits(self) -> list[str]:
-        """Splits that are there beside the training split."""
+        """Existing splits other than the training split."""
         raw = Path(self.raw_dir)
         return [split for split in self.splits if split != "train" and self.raw_files(raw, split)]
 
     def _with_vectors(self, vocab: Vocab, train: list[Example], vectors: Path) -> Vocab:
-        """A vocabulary, and after its words the others, of training and of all splits, with a vector."""
+        """The vocabulary, extended by further words of all splits that have a vector."""
         more = [example for split in self._other_splits() for example in self.examples(split, None)]
         forms = (sentence.form for example in [*train, *more] for sentence in example.sentences)
         others = [word for word in Vocab.build(forms, lower=self.lower).words if word not in vocab]
@@ -639,19 +634,19 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
 
 
 def check_split(split: str, splits: Sequence[str], limit: int | None, tokens: object, vocab: object) -> None:
-    """Raises :class:`ValueError` if a corpus has no such split, or options of all corpora are wrong."""
+    """Raises :class:`ValueError` if an option that all corpora share is wrong."""
     check_choice("split", split, splits)
     check_least("limit", limit, 1)
     if tokens is not None and vocab is not None:
-        raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        raise ValueError("'tokens' and 'vocab' cannot both be given: either one defines the ids")
 
 
 def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) -> Path | None:
-    """The file whose words a vocabulary has beside those of training, if there is to be one."""
+    """The file of vectors with ``vocab_from="vectors"``, else :obj:`None`."""
     check_choice("vocab_from", vocab_from, ("train", "vectors"))
     if (vocab_from == "vectors") != (vectors is not None):
         got = f"(got {vectors!r}, vocab_from={vocab_from!r})"
-        raise ValueError(f"'vectors' must be a file for vocab_from='vectors', and for it alone {got}")
+        raise ValueError(f"'vectors' must be a file with vocab_from='vectors', and only then {got}")
     return None if vectors is None else home_path(vectors)
 
 
@@ -660,25 +655,25 @@ def _num_forms(examples: list[Example]) -> int:
 
 
 def _first_pieces(data: Data) -> Tensor:
-    """Which nodes are the first piece of a word; between two texts there is a node that is no word."""
+    """Whether each node is the first piece of a word; two texts are separated by another node."""
     before = torch.cat([torch.tensor([-1]), data.word[:-1]])
     return (data.word >= 0) & (data.word != before)
 
 
 def _parser_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a corpus that :func:`graphdep.parsing.resolve_parser` takes, too."""
+    """The options of a corpus for :func:`graphdep.parsing.resolve_parser`."""
     reads = {name: options[name] for name in ("arcs", "engine") if name in options}
     return {**reads, "constituents": bool(options.get("constituents"))}
 
 
 class TextDataset(ParsedDataset):
-    """Base of the corpora whose texts need a parser; parses are kept in ``cache/parses.sqlite``.
+    """Base class of corpora whose texts are parsed; parses are stored in ``cache/parses.sqlite``.
 
     Args:
         root: Folder of the corpus.
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        options: Further ones, see :class:`ParsedOptions`.
+        options: Further options, see :class:`ParsedOptions`.
     """
 
     shared_options: ClassVar[type] = ParsedOptions
@@ -698,7 +693,7 @@ class TextDataset(ParsedDataset):
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Models and a database do not travel to the workers of a DataLoader.
+        # Workers of a DataLoader get no models and no database.
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
@@ -706,13 +701,13 @@ class TextDataset(ParsedDataset):
         return {"parser": self.parser_fingerprint, **enhanced}
 
     def trees_of_texts(self, texts: Sequence[Input], roots: str = "first") -> list[Sentence]:
-        """One tree a text, list of words or tree (:func:`parse_joined`)."""
+        """One tree per text, list of words or tree (:func:`parse_joined`)."""
         trees, failures = parse_joined(self._parser, texts, roots=roots)
         self.parser_failures += failures
         return self._enhanced(trees)
 
     def trees_of_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
-        """One tree a list of words, which are kept as they are."""
+        """One tree per list of words, which are kept."""
         before = self._parser.failures
         trees = self._parser.parse_words(words)
         self.parser_failures += self._parser.failures - before
@@ -726,15 +721,15 @@ class WordOptions(ParsedOptions, total=False):
     """Options of every corpus of labelled words or marked spans: those of :class:`ParsedOptions`, and these.
 
     Args:
-        labels: The classes, e.g. a checkpoint's; :obj:`None` for those of the corpus, or where it has no list
-            of them for those of the training split, whole as it is. (default: :obj:`None`)
+        labels: The classes, e.g. of a checkpoint; :obj:`None` for those of the corpus or, without a list, of
+            the whole training split. (default: :obj:`None`)
     """
 
     labels: Sequence[Label] | None
 
 
 class GivenWords(Protocol):
-    """The words of an example, and its own tree if it has one."""
+    """The words of an example, and its gold tree if it has one."""
 
     @property
     def words(self) -> Sequence[str]: ...
@@ -746,28 +741,27 @@ class GivenWords(Protocol):
 
 
 class WordDataset(ParsedDataset):
-    """Base of the corpora that give words and classes, and perhaps trees.
+    """Base class of corpora of words with classes, and perhaps trees.
 
-    A subclass reads its examples (:meth:`read`) and sees to it that :attr:`labels` are learned before they
-    are numbered (:meth:`learn_labels`). Sentences that several examples have in common are parsed once and
-    counted once in the vocabulary.
+    A subclass reads its examples (:meth:`read`) and learns :attr:`labels` before it numbers them
+    (:meth:`learn_labels`). A sentence of several examples is parsed once and counted once in the vocabulary.
 
     Args:
         root: Folder of the corpus.
-        split: ``"train"``, ``"val"`` or ``"test"``, or another one of the corpus.
-        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
-            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        split: ``"train"``, ``"val"`` or ``"test"``, or another split of the corpus.
+        parser: ``"gold"`` for the trees of the corpus; else a parser for its words, or the parser's name for
+            :func:`graphdep.parsing.resolve_parser`.
         labels: The classes; :obj:`None` learns them from the training split. (default: :obj:`None`)
-        root_node: Whether there is a ROOT node before the words. (default: :obj:`True`)
-        options: Further ones, see :class:`ParsedOptions`.
+        root_node: Add a ROOT node before the words. (default: :obj:`True`)
+        options: Further options, see :class:`ParsedOptions`.
     """
 
     labels: tuple[Label, ...]
     """The classes by their numbers."""
     own_trees: ClassVar[bool] = True
-    """Whether the corpus has trees of its own."""
+    """Whether the corpus has gold trees."""
     keeps_trees: ClassVar[bool] = False
-    """Whether an example's own tree is taken whatever the parser, which parses the others."""
+    """Whether an example's gold tree is used with any parser, which parses the others."""
 
     def __init__(
         self,
@@ -792,30 +786,30 @@ class WordDataset(ParsedDataset):
     ) -> Parser | None:
         if parser == "gold":
             if not self.own_trees:
-                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
+                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no gold trees")
             return None
         cache = home_path(root) / "cache" / "parses.sqlite"
         return resolve_parser(parser, cache=cache, **reads)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Models and a database do not travel to the workers of a DataLoader.
+        # Workers of a DataLoader get no models and no database.
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     @abstractmethod
     def classes(self, train: Sequence[Any]) -> tuple[str, ...]:
-        """The classes that the examples of the training split have."""
+        """The classes of the training examples."""
 
     @property
     def num_classes(self) -> int:
-        """The number of classes, whatever the split holds."""
+        """The number of classes, independent of the split."""
         return len(self.labels)
 
     def learn_labels(self, split: str, found: Sequence[Any]) -> None:
-        """Learns the classes, unless they are known, from the training split, whole as it is.
+        """Learns the classes from the whole training split, unless they are known.
 
         Args:
             split: The split that was read.
-            found: All that it has.
+            found: All of its examples.
         """
         if self.learns_labels and not self.labels:
             folder = Path(self.raw_dir)
@@ -830,7 +824,7 @@ class WordDataset(ParsedDataset):
         return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
 
     def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
-        """The tree of each example, one for all that have the same words."""
+        """The tree of each example; examples with the same words share it."""
         given = [self._given_tree(example) for example in examples]
         parsed = iter(self._parse([e.words for e, tree in zip(examples, given) if needs_tree(tree)]))
         trees = [
@@ -840,9 +834,7 @@ class WordDataset(ParsedDataset):
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
         if self._parser is None and needs_tree(example.tree):
-            raise place_error(
-                example.place, "the sentence has no tree of its own, which parser='gold' asks for"
-            )
+            raise place_error(example.place, "the sentence has no gold tree, which parser='gold' requires")
         return example.tree if self._parser is None or self.keeps_trees else None
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
@@ -854,7 +846,7 @@ class WordDataset(ParsedDataset):
         return trees
 
     def make_vocab(self, examples: list[Example]) -> Vocab:
-        # Each sentence once: one of five examples would make its words five times as frequent.
+        # Each sentence counts once, even if it has five examples.
         forms = {tuple(sentence.form) for example in examples for sentence in example.sentences}
         return Vocab.build(sorted(forms), min_freq=self.min_freq, lower=self.lower)
 
@@ -866,13 +858,12 @@ class WordDataset(ParsedDataset):
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)
-        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
+        sha.update(repr(self.labels).encode())  # the meaning of the class numbers
 
 
 def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:
-    """The number of each example's sentence ``[1]``: that of the example before it if the words are the same.
-
-    Trees do not matter, so that rows with other parses have the same numbers.
+    """The number of each example's sentence, ``[1]``; adjacent examples with the same words share it, even if
+    their trees differ.
     """
     numbers, before = [0], None
     for example in examples:
@@ -883,7 +874,7 @@ def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:
 
 
 def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
-    """Raises :class:`ValueError` unless there are labels, and none of them twice."""
+    """Raises :class:`ValueError` unless the labels are distinct."""
     if isinstance(labels, str) or not labels or len(set(labels)) != len(labels):
-        raise ValueError(f"'labels' must be a list of labels, none of them twice (got {labels!r})")
+        raise ValueError(f"'labels' must be a list of distinct labels (got {labels!r})")
     return tuple(labels)

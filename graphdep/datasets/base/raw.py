@@ -1,4 +1,4 @@
-"""Raw files: copied whole from a local folder, and read with file, line and value in every error."""
+"""Raw files: copied from a local folder, and read with file, line and value in every error message."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
-    """Whether ``target`` does not have the content of ``source`` yet."""
+    """Whether ``source`` must be copied to ``target``; an error if they differ, unless it is overwritten."""
     if not target.exists():
         return True
     if filecmp.cmp(source, target, shallow=False):
         return False
     if not overwrite:
         raise ValueError(
-            f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
-            "(delete it, or force_reload=True in Python, to replace it)"
+            f"'raw_from' has {source}, which differs from {target}: delete {target} (or in Python set "
+            "force_reload=True) to replace it, or use another 'root'"
         )
     return True
 
@@ -60,27 +60,27 @@ def row_error(path: Path, line: int, message: str, value: object = None) -> Valu
 
 
 def expect(holds: object, path: Path, line: int, message: str, value: object = None) -> None:
-    """Raises the error of a damaged row unless something holds."""
+    """Raises the error of a damaged row unless ``holds`` is true."""
     if not holds:
         raise row_error(path, line, message, value)
 
 
 def check_one(folder: Path, found: Sequence[Path], what: str, then: str) -> None:
-    """Raises :class:`ValueError`, with all of them, if there are several of what a folder has one of."""
+    """Raises :class:`ValueError` if a folder has several of the files of which it should have one."""
     if len(found) > 1:
         names = ", ".join(str(path.relative_to(folder) if folder in path.parents else path) for path in found)
         raise ValueError(f"{folder} holds several {what} ({names}): {then}")
 
 
 class Form(NamedTuple):
-    """What a cell of a table or a value of JSON must be: in words, and as a test."""
+    """A condition on a cell of a table or a JSON value, in words and as a test."""
 
     what: str
     holds: Callable[[Any], bool]
 
 
 def one_of(*names: str) -> Form:
-    """One of some names, as labels are."""
+    """One of some names, such as labels."""
     return Form(f"one of {', '.join(names)}", names.__contains__)
 
 
@@ -95,7 +95,7 @@ def _is_text(value: Any) -> bool:
 
 
 TEXT = Form(f"a text of 1 to {MAX_WORDS} words", _is_text)
-"""A text; a longer one would take all memory."""
+"""A text of limited length."""
 MAYBE_TEXT = Form(
     f"a text of at most {MAX_WORDS} words", lambda value: isinstance(value, str) and WordLimit().holds(value)
 )
@@ -108,9 +108,9 @@ Forms = Mapping[str, Form]
 
 
 def check_forms(place: str, values: Any, forms: Forms) -> None:
-    """Raises :class:`ValueError`, with place, name and value, if one of some values is not of its form."""
+    """Raises :class:`ValueError`, with place, name and value, unless all values have their forms."""
     if not isinstance(values, Mapping):
-        raise place_error(place, "no object", values)
+        raise place_error(place, "not an object", values)
     for name, form in forms.items():
         if not form.holds(values.get(name)):
             value = values.get(name)
@@ -118,9 +118,9 @@ def check_forms(place: str, values: Any, forms: Forms) -> None:
 
 
 def check_new(path: Path, line: int, what: str, value: Any, line_of: dict[Any, int]) -> None:
-    """Notes where something is that may be there once; raises :class:`ValueError` if it was before."""
+    """Notes the line of a value, and raises :class:`ValueError` if the value has occurred before."""
     if value in line_of:
-        raise row_error(path, line, f"the {what} is that of line {line_of[value]}", value)
+        raise row_error(path, line, f"the {what} is also in line {line_of[value]}", value)
     line_of[value] = line
 
 
@@ -137,20 +137,20 @@ def read_table(
     repairs: Mapping[str, str] | None = None,
     control: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Some columns of each row of a UTF-8 table, with the line on which it starts; a row at a time is in
-    memory.
+    """Some columns of each row of a UTF-8 table, with the line on which the row starts; one row at a time is
+    in memory.
 
     Args:
         path: The file.
-        columns: Names of the columns that are wanted, and what their cells must be, if that is to be checked.
-        header: Whether the first line has the names of all columns; or these names, where it does not.
-            :obj:`False` for a table of the wanted columns. (default: :obj:`True`)
-        separator: What is between cells. (default: a tab)
-        quoted: Whether cells may be quoted, as in CSV, and so have several lines. (default: :obj:`False`)
-        extra: How many cells a row may have beyond the columns. (default: :obj:`0`)
-        broken: How many rows of another length are left out, and named in a warning. (default: :obj:`0`)
-        empty: Whether there may be no row. (default: :obj:`False`)
-        repairs, control: As of :func:`read_lines`.
+        columns: Names of the columns to read, with the forms of their cells if these are to be checked.
+        header: Whether the first line has the names of all columns; or the names, if it has not;
+            :obj:`False` if the table has exactly the columns to read. (default: :obj:`True`)
+        separator: Separator of cells. (default: a tab)
+        quoted: Whether cells may be quoted, as in CSV, and thus have several lines. (default: :obj:`False`)
+        extra: How many additional cells a row may have. (default: :obj:`0`)
+        broken: How many rows may have another length; they are left out, with a warning. (default: :obj:`0`)
+        empty: Whether the table may have no rows. (default: :obj:`False`)
+        repairs, control: As for :func:`read_lines`.
     """
     forms = columns if isinstance(columns, Mapping) else {}
     rows = read_cells(path, separator, quoted=quoted, repairs=repairs, control=control)
@@ -172,7 +172,7 @@ def read_table(
     expect(found or empty, path, 1, "no row below the header")
     if left_out:
         logger.warning(
-            "%s: %d lines are no rows of %d columns and are left out: %s",
+            "%s: %d lines do not have %d columns and are left out: %s",
             *(path, len(left_out), len(names), ", ".join(map(str, left_out))),
         )
 
@@ -180,7 +180,7 @@ def read_table(
 def read_cells(
     path: Path, separator: str = "\t", *, quoted: bool = False, **options: Any
 ) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row, with the line on which it starts; a blank line has none."""
+    """The cells of each row, with the line on which it starts; a blank line has no cells."""
     lines = read_lines(path, **options)
     if quoted:
         return _quoted(path, lines, separator)
@@ -207,7 +207,7 @@ def _quoted(path: Path, lines: Iterable[tuple[int, str]], separator: str) -> Ite
 
 
 def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[str]) -> None:
-    """Raises :class:`ValueError`, with the columns that are there, if one is not."""
+    """Raises :class:`ValueError`, listing the columns of the file, if a column is missing."""
     names = list(there)
     for column in columns:
         if column not in names:
@@ -215,26 +215,26 @@ def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[s
 
 
 def _shown(names: Sequence[str]) -> str:
-    """Ten names, as they are unless they would not be seen, and how many more there are."""
+    """Up to ten names, quoted if they are not printable, and the number of further ones."""
     shown = [name if name.isprintable() and name.strip() == name != "" else repr(name) for name in names[:10]]
     more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
     return ", ".join(name if len(name) <= 80 else f"{name[:80]}..." for name in shown) + more
 
 
 def read_json(path: Path) -> Any:
-    """What a file of JSON has."""
+    """The value in a JSON file."""
     return json_value("\n".join(text for _, text in read_lines(path)), str(path))
 
 
 def blocks(rows: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """The lines between blank ones, each with its number."""
+    """Groups numbered lines that are separated by blank lines."""
     for filled, block in groupby(rows, key=lambda row: bool(row[1].strip(" \t"))):
         if filled:
             yield list(block)
 
 
 def check_width(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, least: int = 1) -> None:
-    """Raises :class:`ValueError` if a row has another number of cells than the first one, or than needed."""
+    """Raises :class:`ValueError` unless all rows have ``width`` cells, at least ``least``."""
     for line, row in rows:
         if len(row) != width or width < least:
             wanted = f"{width}, as the first row has" if len(row) != width else f"{least} or more"
@@ -244,14 +244,12 @@ def check_width(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, l
 def read_lines(
     path: Path, *, repairs: Mapping[str, str] | None = None, control: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, each with its number; no more than one is in memory.
-
-    A byte-order mark and CRLF are accepted.
+    """The numbered lines of a UTF-8 file, one at a time; a byte-order mark and CRLF are accepted.
 
     Args:
         path: The file.
-        repairs: What to read in place of known damaged characters of a corpus. (default: none)
-        control: Read a control character as a blank, which a log line counts; else it is refused.
+        repairs: Replacements of known damaged characters of a corpus. (default: none)
+        control: Read control characters as blanks and log their number, instead of an error.
             (default: :obj:`False`)
     """
     lines = _lines(path, repairs or {})
@@ -287,10 +285,10 @@ def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) ->
 
 
 class RawFiles:
-    """The part of a dataset that has to do with raw files; it comes before PyG's class among the bases.
+    """Mixin of datasets with raw files; it comes before PyG's class among the bases.
 
-    A subclass says which raw files a split has (:meth:`raw_files`) and reads them (:meth:`read`). Files are
-    copied from :obj:`raw_from` once they could be read, and nothing is fetched from a network.
+    A subclass names the raw files of a split (:meth:`raw_files`) and reads them (:meth:`read`). Files are
+    copied from :obj:`raw_from` after they were read without error; nothing is downloaded.
     """
 
     corpus: str
@@ -299,32 +297,32 @@ class RawFiles:
     train_is_for = "the vocabulary is built from it unless 'vocab' is given"
     learns_labels = False
     """Whether the classes are those of the training split."""
-    # Set by the dataset, before PyG's part of it begins.
+    # Set by the dataset before PyG's constructor.
     split: str
     raw_from: Path | None
-    # Of PyG's part.
+    # Set by PyG.
     root: str
     force_reload: bool
 
     @abstractmethod
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        """The raw files of a split that are in ``folder``; none if there is none."""
+        """The existing raw files of a split in ``folder``."""
 
     @abstractmethod
     def raw_file_pattern(self, split: str) -> str:
-        """What those files are called, for messages."""
+        """The names of these files, for messages."""
 
     def raw_file_name(self, split: str) -> str:
-        """What is missing where there are none, for messages."""
+        """The names in the message about missing files."""
         return self.raw_file_pattern(split)
 
     @abstractmethod
     def read(self, folder: Path, split: str) -> Iterable[Any]:
-        """What the raw files of a split in ``folder`` have, checked but not parsed."""
+        """The content of the raw files of a split in ``folder``, checked but not parsed."""
 
     @abstractmethod
     def _needed(self) -> list[str]:
-        """The splits whose raw files must be there."""
+        """The splits whose raw files are required."""
 
     @property
     def raw_dir(self) -> str:
@@ -344,7 +342,7 @@ class RawFiles:
         ]
 
     def download(self) -> None:
-        """Copies the raw files from :obj:`raw_from`; nothing is fetched from a network."""
+        """Copies the raw files from :obj:`raw_from`; nothing is downloaded."""
         if self.raw_from is not None:
             self._copy_from(self.raw_from)
         for split in self._needed():
@@ -352,10 +350,10 @@ class RawFiles:
                 raise FileNotFoundError(self._missing(split))
 
     def _download(self) -> None:
-        self.download()  # PyG skips it where the files exist, and would not see that raw_from has others
+        self.download()  # PyG skips it if the files exist, even if those in raw_from differ
 
     def _copy_from(self, folder: Path) -> None:
-        """Copies the raw files that are new, once all of them are read: a damaged copy would stay."""
+        """Copies new raw files after all files were read, so that no damaged file is copied."""
         targets: dict[Path, Path] = {}
         for split in self.splits:
             of_split = {path: self.raw_target(path, split) for path in self.raw_files(folder, split)}
@@ -371,7 +369,7 @@ class RawFiles:
             copy_raw(path, targets[path])
 
     def _check_read(self, targets: dict[Path, Path], split: str) -> None:
-        """Refuses files that would not be read once they are copied, as another one comes before them."""
+        """Raises if a copied file would not be read, because an existing one takes precedence."""
         raw = Path(self.raw_dir)
         with tempfile.TemporaryDirectory() as name:
             for path in (*self.raw_files(raw, split), *targets.values()):
@@ -385,7 +383,7 @@ class RawFiles:
         others = " and ".join(str(other) for other in read if other not in targets.values())
         for path, target in targets.items():
             if target not in read:
-                message = f"'raw_from' has {path}, but with {others} there, {target} would not be read"
+                message = f"'raw_from' has {path}, but {target} would not be read beside {others}"
                 raise ValueError(f"{message}: use another 'root' or delete {others}")
 
     def _check_some(self, count: int, folder: Path, split: str) -> None:
@@ -406,13 +404,13 @@ class RawFiles:
 
 
 class OwnFiles(RawFiles):
-    """The part of a dataset whose files are the user's: nothing is copied, and a split is a file.
+    """Mixin of datasets of the user's files, one per split, which are not copied.
 
-    It comes before the other bases. A constructor calls :meth:`take_files` before anything else.
+    It comes before the other bases. A constructor calls :meth:`take_files` first.
     """
 
     files: dict[str, Path]
-    """The files by split; without one for validation, a part of that for training is drawn."""
+    """The files by split; without a validation file, a part of the training file is drawn."""
     split: str
     arcs: str
     _parser: Any
@@ -426,11 +424,11 @@ class OwnFiles(RawFiles):
         tree_scheme: str = "auto",
         bad_trees: str = "error",
     ) -> None:
-        """Takes the files of the splits, and how their trees are taken in."""
+        """Sets the files of the splits, and the options of their trees."""
         if train is None or raw_from is not None:
             raise ValueError(
-                "'train' must be a file, and 'raw_from' is for corpora: own files are read where they "
-                f"are (got {train!r} and {raw_from!r})"
+                "'train' must be a file, and 'raw_from' is for corpora only, since own files are not copied "
+                f"(got {train!r} and {raw_from!r})"
             )
         given = {"train": train, "val": val, "test": test}
         self.files = {name: home_path(file) for name, file in given.items() if file is not None}
@@ -443,10 +441,10 @@ class OwnFiles(RawFiles):
 
     @abstractmethod
     def take_in(self, path: Path, intake: Intake) -> Any:
-        """The content of a file, whose trees are taken in."""
+        """The content of a file, with its trees converted and repaired by the intake."""
 
     def intake(self, split: str) -> Intake:
-        """What takes in the trees of a split, as the options say; the scheme is that of the training file."""
+        """The intake for the trees of a split; ``"auto"`` means the scheme of the training file."""
         parser = self._parser if self.bad_trees == "parse" else None
         scheme, train = self.tree_scheme, self.files["train"]
         if scheme == "auto" and self.file(split) != train and train.is_file():
@@ -458,7 +456,7 @@ class OwnFiles(RawFiles):
         return Intake(scheme, self.bad_trees, parser)
 
     def keep_count(self, split: str, intake: Intake) -> None:
-        """Keeps what was counted, for :meth:`describe`."""
+        """Stores the counts of an intake for :meth:`describe`."""
         notes = [intake.note()] if intake.note() else []
         if intake.graphs and self.arcs == "basic":
             trees = plural(intake.graphs, "tree")
@@ -467,24 +465,24 @@ class OwnFiles(RawFiles):
 
     @property
     def decided_scheme(self) -> str:
-        """What became of the labels of the split's trees; ``"auto"`` where it has none."""
+        """The scheme of the split's trees; ``"auto"`` if it has no trees."""
         scheme: str = self.taken[self.split]["tree_scheme"]
         return scheme
 
     def describe_trees(self) -> dict[str, Any]:
-        """The scheme of the trees, where there are some, and the counts of those that were changed."""
+        """The scheme of the trees, if there are any, and the counts of changed trees."""
         taken = {name: value for name, value in self.taken[self.split].items() if name != "note"}
         changed = taken["bad_trees"] or taken["converted"]
         scheme = {} if self.decided_scheme == "auto" else {"tree_scheme": self.decided_scheme}
         return taken if changed else scheme
 
     def tree_options(self) -> dict[str, str]:
-        """The options of trees that are not the usual ones, for the digest of what is made."""
+        """The options of trees that differ from the defaults, for the digest."""
         given = {"tree_scheme": (self.tree_scheme, "auto"), "bad_trees": (self.bad_trees, "error")}
         return {name: value for name, (value, usual) in given.items() if value != usual}
 
     def file(self, split: str) -> Path:
-        """The file that has a split."""
+        """The file of a split."""
         return self.files.get(split, self.files["train"])
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -503,14 +501,14 @@ class OwnFiles(RawFiles):
         return f"no file {self.file(split)}, which is {split!r}{why}"
 
 
-def seen_files(folder: Path, pattern: str, *, before: str | None = None) -> list[Path]:
-    """What matches below a folder, in order; not what starts with a dot, as a file does that another process
-    is writing at this moment (:func:`graphdep.io.atomic_path`) and what editors and systems leave there.
+def visible_files(folder: Path, pattern: str, *, before: str | None = None) -> list[Path]:
+    """Sorted matches below a folder, without hidden files, such as those that another process is writing
+    (:func:`graphdep.io.atomic_path`).
 
     Args:
         folder: The folder.
-        pattern: As of :meth:`pathlib.Path.glob`.
-        before: What stands behind the name of a corpus, which must be one. (default: any names)
+        pattern: As for :meth:`pathlib.Path.glob`.
+        before: The text after the corpus name in file names, of which there must be one. (default: any names)
     """
     every: Iterator[Path] = folder.glob(pattern)
     found = sorted(path for path in every if not path.name.startswith("."))
@@ -531,14 +529,14 @@ def choose_layout(
     to_copy: Find,
     copied: Find,
 ) -> str:
-    """The layout to load: the given one, else that of the files to copy, else that of those that are there.
+    """The layout to load: the given one, else that of the files to copy, else that of the existing files.
 
     Args:
-        layout: The layout that was asked for.
-        known: The corpus' layouts; the first is taken where there are no files at all.
+        layout: The given layout.
+        known: The layouts of the corpus; the first is the default if there are no files.
         raw_from: Folder to copy from.
         root: Folder of the corpus.
-        to_copy: Finds the layouts in a folder to copy from; of several the last counts.
+        to_copy: Finds the layouts in a folder to copy from; the last one is used.
         copied: Finds the layouts in the folder of raw files.
     """
     if layout is not None:
@@ -556,7 +554,6 @@ def choose_layout(
     if len(here) > 1:
         many = "both" if len(here) == 2 else "several"
         raise ValueError(
-            f"{raw} has {many} layouts: say which with 'layout' (one of {', '.join(known)}), "
-            "or keep the files of one"
+            f"{raw} has {many} layouts: set 'layout' (one of {', '.join(known)}), or keep the files of one"
         )
     return here[0] if here else known[0]

@@ -33,18 +33,18 @@ from graphdep.sentence.tree import Raw
 
 
 def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises :class:`ValueError` if a table has a column twice, or not one that it must have."""
+    """Raises :class:`ValueError` if a table has a column twice or lacks a required one."""
     twice = [name for name, count in Counter(header).items() if count > 1]
-    expect(not twice, path, 1, "a column is there twice", "".join(twice[:1]))
+    expect(not twice, path, 1, "a column occurs twice", "".join(twice[:1]))
     check_there(path, 1, header, columns)
 
 
 def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a Parquet file with their numbers, from 1; no more than a batch of them is in memory.
+    """The rows of a Parquet file with their numbers, from 1; one batch at a time is in memory.
 
     Args:
         path: The file.
-        columns: Columns that it must have, among others.
+        columns: Required columns.
     """
     check_extra(f"{path}: Parquet", "parquet")
     import pyarrow
@@ -63,12 +63,12 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-    except UnicodeDecodeError as error:  # nothing checks that what is called text in such a file is some
+    except UnicodeDecodeError as error:  # pyarrow does not check texts when it reads them
         raise ValueError(f"{path}: a text or a name that is not UTF-8 (got {error.object[:100]!r})") from None
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise ValueError(f"{path}: no Parquet file that can be read: {error}") from None
+        raise ValueError(f"{path}: not a readable Parquet file: {error}") from None
 
 
 _BATCH = 1_024
@@ -77,7 +77,7 @@ _EXPANSION = 20
 
 
 def _unpacked_size(values: Any) -> int:
-    """Bytes of a column, about: a text that is there once in the file may be in a million rows."""
+    """Approximate bytes of a column in memory; a text that is stored once may be in a million rows."""
     if hasattr(values, "dictionary_decode"):
         values = values.dictionary_decode()
     inner = values.flatten() if hasattr(values, "value_lengths") else None  # of lists
@@ -88,25 +88,23 @@ def _check_unpacked(path: Path, rows: int, size: int) -> None:
     """Raises :class:`ValueError` if a small file would fill the memory."""
     advice = "split the file, or write it as .jsonl"
     if rows > MAX_ROWS:
-        raise place_error(
-            str(path), f"{rows} rows, and at most {MAX_ROWS} of a Parquet file are read: {advice}"
-        )
-    # What is large on the disk may be large in memory.
+        raise place_error(str(path), f"{rows} rows, but a Parquet file may have at most {MAX_ROWS}: {advice}")
+    # A large file may need much memory.
     most = max(MAX_EXPANDED, _EXPANSION * path.stat().st_size)
     if size > most:
-        raise place_error(str(path), f"more than {most >> 20} MiB when it is unpacked: {advice}")
+        raise place_error(str(path), f"more than {most >> 20} MiB when unpacked: {advice}")
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 OBJECTS = (".jsonl", ".json", ".parquet")
-"""Files whose values have kinds: texts, numbers, lists."""
+"""Files with typed values: texts, numbers, lists."""
 Label = str | int | float | bool
-# Numbers become 32-bit floats, whose largest this is.
+# The largest 32-bit float.
 _MAX_NUMBER = (2 - 2**-23) * 2.0**127
 
 
 class TextRow(NamedTuple):
-    """A row, and the line on which it starts; of a Parquet file or a list of JSON its number, from 1."""
+    """A row, and the line on which it starts; in a Parquet file or a JSON list its number, from 1."""
 
     path: Path
     line: int
@@ -114,7 +112,7 @@ class TextRow(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it stands, for messages."""
+        """File and line, for messages."""
         return f"{self.path}:{self.line}"
 
     def error(self, message: str, value: object = None) -> ValueError:
@@ -122,18 +120,16 @@ class TextRow(NamedTuple):
         return place_error(self.place, message, value)
 
     def value(self, column: str, form: Form) -> Any:
-        """What is in a column, which must be of a form, else :class:`ValueError`."""
+        """The value in a column; raises :class:`ValueError` unless it has the form."""
         check_forms(self.place, self.values, {column: form})
         return self.values[column]
 
     def text(self, column: str) -> str:
-        """The text in a column, which has a word."""
+        """The text in a column, which must have a word."""
         return self.value(column, _WORDS).strip()
 
     def label(self, column: str) -> Label:
-        """The name of a class: a text, of a table without white space around it, or of an object a number or
-        truth value.
-        """
+        """The class in a column: a text, stripped in tables; in objects also a number or a Boolean."""
         value = self.value(column, _CLASS)
         return value.strip() if isinstance(value, str) and self.path.suffix.lower() not in OBJECTS else value
 
@@ -143,7 +139,7 @@ class TextRow(NamedTuple):
 
 
 def _is_number(value: Any) -> bool:
-    try:  # a whole number of JSON may have any size
+    try:  # an integer of JSON may have any size
         return not isinstance(value, bool) and "_" not in str(value) and abs(float(value)) <= _MAX_NUMBER
     except (TypeError, ValueError, OverflowError):
         return False
@@ -158,27 +154,27 @@ _NUMBER = Form("a number that is finite in 32 bits", _is_number)
 
 
 def check_suffix(name: str, path: Path, known: Sequence[str] = SUFFIXES) -> None:
-    """Raises :class:`ValueError` if the name of a file says none of the known formats."""
+    """Raises :class:`ValueError` if the suffix of a file is unknown."""
     if path.suffix.lower() not in known:
         raise ValueError(f"{name!r} must end in {', '.join(known)} (got {str(path)!r})")
 
 
 def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
-    """The rows of a file, in UTF-8 where it is a text; its suffix says what it is.
+    """The rows of a file, whose suffix decides the format; text files are UTF-8.
 
     ============  ========================================================================================
     ``.csv``      a header and rows, separated by commas; fields may be quoted
     ``.tsv``      a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
-    ``.jsonl``    an object a line, with at least the columns that are asked for, or a list of objects
-    ``.json``     the same
-    ``.parquet``  a table of texts, numbers, truth values and lists; needs the extra ``[parquet]``
+    ``.jsonl``    one object per line, with at least the given columns, or a list of objects
+    ``.json``     as ``.jsonl``
+    ``.parquet``  a table of texts, numbers, Booleans and lists; needs the extra ``[parquet]``
     ============  ========================================================================================
 
-    A control character is read as a blank; a log line counts them.
+    A control character is read as a blank; a log line has their number.
 
     Args:
         path: The file.
-        columns: The columns that every row must have, among others.
+        columns: Required columns.
     """
     check_suffix("path", path)
     rows = list(iter_text_rows(path, columns))
@@ -187,7 +183,7 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
 
 
 def column_names(path: Path) -> list[str]:
-    """The names of a file's columns: of a table its header, of objects the keys of the first one."""
+    """The columns of a file: the header of a table, or the keys of the first object."""
     if path.suffix.lower() in OBJECTS:
         return [*next(iter_text_rows(path, ())).values]
     _, names = next(read_cells(path, **_STYLE[path.suffix.lower()]))
@@ -195,23 +191,23 @@ def column_names(path: Path) -> list[str]:
 
 
 def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) -> list[TextRow]:
-    """Lines of text as rows, of several columns with tabs between them."""
+    """Lines of text as rows, whose columns are separated by tabs."""
     rows = []
     for number, line in enumerate(lines, start=1):
         cells = line.split("\t") if len(columns) > 1 else [line]
         if len(cells) != len(columns):
-            raise row_error(source, number, f"not {len(columns)} texts with a tab between them", line)
+            raise row_error(source, number, f"not {len(columns)} texts separated by a tab", line)
         rows.append(TextRow(source, number, dict(zip(columns, cells))))
     return rows
 
 
 def check_columns(path: Path, columns: Sequence[str]) -> TextRow | None:
-    """Raises what :func:`read_text_rows` does, as far as the first row tells it, and returns that row."""
+    """Raises as :func:`read_text_rows` does for the first row, and returns that row."""
     return next(iter_text_rows(path, columns), None)
 
 
 def iter_text_rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
-    """As :func:`read_text_rows`, row by row; a file may have none."""
+    """As :func:`read_text_rows`, row by row; a file may have no rows."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return (TextRow(path, number, row) for number, row in read_parquet(path, columns))
@@ -221,13 +217,13 @@ def iter_text_rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
     for line, value in _values(path):
         if not isinstance(value, dict):
-            raise row_error(path, line, "no object", value)
+            raise row_error(path, line, "not an object", value)
         check_there(path, line, value, columns)
         yield TextRow(path, line, value)
 
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
-    """The value of each line, or those of a list."""
+    """The value of each line, or the entries of a list."""
     lines = read_lines(path, control=True)
     first = next(lines)
     if first[1].lstrip().startswith("["):
@@ -238,7 +234,7 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
         yield line, json_value(text, f"{path}:{line}")
 
 
-# A control character in a published text is no reason to refuse the file.
+# Published texts have control characters, too.
 _STYLE: dict[str, dict[str, Any]] = {
     ".csv": {"separator": ",", "quoted": True, "control": True},
     ".tsv": {"control": True},
@@ -253,15 +249,15 @@ def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 
 
 TREE = ("head", "deprel")
-"""Keys of a tree: the governor of each word, from 1, 0 for the root, and its relation to it."""
+"""Keys of a tree: the governor of each word (from 1, 0 for the root), and the relation to it."""
 
 
 def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
-    """The words of ``words``, none of them blank.
+    """The words of an object, none of them blank.
 
     Args:
         row: The object.
-        max_words: More words are an error; :obj:`None` for no limit. (default: :obj:`None`)
+        max_words: The largest number of words; :obj:`None` for no limit. (default: :obj:`None`)
     """
     what = "a list of at least one word" if max_words is None else f"a list of 1 to {max_words} words"
     most = math.inf if max_words is None else max_words
@@ -270,25 +266,20 @@ def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
 
 
 def are_texts(values: Any) -> bool:
-    """Whether something is a list of at least one text, none of them blank."""
-    listed = isinstance(values, list) and values != []
-    return listed and all(isinstance(value, str) and value.strip() for value in values)
+    """Whether a value is a list of at least one text, none of them blank."""
+    return isinstance(values, list) and values != [] and all(map(_WORDS.holds, values))
 
 
 _MORE = ("edges", "upos", "xpos", "pos", "lemma", "feats", "misc", "deps", "empty", "multiword")
 TREE_COLUMNS = (*TREE, *_MORE, "constituents", "multiroot")
-"""Keys of a tree, with those that it may have besides."""
-
-
+"""Keys of a tree, and optional keys beside it."""
 HEAD_NAMES, DEPREL_NAMES = COLUMN_NAMES["head"], COLUMN_NAMES["deprel"]
 TREE_KEYS = (*HEAD_NAMES, *DEPREL_NAMES, "edges")
-"""Keys of which one says that a row has a tree or arcs of its own."""
+"""Keys that mark a row with a tree or arcs."""
 
 
 def row_raw(row: TextRow, words: list[str]) -> Raw | None:
-    """The tree of ``head`` and ``deprel`` as it was read, with the arcs of ``edges``, or these alone;
-    :obj:`None` where there are none of these keys.
-    """
+    """The tree (``head``, ``deprel``) or arcs (``edges``) of a row; :obj:`None` without these keys."""
     if all(row.values.get(name) is None for name in TREE_KEYS):
         return None
     columns = {name: row.values[name] for name in TREE_COLUMNS if row.values.get(name) is not None}
@@ -304,12 +295,12 @@ def row_raw(row: TextRow, words: list[str]) -> Raw | None:
 
 
 def as_value(one: Input) -> Any:
-    """An input as JSON holds it, for :func:`~graphdep.parsing.inputs.read_inputs`."""
+    """An input as a JSON value, for :func:`~graphdep.parsing.inputs.read_inputs`."""
     if not isinstance(one, Sentence):
         return one if isinstance(one, str) else list(one)
     columns = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
     del columns["tree_from"]
-    if needs_tree(one):  # its arcs alone are written
+    if needs_tree(one):  # only its arcs are written
         arcs = [
             [int(head), word, label]
             for word, own in enumerate(one.deps or [], start=1)
@@ -327,14 +318,14 @@ def tree_values(tree: Sentence) -> dict[str, Any]:
 def taken(
     raws: Sequence[Raw | None], intake: Intake, multiroot: bool = False
 ) -> tuple[list[Any], list[bool]]:
-    """The tree of each row that has its own, else :obj:`None`; and whether the row stays (``bad_trees``)."""
+    """The tree of each row, or :obj:`None`; and whether ``bad_trees`` keeps the row."""
     made = iter(intake.sentences([raw for raw in raws if raw is not None], multiroot=multiroot))
     trees = [None if raw is None else next(made) for raw in raws]
     return trees, [raw is None or tree is not None for raw, tree in zip(raws, trees)]
 
 
 def check_label(place: str, label: Any) -> None:
-    """Raises :class:`ValueError`, with the place, if a label is no text, or one that tables may lose."""
+    """Raises :class:`ValueError`, with the place, if a label is not a text or cannot stand in a table."""
     if label is not None and not (isinstance(label, str) and label.strip()):
         raise place_error(place, f"a label must be a text (got {shown(label)})")
     if label is not None:
@@ -343,19 +334,19 @@ def check_label(place: str, label: Any) -> None:
 
 
 def check_tree_words(place: str, words: Sequence[str], tree: Sentence | None) -> None:
-    """Raises :class:`ValueError`, with the place, if a tree is of other words."""
+    """Raises :class:`ValueError`, with the place, if a tree has other words."""
     if tree is not None and list(tree.form) != list(words):
         raise place_error(place or "words", "the tree has other words", " ".join(tree.form))
 
 
 def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) -> None:
-    """Raises :class:`ValueError`, with file and line, if an object has a key that is nearly one of those that
-    are read, and not that one: it would be left out, and nothing would say so. Any other key is the user's.
+    """Raises :class:`ValueError`, with file and line, if a key looks like a misspelled one, which would be
+    ignored silently. All other keys are allowed.
 
     Args:
         row: The object.
         read: The keys that are read.
-        others: Keys that are known, and not read here. (default: none)
+        others: Known keys that are not read here. (default: none)
 
     Example:
         >>> from pathlib import Path
@@ -373,13 +364,13 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
 
 
 UNKNOWN = -1
-"""A label that training does not have: it is scored, and whatever is predicted is wrong."""
+"""A label that does not occur in training: it is scored, and every prediction is wrong."""
 CONTINUED = -1000
-"""Less the number of ``B-X`` or ``I-X``: ``B-C-X`` or ``I-C-X``, a further part of an X, which training does
-not have: as :data:`UNKNOWN`, but where the parts of an X are one finding.
+"""Minus the number of ``B-X`` or ``I-X``, this is a label ``B-C-X`` or ``I-C-X`` (a further part of an X)
+that does not occur in training: as :data:`UNKNOWN`, unless the parts of an X are scored as one span.
 """
 UNSCORED = -100
-"""A word without a label: nobody asks for one. It is the number that PyTorch's losses ignore."""
+"""A word without a label, which is not scored; PyTorch's losses ignore this number."""
 
 
 T = TypeVar("T")
@@ -388,7 +379,7 @@ _SEED = 20180420
 
 
 class Draw:
-    """Draws with ``random()`` alone: only that is the same in every version of Python."""
+    """Draws with ``random()`` only, which is the same in every version of Python."""
 
     def __init__(self, source: random.Random) -> None:
         self.source = source
@@ -401,13 +392,13 @@ class Draw:
 
 
 def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
-    """Some rows in their order, one drawn from each of ``limit`` parts of like size.
+    """Some rows in their order, one drawn from each of ``limit`` parts of about equal size.
 
-    The draw has one fixed seed; rows at even distances would all have the same label where labels alternate.
+    The seed is fixed. Rows at even distances would all have the same label if labels alternate.
 
     Args:
         rows: All rows.
-        limit: The number of rows; all where there are no more.
+        limit: The largest number of rows.
     """
     count, draw = min(limit, len(rows)), Draw(random.Random(_SEED))
     bounds = [part * len(rows) // count for part in range(count + 1)] if rows else []
@@ -415,7 +406,7 @@ def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
 
 
 def check_seed(seed: int) -> int:
-    """Returns the seed of a draw that several splits make; :obj:`None` would be another draw for each."""
+    """Checks and returns a seed; :obj:`None` would give each split another draw."""
     check_whole("seed", seed, -math.inf)
     return seed
 
@@ -423,13 +414,13 @@ def check_seed(seed: int) -> int:
 def drawn_part(
     size: int, share: float, seed: int, place: str, what: str, then: str = ", give a file for it (--val)"
 ) -> set[int]:
-    """Which of ``size`` things, by number, are drawn for validation: at least one, and not all of them.
+    """Numbers below ``size`` that are drawn for validation: at least one, and not all of them.
 
     Args:
-        size: How many there are.
-        share: The share that is drawn, more than 0 and less than 1.
-        seed: Of the draw.
-        place, what, then: Where they stand, what they are, and what to do, for messages.
+        size: The number of rows or sentences.
+        share: The share to draw, more than 0 and less than 1.
+        seed: Seed of the draw.
+        place, what, then: The file, what is drawn, and advice, for messages.
     """
     if size < 2:
         raise place_error(place, f"fewer than two different {what}: 'val' cannot be drawn{then}")
@@ -448,14 +439,14 @@ def learned_names(labels: Iterable[L], place: str) -> list[L]:
 
 
 class KnownOptions:
-    """The part of a dataset that refuses options which it does not have, before anything is read or written.
+    """Mixin of datasets that refuses unknown options before anything is read or written.
 
-    A constructor spells the dataset's own options and passes ``**options`` on to the base. What may be in
-    them is said by :attr:`shared_options`, for people, for type checkers, and here.
+    A constructor names its own options and passes ``**options`` to the base class; :attr:`shared_options`
+    declares these.
     """
 
     shared_options: ClassVar[type]
-    """A :class:`~typing.TypedDict` of the options that a base takes for all the datasets below it."""
+    """A :class:`~typing.TypedDict` of the options of a base class for all of its subclasses."""
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         names = option_names(cls)
@@ -467,7 +458,7 @@ class KnownOptions:
 
 
 def option_names(make: Callable[..., Any]) -> tuple[str, ...]:
-    """All that a dataset takes by name, its own options first; of any other callable, its arguments."""
+    """The options of a dataset, its own ones first; the arguments of any other callable."""
     if not (isinstance(make, type) and issubclass(make, KnownOptions)):
         return tuple(inspect.signature(make).parameters)
     names: dict[str, None] = {}

@@ -1,1 +1,1 @@
-"""Sentences with a label for each word, for some words, or for words as one of them sees them."""
+"""Sentences with labels of words, which may depend on a marked word."""

@@ -29,8 +29,8 @@ class Rule(NamedTuple):
     """How two parts make a constituent.
 
     Args:
-        head: Which part has its head: 0 for the first, 1 for the second.
-        label: The relation of the other part's head to it.
+        head: The part with the head: 0 for the first, 1 for the second.
+        label: The relation of the other part's head to the head.
         kind: The kind of the constituent.
     """
 
@@ -54,10 +54,10 @@ RULES: dict[tuple[str, ...], Rule] = {
     ("np", "vp"): Rule(1, "nsubj", "clause"),
     ("clause", "punct"): Rule(0, "punct", "clause"),
 }
-"""The head rules: two kinds of parts, and what they make.
+"""The head rules, by the kinds of two parts.
 
-A word alone is a ``det``, a ``prep``, a ``rel``, an ``aux`` or a ``punct`` if it is in the list of that kind,
-and else a ``word``: a noun or a verb, which the constituents say. ``that`` is a relative pronoun.
+A single word is a ``det``, ``prep``, ``rel``, ``aux`` or ``punct`` if it is in the list of that kind, else a
+``word``: a noun or a verb, depending on its constituent. ``that`` is a relative pronoun.
 """
 
 
@@ -69,15 +69,14 @@ class Part(NamedTuple):
 
 
 def bracket_tree(path: Path, line: int, text: str) -> Sentence:
-    """The tree of a sentence whose constituents are in brackets, which stand alone as words do.
+    """The tree of a sentence with bracketed constituents; brackets are separated by spaces, as words are.
 
-    Constituents have two parts, and a constituent of one part is that part. :data:`RULES` says which part
-    has the head and how the other one depends on it; relations are named as in Universal Dependencies, but
-    for a relative pronoun, which is a ``mark`` whatever its role in its clause. Nothing but the brackets and
-    the lists of function words is used.
+    Constituents have two parts, and a constituent of one part is that part. By :data:`RULES` one part has the
+    head, on which the head of the other depends. Relations are those of Universal Dependencies, except that a
+    relative pronoun is always ``mark``. Only brackets and lists of function words are used.
 
     Args:
-        path, line: Where it stands, for messages.
+        path, line: Place of the sentence, for messages.
         text: The sentence with its brackets.
 
     Example:
@@ -91,7 +90,7 @@ def bracket_tree(path: Path, line: int, text: str) -> Sentence:
 
 
 def bracket_words(path: Path, line: int, text: str) -> list[str]:
-    """The words of a sentence in brackets, whatever its constituents are."""
+    """The words of a sentence in brackets."""
     depth = 0
     for token in text.split():
         depth += (token == OPEN) - (token == CLOSE)
@@ -108,7 +107,7 @@ def bracket_words(path: Path, line: int, text: str) -> list[str]:
 
 
 class _Reader:
-    """Reads brackets from left to right; a constituent becomes a part when it closes, so nothing recurs."""
+    """Reads brackets from left to right without recursion."""
 
     def __init__(self, path: Path, line: int, text: str) -> None:
         self.path, self.line, self.text = path, line, text
@@ -139,7 +138,7 @@ class _Reader:
         return Sentence(self.words, self.head, self.deprel)
 
     def joined(self, parts: Sequence[Part]) -> Part:
-        """The part that some parts in brackets make."""
+        """The constituent of the parts in a pair of brackets."""
         if len(parts) == 1:
             return parts[0]
         rule = RULES.get(tuple(part.kind for part in parts))
@@ -166,20 +165,20 @@ def _kind(word: str) -> str:
 
 
 FLAGS = {"tense": ("PRESENT", "PAST"), "question": ("quest", "decl")}
-"""By task the flag of a row that asks for a change, and that of one that asks for a copy."""
+"""The flags of each task: for rows whose output is changed, and for those whose output is a copy."""
 SINGULAR, PLURAL = "singular", "plural"
 FRONT, STAYS = "front", "stays"
 
 
 class AgreementRow(NamedTuple):
-    """One row: the input, and the output that is asked for.
+    """An input and its output.
 
     Args:
-        path, line: Where it stands.
+        path, line: Place of the row.
         words: The words of the input, without its flag.
-        tree: The tree of the input's brackets; :obj:`None` where it has none.
+        tree: The tree of the input's brackets; :obj:`None` without brackets.
         output: The words of the output.
-        flag: What the input asks for.
+        flag: The flag of the input.
     """
 
     path: Path
@@ -215,32 +214,32 @@ def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRo
 
 
 def changing_words(rows: Sequence[AgreementRow]) -> frozenset[str]:
-    """The words of the inputs that some output has in another form: verbs.
+    """Verbs: the words of the inputs that are changed in any output.
 
-    One row does not say it of all its verbs: *read* is its own plural.
+    A single row does not tell all of its verbs, since some forms are equal (*read*).
     """
     pairs = (pair for row in rows for pair in zip(row.words, row.output))
     return frozenset(word for word, form in pairs if word != form)
 
 
 def verb_labels(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[str | None], int]:
-    """The number of each verb of a sentence in the past tense, and the place of its main verb, from 0.
+    """The grammatical number of each verb of a sentence in the past tense, and the index of its main verb.
 
-    The verbs are the heads of clauses of the tree and the main verb its root. Without a tree they are the
-    words of ``verbs``, and the main verb is the first one that no relative pronoun before it takes.
+    The verbs are the heads of clauses in the tree, and the main verb is the root. Without a tree they are the
+    words in ``verbs``, and the main verb is the first one outside of relative clauses.
     """
     if len(row.words) != len(row.output):
         raise row.error(f"{len(row.output)} words of the output for {len(row.words)} of the input")
     places, main = _tree_verbs(row.tree) if row.tree is not None else _verbs(row, verbs)
     for place, (word, form) in enumerate(zip(row.words, row.output)):
         if word != form and place not in places:
-            raise row.error(f"word {place + 1} changes and is no verb of the brackets", f"{word} {form}")
+            raise row.error(f"word {place + 1} changes, but is not a verb in the brackets", f"{word} {form}")
     found = {place: _number(row.output[place]) for place in places}
     return [found.get(place) for place in range(len(row.words))], main
 
 
 def auxiliary_labels(row: AgreementRow) -> list[str | None]:
-    """For each auxiliary of a declarative sentence whether the question has it in front or where it was."""
+    """For each auxiliary of a declarative sentence, whether the question moves it to the front."""
     front, *rest = row.output
     moved = [
         place
@@ -278,7 +277,7 @@ def _verbs(row: AgreementRow, verbs: frozenset[str]) -> tuple[list[int], int]:
 
 
 def _number(verb: str) -> str:
-    """Of a verb in the present tense: *sings* is singular, *sing* and *miss* are plural."""
+    """The number of a verb in the present tense: *sings* is singular, *sing* and *miss* are plural."""
     return SINGULAR if verb.endswith("s") and not verb.endswith("ss") else PLURAL
 
 
@@ -289,31 +288,31 @@ TRAIN_FROM = ("train", "test")
 
 class Agreement(LabelDataset):
     r"""The sentences of `"Does Syntax Need to Grow on Trees?" <https://aclanthology.org/2020.tacl-1.9/>`_
-    as labels of words: in training, counting words from the left and reading the tree give the same labels;
-    in the test split, which the paper calls *gen*, only the tree gives the right ones.
+    as labels of words. In training, word order and the tree predict the same labels; in the test split,
+    called *gen* in the paper, only the tree predicts the correct labels.
 
     ``"tense"``: the input is a sentence in the past tense, which does not show number. The label of a verb is
-    ``"singular"`` or ``"plural"``, the number of its form in the output, the same sentence in the present
-    tense. In validation and test splits the main verb alone is scored, so that accuracy is the paper's
-    measure, *main verb's number right*. ``"question"``: the input is a declarative sentence, and the label of
-    an auxiliary is ``"front"`` if the question begins with it, else ``"stays"``. All auxiliaries are scored;
-    a sentence is right as a whole where the question begins with the right word and has no other one moved.
+    the number of its form in the present tense of the output, ``"singular"`` or ``"plural"``. In validation
+    and test splits only the main verb is scored, so that accuracy is the paper's measure (number of the main
+    verb). ``"question"``: the input is a declarative sentence, and the label of an auxiliary is ``"front"``
+    if the question begins with it, else ``"stays"``. All auxiliaries are scored; a sentence is correct as a
+    whole if all of them are.
 
-    Rows whose flag asks for a copy (``PAST``, ``decl``) have no label and are left out;
-    :meth:`describe` counts them.
+    Rows whose output is a copy (flags ``PAST``, ``decl``) have no label and are left out; :meth:`describe`
+    has their number.
 
     =============== ========================= ======================================
-    split           file                      what
+    split           file                      labels follow
     =============== ========================= ======================================
-    ``train``       ``<name>_bracket.train``  either rule is right
-    ``val``         ``<name>_bracket.dev``    likewise
-    ``test``        ``<name>_bracket.gen``    only the rule that reads trees is right
-    ``test-indist`` ``<name>_bracket.test``   as train
+    ``train``       ``<name>_bracket.train``  from word order and from the tree
+    ``val``         ``<name>_bracket.dev``    as in train
+    ``test``        ``<name>_bracket.gen``    from the tree only
+    ``test-indist`` ``<name>_bracket.test``   as in train
     =============== ========================= ======================================
 
-    The brackets are constituents, which head rules make trees of
-    (:func:`~graphdep.datasets.labels.agreement.bracket_tree`). Where there is a parser, the
-    files without brackets, ``<name>.train`` and so on, will do as well; those with brackets are read first.
+    Head rules convert the bracketed constituents to trees
+    (:func:`~graphdep.datasets.labels.agreement.bracket_tree`). With a parser, files without brackets
+    (``<name>.train`` and so on) are sufficient; those with brackets are preferred.
 
     Args:
         root: Folder of the corpus; ``datasets/mini/agreement`` has self-written sentences.
@@ -322,19 +321,19 @@ class Agreement(LabelDataset):
         parser: ``"gold"`` for the trees of the brackets; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the words. (default: ``"gold"``)
         name: ``"tense"`` or ``"question"``. (default: ``"tense"``)
-        verbs: Which verbs of the training split have a label: ``"all"`` or ``"main"``; of questions
-            ``"all"``. (default: ``"all"``)
-        train_from: ``"train"``, or ``"test"`` to train on the test file of the same distribution where there
-            is no training file; there is no split ``test-indist`` then. (default: ``"train"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        verbs: Verbs of the training split with a label: ``"all"`` or ``"main"``; ``"all"`` for questions.
+            (default: ``"all"``)
+        train_from: ``"train"``, or ``"test"`` to train on the test file of the same distribution, if there is
+            no training file; there is then no split ``test-indist``. (default: ``"train"``)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
-        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
+        - as for :class:`~graphdep.datasets.labels.base.LabelDataset`
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, a row is damaged, its brackets do not close, or its output is no
-            other form of its input: the message has file, line and value.
+        ValueError: If an option is wrong, a row is damaged, brackets do not match, or the output does not
+            belong to the input: the message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import Agreement
@@ -410,7 +409,7 @@ class Agreement(LabelDataset):
         self._copies[self.split] = notes["copies"]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the number of rows that ask for a copy."""
+        """As for every corpus of labelled words, with the number of copied rows, which are left out."""
         described, copies = super().describe(), self._copies[self.split]
         flag = FLAGS[self.name][1]
         note = f"{described['note']}; {copies} rows of its file are flagged {flag} and left out"

@@ -43,17 +43,17 @@ from graphdep.vocab.vocab import Vocab
 
 
 def relation_paths(sentence: Sentence, start: int | None) -> list[str]:
-    """For each word the way to it through the tree, from one word, of at most two arcs, and its own relation.
+    """The tree path from one word to each word, of at most two arcs, with the relation of the latter.
 
-    A way is written as its arcs, ``<label`` for one up to the governor and ``>label`` for one down to a
-    dependent: ``>nsubj`` is a subject of the word, ``<xcomp>nsubj`` one of its governor. What is farther away
-    has ``far``. Behind it stands the word's relation to its own governor. It is all that a table of
-    commonest labels is given, and that it gets with it is a floor.
+    A path is a sequence of arcs, ``<label`` up to the governor and ``>label`` down to a dependent: ``>nsubj``
+    is a subject of the word, ``<xcomp>nsubj`` a subject of its governor. A longer path is ``far``. The path
+    is followed by the word's relation to its governor. A table of the most frequent label for each of these
+    strings is a baseline.
 
     Args:
         sentence: The tree.
-        start: The word that the ways begin at, from 0; :obj:`None` for none, and then the ways are those from
-            the word to its governor's governor.
+        start: Index of the start word, or :obj:`None` for the paths from each word to the governor of its
+            governor.
 
     Example:
         >>> from graphdep import Sentence
@@ -94,8 +94,8 @@ def _upward(head: list[int], deprel: list[str], word: int) -> str:
 
 
 def label_number(label: Any, numbers: Mapping[Any, int]) -> int:
-    """The number of a label; of one that is not among them -1, or of ``B-C-X`` and ``I-C-X``, a further part
-    of an X, what tells the number of ``B-X`` and ``I-X`` (:data:`~graphdep.datasets.base.rows.CONTINUED`).
+    """The number of a label. An unknown label is -1, except that unknown ``B-C-X`` and ``I-C-X`` encode the
+    number of ``B-X`` and ``I-X`` (:data:`~graphdep.datasets.base.rows.CONTINUED`).
     """
     text = str(label)
     if label not in numbers and text[1:4] == "-C-" and text[:2] + text[4:] in numbers:
@@ -104,45 +104,45 @@ def label_number(label: Any, numbers: Mapping[Any, int]) -> int:
 
 
 class LabelDataset(WordDataset):
-    r"""Base of the corpora of labelled words: one ``Data`` an example, with a label for each word.
+    r"""Base class of corpora of labelled words: one ``Data`` per example, with a label for each word.
 
-    A subclass says which raw files a split has, and :meth:`read` gives its examples as
-    :class:`LabelledWords`. The classes are those of the training split, whole as it is, sorted by name.
-    Sentences that several examples have in common, as predicates of one sentence do, are parsed once and
-    counted once in the vocabulary.
+    A subclass names the raw files of a split, and :meth:`read` returns the examples as
+    :class:`LabelledWords`. The classes are those of the whole training split, sorted by name. A sentence of
+    several examples, such as several predicates, is parsed once and counted once in the vocabulary.
 
     Args:
         root: Folder of the corpus.
-        split: ``"train"``, ``"val"`` or ``"test"``, or another one of the corpus.
-        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
-            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        split: ``"train"``, ``"val"`` or ``"test"``, or another split of the corpus.
+        parser: ``"gold"`` for the trees of the corpus; else a parser for its words, or the parser's name for
+            :func:`graphdep.parsing.resolve_parser`.
         labels: See :class:`WordOptions`.
-        options: Further ones, see :class:`WordOptions`.
+        options: Further options, see :class:`WordOptions`.
 
     Shapes:
-        - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`
-          (:func:`label_number`); -100 for none
-        - ``form_id``: :math:`(W)`, long, a digest of each word as it is written, the same in all splits
-        - ``path_id``: :math:`(W)`, long, where some word of the corpus is marked: a digest of the way through
-          the tree from it to each word (:func:`relation_paths`)
-        - ``mark``: :math:`(|\mathcal{V}|)`, long, where some word is marked: 1 for its nodes, else 0
-        - ``cut_y``: :math:`(K)`, long, with :obj:`tokens`: as ``y``, of the words at the end that
-          :obj:`max_length` has cut away; nothing can be predicted for them, which is wrong
-        - ``example_id``, ``group``: :math:`(1)`, long, the number of the example in its split, and one that
-          those share that are right together or not at all
-        - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
-          each other with the same words
+        - ``y``: :math:`(W)`, long, the number of each word's label in :attr:`labels`
+          (:func:`label_number`); -100 without a label
+        - ``form_id``: :math:`(W)`, long, a digest of the form of each word, the same in all splits
+        - ``path_id``: :math:`(W)`, long, if the corpus has marked words: a digest of the tree path from the
+          marked word to each word (:func:`relation_paths`)
+        - ``mark``: :math:`(|\mathcal{V}|)`, long, if the corpus has marked words: 1 for nodes of the marked
+          word, else 0
+        - ``cut_y``: :math:`(K)`, long, with :obj:`tokens`: as ``y``, for the last words, which
+          :obj:`max_length` has removed and which count as wrong
+        - ``example_id``, ``group``: :math:`(1)`, long, the number of the example in its split, and the number
+          of its group, which is scored as correct if all of its examples are
+        - ``sentence``: :math:`(1)`, long, the number of the sentence, shared by adjacent examples with the
+          same words
     """
 
     shared_options: ClassVar[type] = WordOptions
     marks: bool = False
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False
-    """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""
+    """Whether ``limit`` selects examples from the whole split instead of the first ones."""
     outside: str | None = None
-    """The label that stands for no finding; it is the first class."""
+    """The label of words outside of any finding; it is the first class."""
     scored_by: str = ""
-    """What the labels are, for messages, such as ``" by their upos"``."""
+    """The kind of the labels, for messages, such as ``" by their upos"``."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class LabelDataset(WordDataset):
         """The examples of a split in ``folder``, checked."""
 
     def words(self) -> list[list[str]]:
-        """The words of each example, those too that :obj:`max_length` has cut away."""
+        """The words of each example, including those that :obj:`max_length` has removed."""
         return [
             list(example.words)
             for example in self._limit(self.read(Path(self.raw_dir), self.split), self.limit)
@@ -194,13 +194,13 @@ class LabelDataset(WordDataset):
         return spread_rows(found, limit) if self.spread else found[:limit]
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
-        """The different labels of the training split by name, after that of no finding."""
+        """The distinct labels of the training split: :attr:`outside` first, the others sorted by name."""
         labels = (label for example in train for label in example.labels if label is not None)
         names = learned_names(labels, train[0].place if train else "")
         return tuple(sorted(names, key=lambda name: name != self.outside))
 
     def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
-        """What is known of each word of an example."""
+        """The word-level keys of an example."""
         numbers = {label: place for place, label in enumerate(self.labels)}
         y = [UNSCORED if label is None else label_number(label, numbers) for label in example.labels]
         group = number if example.group is None else example.group
@@ -232,8 +232,8 @@ class LabelDataset(WordDataset):
 
     @property
     def looks_up(self) -> str:
-        """What stands for a word where labels are counted: ``"path"``, the way through the tree from the
-        marked word, if some word of the split is marked, else ``"form"``.
+        """The key of the baseline of most frequent labels: ``"path"``, the tree path from the marked word, if
+        the split has marked words, else ``"form"``.
         """
         return "path" if "mark" in self._data and bool(self._data.mark.any()) else "form"
 
@@ -242,43 +242,44 @@ class LabelDataset(WordDataset):
         return [*super().follow_batch, *(["cut_y"] if "cut_y" in self._data else [])]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the numbers of words that are scored and whose label is unknown, and of
-        examples with a marked word.
-        """
+        """As for every corpus, with the numbers of scored words, unknown labels and marked examples."""
         y: Tensor = self.y
         y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
         scored, unknown = int((y != UNSCORED).sum()), int(((y < 0) & (y != UNSCORED)).sum())
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
-        note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
+        note += (
+            f", {unknown} with a label that training does not have, which count as wrong" if unknown else ""
+        )
         own = {"scored_words": scored, "unknown_labels": unknown, "note": note}
         return super().describe() | own | ({"marked": self._num_marked()} if "mark" in self._data else {})
 
     def _num_marked(self) -> int:
-        """In how many examples a word is marked."""
+        """The number of examples with a marked word."""
         sizes = [self._data.num_nodes] if self.slices is None else self.slices["mark"].diff().tolist()
         return sum(bool(marks.any()) for marks in self._data.mark.split(sizes))
 
 
 class UDTags(LabelDataset):
-    r"""The sentences of a treebank with a label for each word: a column of it, or a key of a column.
+    r"""The sentences of a treebank with a label for each word, from a column or a key of a column.
 
-    The classes are learned from the training file, whole as it is, and from it alone, and sorted by name.
+    The classes are those of the whole training file, sorted by name.
 
     Args:
         root: Folder of one treebank. (default: ``"datasets/ud"``)
         split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
-        parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
-            :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
-        key, absent: Of :class:`~graphdep.datasets.labels.words.Column`. (default: ``"upos"``, :obj:`None`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        parser: ``"gold"`` for the trees of the treebank; else a parser for its words, or the parser's name
+            for :func:`graphdep.parsing.resolve_parser`. (default: ``"gold"``)
+        key, absent: As for :class:`~graphdep.datasets.labels.words.Column`. (default: ``"upos"``,
+            :obj:`None`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
 
     Raises:
         FileNotFoundError, ConlluError: As :class:`~graphdep.datasets.UDTreebank`.
-        ValueError: Likewise, or if no word of the training file has a label, or all have the same; the
-            message has the keys that there are.
+        ValueError: As :class:`~graphdep.datasets.UDTreebank`, or if no word of the training file has a label,
+            or all have the same; the message has the existing keys.
 
     Example:
         >>> from graphdep.datasets import UDTags
@@ -334,71 +335,68 @@ class OwnLabels(OwnFiles, LabelDataset):
     r"""The user's own sentences with a label for each word, or for some of them.
 
     ====================  ===================================================================================
-    ``.jsonl``,           a line or row is ``{"words": [...], "labels": [...]}``; ``null`` in ``labels`` is a
-    ``.parquet``          word that is not scored. There may be a ``mark``, the number of one word, from 0, as
-                          which the labels see the sentence; and ``head`` and ``deprel``, of each word the
-                          number of its governor, from 1, 0 for the root, and its relation to it
-    ``.spacy``            a ``DocBin`` of documents with trees; labels in the column that :obj:`key` names, or
-                          with ``scheme="bio"`` the entities; needs the extra ``[spacy]``
-    CoNLL-U               trees, and labels in the column that :obj:`key` names; the marked word of a
-                          sentence, where there is one, has the key :obj:`mark_key` in MISC or FEATS
-    CoNLL-2008, 2009      an example a predicate, which is the marked word; labels are its roles, each at the
-                          head of an argument, and :obj:`outside` at other words; with the trees of the file
-    CoNLL-2012, 2005,     an example a predicate likewise; labels are its roles as spans (IOB2, for
-    PropBank              ``scheme="bio"``), words of the predicate itself are not scored; the constituents of
-                          the file are read, and the parser gives the trees
-    columns               a word and its label a line, separated by a tab or blanks, and a blank line behind
-                          each sentence, as in CoNLL-2003; see
-                          :func:`~graphdep.datasets.labels.own.read_columns`
+    ``.jsonl``,           each line or row is ``{"words": [...], "labels": [...]}``; a word with label
+    ``.parquet``          ``null`` is not scored. Optional keys are ``mark``, the index of a word to which the
+                          labels refer (from 0), and ``head`` and ``deprel``, the governor of each word (from
+                          1, 0 for the root) and the relation to it
+    ``.spacy``            a ``DocBin`` of documents with trees; labels in column :obj:`key`, or the entities
+                          with ``scheme="bio"``; needs the extra ``[spacy]``
+    CoNLL-U               trees, and labels in column :obj:`key`; the marked word of a sentence, if any, has
+                          the key :obj:`mark_key` in MISC or FEATS
+    CoNLL-2008, 2009      one example per predicate, which is the marked word; labels are its roles, at the
+                          heads of arguments, and :obj:`outside` at other words; trees are read
+    CoNLL-2012, 2005,     one example per predicate, which is the marked word; labels are its roles as spans
+    PropBank              (IOB2, for ``scheme="bio"``), and words of the predicate are not scored;
+                          constituents are read, and the parser makes the trees
+    columns               one word and its label per line, separated by a tab or blanks, and a blank line
+                          after each sentence, as in CoNLL-2003
+                          (:func:`~graphdep.datasets.labels.own.read_columns`)
     ====================  ===================================================================================
 
-    The first two are known by their suffix, the others by their content, whatever the suffix.
+    The first two are recognised by the suffix, the others by their content.
 
-    The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
-    Sentences that have a tree keep it, whatever :obj:`parser` is; it parses the others. The classes are
-    learned from the training file, whole as it is; a label that it does not have is counted, and wrong
-    whatever is predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and
-    counting (:attr:`looks_up`) goes by the form of a word.
+    The files are not copied; :obj:`root` has only processed examples and the cache of parses. A sentence with
+    a tree keeps it with any :obj:`parser`. The classes are those of the whole training file; a label that
+    occurs elsewhere only is counted, and every prediction for it is wrong. Without marked words in the
+    training split, the baseline of most frequent labels (:attr:`looks_up`) reads forms instead of paths.
 
     Args:
-        root: Folder of what is made of the files. (default: ``"datasets/labels"``)
+        root: Folder for processed files. (default: ``"datasets/labels"``)
         split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
-        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` where all sentences
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` if all sentences
             have trees. (default: ``"bundled"``)
         train: File with the training sentences.
-        val: File with the sentences for validation; :obj:`None` draws sentences from the training file, each
-            with all examples of it. (default: :obj:`None`)
-        test: File with the sentences for testing; :obj:`None` for no such split. (default: :obj:`None`)
-        key, absent: Of CoNLL-U and ``.spacy``, see :class:`~graphdep.datasets.labels.words.Column`.
+        val: File with the validation sentences; :obj:`None` draws sentences, with all of their examples, from
+            the training file. (default: :obj:`None`)
+        test: File with the test sentences; :obj:`None` for no such split. (default: :obj:`None`)
+        key, absent: For CoNLL-U and ``.spacy``, see :class:`~graphdep.datasets.labels.words.Column`.
             (default: ``"upos"``, :obj:`None`)
-        mark_key: Of CoNLL-U, the key of MISC or FEATS that the marked word has, whatever its value, such
-            as ``"misc:Mark"`` for ``Mark=Yes``; one word a sentence at most, so that a sentence with two
-            predicates is there twice. (default: :obj:`None`, no word is marked)
-        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on: in IOB2, or
-            converted from IOB1, BIOES or BILOU, whichever a file is in
-            (:func:`~graphdep.datasets.labels.bio.recoded`). (default: ``"words"``)
-        outside: The label that stands for no finding, which F1 leaves out; it is the first class if there is
-            one of that name. (default: ``"O"``)
+        mark_key: For CoNLL-U, the key in MISC or FEATS, with any value, of the marked word, such as
+            ``"misc:Mark"`` for ``Mark=Yes``. At most one word per sentence has it: repeat a sentence with two
+            predicates. (default: :obj:`None`, no marked words)
+        scheme: ``"words"``, or ``"bio"`` for labels of spans in IOB2, IOB1, BIOES or BILOU, which are
+            converted to IOB2 (:func:`~graphdep.datasets.labels.bio.recoded`). (default: ``"words"``)
+        outside: The label of words outside of any finding, which F1 ignores; it is the first class if it
+            occurs. (default: ``"O"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
-            read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
-        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
-            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
-            (default: ``"auto"``, ``"error"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
-            :obj:`raw_from`: the files are read where they are.
+        seed: Seed of that draw. (default: :obj:`0`)
+        max_words, truncate: The largest number of words of a sentence, and whether longer sentences are
+            truncated, and counted, instead of an error. (default: :obj:`10_000`, :obj:`False`)
+        tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
+            the trees in the files. (default: ``"auto"``, ``"error"``)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, except
+            :obj:`raw_from`.
 
     Shapes:
-        - as of :class:`~graphdep.datasets.labels.base.LabelDataset`; ``mark`` is 0 everywhere where
-          no word of an example is marked
+        - as for :class:`~graphdep.datasets.labels.base.LabelDataset`; ``mark`` is 0 everywhere in an example
+          without a marked word
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a sentence is: another number of labels than words, a label that
-            is no text, two marks or one outside of the sentence, a tree that is none, with ``scheme="bio"``
-            a label that cannot stand where it does; an option is given that no file reads; the message has
-            file, line and value.
+        ValueError: If an option is wrong or not used by any file, or a sentence is wrong: the numbers of
+            labels and words differ, a label is not a text, there are two marks or one outside of the
+            sentence, a tree is invalid, or with ``scheme="bio"`` a label cannot occur in its place; the
+            message has file, line and value.
         ImportError: If spaCy is needed and is not installed.
 
     Example:
@@ -480,7 +478,7 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
         if self.learns_labels and not self.labels:
-            # All of the training file, with what is drawn from it for validation.
+            # The whole training file, including the validation examples.
             whole = self.take_in(self.file("train"), self.intake("train"))
             self._keyed = whole.keyed
             self.labels = self.classes([example.cut(self.word_limit) for example in whole.examples])
@@ -498,10 +496,10 @@ class OwnLabels(OwnFiles, LabelDataset):
         self._said, self.taken = {self.split: notes["said"]}, {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words; also ``own_trees``, the examples of the file (before
-        :obj:`limit`) that have a tree of their own, ``key``, the column of the labels in a file that has
-        several, ``left_out``, the numbers of lines and the like that are in no example, ``changes``, what was
-        left out, converted or mended, in words, and ``truncated_words``.
+        """As for every corpus of labelled words; also ``own_trees``, the number of examples in the file
+        (before :obj:`limit`) with own trees, ``key``, the column of the labels, ``left_out``, counts of lines
+        and other parts in no example, ``changes``, a text about everything that was left out, converted or
+        repaired, and ``truncated_words``.
         """
         said, described = dict(self._said[self.split]), super().describe()
         drawn, marked, unmarked = said.pop("drawn"), described["marked"], len(self) - described["marked"]
@@ -519,7 +517,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         return {**said, **described, **self.describe_trees(), "note": "; ".join(notes)}
 
     def _common_label(self) -> list[str]:
-        """A note where the label of most words is not the one that F1 leaves out."""
+        """A note if the label of most words is not :attr:`outside`, which F1 ignores."""
         if self.split != "train" or self.scheme == "bio" or self.outside in (None, *self.labels):
             return []
         counts = self.y[self.y >= 0].bincount(minlength=len(self.labels))
@@ -532,7 +530,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         ]
 
     def _check_keys(self, train: Sequence[LabelledWords]) -> None:
-        """Raises :class:`ValueError`, with the keys that there are, if one that was given is nowhere."""
+        """Raises :class:`ValueError`, listing the existing keys, if a given key does not occur."""
         trees = [example.tree for example in train if example.tree is not None]
         path = self.file("train")
         if trees and self._keyed:
@@ -558,7 +556,7 @@ class OwnLabels(OwnFiles, LabelDataset):
 
 
 def _in_iob2(found: OwnSentences) -> OwnSentences:
-    """The same with labels in IOB2, whichever encoding the file is in."""
+    """The sentences of a file with labels converted to IOB2."""
     encoding = encoding_of([example.labels for example in found.examples])
     examples = []
     for example in found.examples:

@@ -1,4 +1,4 @@
-"""Labels that say where spans begin and go on, and the ways to write them."""
+"""Labels of spans (BIO), and their encodings."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Iterable, Sequence
 
 OUTSIDE = "O"
 Span = tuple[int, int, str]
-"""First word from 0, the word behind the last, label."""
+"""Start, end and label."""
 
 
 def spans_of(labels: Sequence[str | None]) -> list[Span]:
-    """The spans that labels stand for, from left to right.
+    """The spans of a sequence of labels, from left to right.
 
-    As CoNLL's scripts read them, an ``I-X`` that nothing of its label comes before begins a span, as ``B-X``
-    would: no label is lost, and a model that leaves out ``B-X`` is not wrong for that alone.
+    As in CoNLL's scripts, an ``I-X`` that continues no span of X begins one, as ``B-X`` does, so that no
+    label is lost.
 
     Args:
-        labels: A label for each word; :obj:`None`, a word that is not scored, is in no span and ends the one
-            before it.
+        labels: A label for each word; a word with :obj:`None`, which is not scored, ends a span.
 
     Example:
         >>> from graphdep.datasets.labels.bio import spans_of
@@ -45,7 +44,7 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
 
 
 def bio_of(spans: Iterable[Span], length: int) -> list[str]:
-    """The labels of ``length`` words that stand for some spans; :func:`spans_of` gives them back.
+    """The labels of ``length`` words with given spans, the inverse of :func:`spans_of`.
 
     Args:
         spans: The spans, in any order.
@@ -66,11 +65,11 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
 
 
 def with_insides(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels with ``I-X`` for each ``B-X``, since spans of one word in training may be longer elsewhere. All
-    that are added stand behind the others, by name.
+    """The labels with an ``I-X`` for each ``B-X``, since spans of one word in training may be longer
+    elsewhere. Added labels follow the others, sorted by name.
 
     Args:
-        labels: The labels, none of them twice.
+        labels: Distinct labels.
 
     Example:
         >>> from graphdep.datasets.labels.bio import with_insides
@@ -83,28 +82,28 @@ def with_insides(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 _LETTERS = {"IOB2": "BIIB", "IOB1": "IIII", "BIOES": "BIES", "BILOU": "BILU"}
-"""Of the first word of a span, those between, the last one, and the only one."""
+"""Prefixes of the first word of a span, of inner words, of the last word, and of a single word."""
 ENCODINGS = tuple(_LETTERS)
 _AS_IOB = str.maketrans("ESLU", "IBIB")
 
 
 def recoded(labels: Sequence[str | None], source: str, target: str = "IOB2") -> list[str | None]:
-    """The labels of the same spans in another encoding.
+    """Converts the labels of spans to another encoding.
 
     ==========  ======================================================================================
-    ``IOB2``    ``B-X`` at the first word of a span, ``I-X`` at further ones, ``O`` outside
-    ``IOB1``    ``I-X`` at all words; ``B-X`` at the first one where a span of X ends right before it. As
-                corpora have it elsewhere, too, where it says the same, it is read there
-    ``BIOES``   as IOB2, with ``E-X`` at the last word, and ``S-X`` at the only one
-    ``BILOU``   the same with ``L-X`` and ``U-X``
+    ``IOB2``    ``B-X`` at the first word of a span, ``I-X`` at further words, ``O`` outside
+    ``IOB1``    ``I-X`` at all words; ``B-X`` at the first word if a span of X ends just before it. Since
+                corpora have other redundant ``B-X``, these are accepted
+    ``BIOES``   as IOB2, with ``E-X`` at the last word, and ``S-X`` at a single word
+    ``BILOU``   as BIOES, with ``L-X`` and ``U-X`` for ``E-X`` and ``S-X``
     ==========  ======================================================================================
 
     Args:
-        labels: A label for each word; :obj:`None`, a word that is not scored, ends the span before it.
+        labels: A label for each word; a word with :obj:`None`, which is not scored, ends a span.
         source, target: The encodings, of :data:`ENCODINGS`. (default target: ``"IOB2"``)
 
     Raises:
-        ValueError: If a label cannot stand where it does; the message has the word, from 1.
+        ValueError: If a label cannot occur in its place; the message has the word, from 1.
 
     Example:
         >>> from graphdep.datasets.labels.bio import recoded
@@ -118,7 +117,7 @@ def recoded(labels: Sequence[str | None], source: str, target: str = "IOB2") -> 
     spans = spans_of(plain)
     for word, (label, right) in enumerate(zip(labels, _encoded(spans, labels, source)), 1):
         if label != right and (source, (label or "")[:1]) != ("IOB1", "B"):
-            raise ValueError(f"word {word}: {label!r} cannot stand here in {source}, where {right!r} would")
+            raise ValueError(f"word {word}: {label!r} is invalid here in {source}; {right!r} would be valid")
     return _encoded(spans, labels, target)
 
 
@@ -136,7 +135,7 @@ def _encoded(spans: Iterable[Span], labels: Sequence[str | None], encoding: str)
 
 
 def encoding_of(sentences: Sequence[Sequence[str | None]]) -> str:
-    """The encoding of the labels of a file: that of which fewest sentences have a label out of place.
+    """The encoding in which the fewest sentences of a file have an invalid label.
 
     Example:
         >>> from graphdep.datasets.labels.bio import encoding_of

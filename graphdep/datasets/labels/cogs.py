@@ -26,7 +26,7 @@ from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 
 CLAUSES = ("ccomp", "xcomp")
-"""The roles whose arguments are predicates with arguments of their own."""
+"""Roles whose arguments are predicates."""
 _PUNCTUATION = frozenset("( ) , = * . ;".split())
 _UNARY = re.compile(r"(\S+) \( x _ ([0-9]{1,6}) \)")
 _BINARY = re.compile(r"(\S+) \. (\S+(?: \. \S+)?) \( x _ ([0-9]{1,6}) , (?:x _ ([0-9]{1,6})|([^\s_()]+)) \)")
@@ -34,13 +34,12 @@ _BINARY = re.compile(r"(\S+) \. (\S+(?: \. \S+)?) \( x _ ([0-9]{1,6}) , (?:x _ (
 
 @dataclass(eq=False)
 class Node:
-    """A word of a logical form, and what fills its roles.
+    """A word of a logical form, with its roles.
 
     Args:
-        lemma: How the form writes it.
-        word: Its place in the sentence, from 0, where the form says it. (default: :obj:`None`)
-        roles: The roles and what fills them, in the form's order, which is that of the sentence.
-            (default: none)
+        lemma: Its spelling in the form.
+        word: Its index in the sentence, if the form has it. (default: :obj:`None`)
+        roles: The roles and their arguments, in the order of the form and of the sentence. (default: none)
     """
 
     lemma: str
@@ -51,10 +50,10 @@ class Node:
 def variable_free(path: Path, line: int, text: str) -> Node:
     """The root of a form without variables, such as ``eat ( agent = * girl , theme = cake )``.
 
-    The agent of an ``xcomp``, which the form repeats, is a node of its own.
+    The agent of an ``xcomp``, which is repeated in the form, is a separate node.
 
     Args:
-        path, line: Where it stands, for messages.
+        path, line: Place of the form, for messages.
         text: The form; tokens are separated by spaces.
     """
     return _VariableFree(path, line, text).root()
@@ -63,17 +62,17 @@ def variable_free(path: Path, line: int, text: str) -> Node:
 def original(path: Path, line: int, text: str) -> Node:
     """The root of a form with variables, such as ``* girl ( x _ 1 ) ; eat . agent ( x _ 2 , x _ 1 )``.
 
-    The number of a variable is the place of its word. The root is the predicate that fills no role.
+    The number of a variable is the index of its word. The root is the predicate that is not an argument.
 
     Args:
-        path, line: Where it stands, for messages.
+        path, line: Place of the form, for messages.
         text: The form; tokens are separated by spaces.
     """
     return _Original(path, line, text).root()
 
 
 class _VariableFree:
-    """Reads a form from left to right; what is open is a list, so nothing recurs."""
+    """Reads a form from left to right, with a list of open nodes instead of recursion."""
 
     def __init__(self, path: Path, line: int, text: str) -> None:
         self.path, self.line, self.text = path, line, text
@@ -105,7 +104,7 @@ class _VariableFree:
         return ".".join(parts)
 
     def opened(self, node: Node, open_nodes: list[Node]) -> list[Node]:
-        """The nodes that take the next role, after one was read: itself, or what is still open above it."""
+        """The open nodes after a node was read, the last of which takes the next role."""
         if self.next() == "(":
             self.place += 1
             return [*open_nodes, node]
@@ -168,7 +167,7 @@ class _Original:
                 self.filled.add(int(other))
             node.roles.append((role.replace(" ", ""), filler))
         else:
-            raise self.error(f"{whole!r} is no term of a logical form")
+            raise self.error(f"{whole!r} is not a term of a logical form")
 
     def node(self, word: str, lemma: str = "") -> Node:
         node = self.nodes.setdefault(int(word), Node(lemma, int(word)))
@@ -210,30 +209,29 @@ _IRREGULAR = {
 
 
 class Predicate(NamedTuple):
-    """A word, and the roles of the words that fill some of it."""
+    """A predicate, and the roles of its arguments by their words."""
 
     word: int
     roles: dict[int, str]
 
 
 class MisfitError(ValueError):
-    """A form whose parts are not the words of its sentence."""
+    """A form does not match the words of its sentence."""
 
 
 def predicates(words: Sequence[str], root: Node) -> list[Predicate]:
-    """The predicates of a sentence and all of its nouns and names, in the order of the form, with the words
-    that fill their roles.
+    """The predicates, nouns and names of a sentence, in the order of the form, with their arguments.
 
-    The form names verbs and nouns in the sentence's order, but for the agent of an ``xcomp``, which is that
-    of its governor. So the first verb of the form is the first of the sentence, and so on, and
-    likewise for nouns and names; a word that is there twice is no difficulty. A word behind an article is a
-    noun and one that begins with a capital a name; other words are verbs, but for function words and the
-    prepositions of the form. All of this is checked: verbs must be forms of their lemmas, nouns and names
-    must be those of the form, none may be left over, and where the form has places they must be the same.
+    Verbs, nouns and names have the same order in the form and the sentence, except that an ``xcomp`` repeats
+    the agent of its governor. The n-th verb of the form is therefore the n-th verb of the sentence, likewise
+    for nouns and names, even if words are repeated. A word after an article is a noun, and a capitalized word
+    a name; other words are verbs, except function words and the prepositions of the form. This is checked:
+    verbs must be forms of their lemmas, nouns and names must equal those of the form, no word may remain, and
+    indices in the form must agree.
 
     Args:
         words: The words.
-        root: The form, of either notation.
+        root: The form, in either notation.
     """
     return _Aligned(words, root).found
 
@@ -251,7 +249,7 @@ class _Aligned:
             raise MisfitError(f"{words[place]!r} is not in the form")
 
     def walk(self, root: Node) -> None:
-        """Visits the nodes in the form's order, without recursion."""
+        """Visits the nodes in the order of the form, without recursion."""
         todo = [(self.add(root, is_verb=True), iter(root.roles))]
         while todo:
             predicate, roles = todo[-1]
@@ -276,12 +274,12 @@ class _Aligned:
         word = self.words[place]
         fits = is_form(word, node.lemma) if is_verb else word.lower() == node.lemma.lower()
         if not fits or node.word not in (None, place):
-            raise MisfitError(f"{word!r} is no form of {node.lemma!r}")
+            raise MisfitError(f"{word!r} is not a form of {node.lemma!r}")
         self.found.append(Predicate(place, {}))
         return self.found[-1]
 
     def without_agent(self, verb: Node, governor: Predicate) -> list[tuple[str, Node]]:
-        """The roles of an ``xcomp`` but for its agent, which must be that of its governor."""
+        """The roles of an ``xcomp`` without its agent, which must be that of its governor."""
         agents = [node for role, node in verb.roles if role == "agent"]
         word = self.words[self.agent(governor)].lower()
         same = [node.lemma.lower() for node in agents] == [word]
@@ -339,27 +337,26 @@ COLUMNS = dict.fromkeys(("sentence", "logical form", "type"), TEXT)
 PRIMITIVE, IN_DISTRIBUTION = "primitive", "in_distribution"
 NAMES = {"train": "train.tsv", "val": "dev.tsv", "test": "gen.tsv", "test-indist": "test.tsv"}
 _PREFIX = "varfree-"
-# Without dev.tsv, a tenth of the training sentences, and the seed that it is drawn with.
+# Without dev.tsv, a tenth of the training sentences, and the seed of the draw.
 _TENTH, _SEED = 10, 20201001
 _NAMED = 5
 
 
 class COGS(LabelDataset):
     r"""The sentences of `"COGS: A Compositional Generalization Challenge Based on Semantic Interpretation"
-    <https://aclanthology.org/2020.emnlp-main.731/>`_ as roles: an example a predicate, which is marked, and
-    the label of a word is its role.
+    <https://aclanthology.org/2020.emnlp-main.731/>`_ as roles: one example per predicate, which is marked,
+    with the role of each word as its label.
 
-    Logical forms are read in both notations that they are published in. A predicate is a verb, or a noun
-    that a prepositional phrase modifies. Roles are ``agent``, ``theme`` and ``recipient``, ``ccomp`` and
-    ``xcomp`` for the verb of a clause, and ``nmod.in`` and the like; of a phrase it is the head that has
-    them. All other words are ``"O"``. The predicates of a sentence have one ``group``: where all of their
-    words are right, so is the sentence, up to definiteness, which is not asked for.
+    Logical forms are read in both published notations. A predicate is a verb, or a noun with a prepositional
+    phrase. Roles are ``agent``, ``theme`` and ``recipient``, ``ccomp`` and ``xcomp`` for the verb of a
+    clause, ``nmod.in`` and the like; the head of a phrase has its role. All other words are ``"O"``. The
+    predicates of a sentence are a ``group``, which is correct if the logical form is, apart from
+    definiteness, which is not predicted.
 
-    The training split has 143 *primitives*, a word alone, whose form gives no word a role. They are examples
-    of one word, which is marked and ``"O"``, so that the vocabulary has these words, of which some occur
-    nowhere else in training. A form that is not one of the words of its sentence gives no example; such
-    sentences are counted and named in a warning and by :meth:`describe`. In the published files there are
-    none.
+    The training split has 143 *primitives*, single words without roles. They are examples of one marked word
+    with label ``"O"``, since some of these words occur nowhere else in training. A sentence that does not
+    match its form has no example; such sentences are listed in a warning and by :meth:`describe`. The
+    published files have none.
 
     =============== =========================================== ===================
     split           ``form="variable-free"``                    ``form="original"``
@@ -370,21 +367,21 @@ class COGS(LabelDataset):
     ``test-indist`` ``test.tsv``                                ``test.tsv``
     =============== =========================================== ===================
 
-    ``dev.tsv`` and ``test.tsv`` are published with variables, which are read for either form: the roles are
-    the same. Without ``dev.tsv``, a tenth of the ``in_distribution`` sentences is drawn from the training
-    file with one fixed seed, and a log line says so.
+    ``dev.tsv`` and ``test.tsv`` are published with variables and used for both forms, which have the same
+    roles. Without ``dev.tsv``, a tenth of the ``in_distribution`` sentences is drawn from the training file
+    with a fixed seed, with a warning.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/cogs"``)
         split: See above; ``"test"`` is the generalization set of 21 types. (default: ``"train"``)
         parser: A parser, or its name for :func:`graphdep.parsing.resolve_parser`; the corpus has no trees.
             (default: ``"bundled"``)
-        form: ``"variable-free"`` or ``"original"``, which files are read. (default: ``"variable-free"``)
-        nominals: Which nouns and names are marked in an example of their own: ``"all"``, or the
-            ``"modified"`` ones alone, which takes 2.5 times fewer examples and gives away which of them are
-            modified: an exact match is then easier than that of the whole form. (default: ``"all"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit``
-            counts examples, so that the last sentence may lack some of its predicates.
+        form: The files to read, ``"variable-free"`` or ``"original"``. (default: ``"variable-free"``)
+        nominals: Nouns and names with an example: ``"all"``, or only the ``"modified"`` ones. The latter has
+            2.5 times fewer examples, but reveals which nouns are modified, so that an exact match is easier
+            than that of the whole form. (default: ``"all"``)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit`` counts
+            examples, so the last sentence may lack some predicates.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
@@ -414,7 +411,7 @@ class COGS(LabelDataset):
     outside = OUTSIDE
     scored_by = " by their role"
     types: tuple[str, ...]
-    """The types of the split's sentences by their numbers, by name."""
+    """The sentence types of the split, sorted by name, by their numbers."""
 
     def __init__(
         self,
@@ -477,8 +474,8 @@ class COGS(LabelDataset):
         self.types = tuple(notes["about"]["types"])
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the numbers of sentences of its file, of primitives, and
-        of sentences that are not there because their form is not one of their words.
+        """As for every corpus of labelled words, with the numbers of sentences, primitives and sentences that
+        do not match their form.
         """
         about = self._about[self.split]
         described, misfits = super().describe(), about["misfits"]
@@ -533,7 +530,7 @@ class COGS(LabelDataset):
 
 @dataclass(frozen=True)
 class _Typed(LabelledWords):
-    """An example, and the number of its sentence's type."""
+    """An example, and the number of its sentence type."""
 
     type_id: int = 0
 
@@ -553,7 +550,7 @@ def _read_rows(path: Path) -> Iterator[_Row]:
 
 
 def _drawn(rows: list[_Row], split: str) -> list[_Row]:
-    """The rows of a split of the training file; exposure examples and primitives are there once, to learn."""
+    """The rows of a drawn split; exposure examples and primitives are always in train."""
     common = [number for number, row in enumerate(rows) if row.kind == IN_DISTRIBUTION]
     held_out = set(Draw(random.Random(_SEED)).shuffled(common)[: len(common) // _TENTH])
     return [row for number, row in enumerate(rows) if (number in held_out) == (split == "val")]

@@ -1,4 +1,4 @@
-"""Files of a user's labelled words: rows, CoNLL-U, spaCy's, and columns of labels or roles."""
+"""Files of a user's labelled words: rows, CoNLL-U, spaCy's DocBin, and columns of labels or roles."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from graphdep.sentence.tree import Raw
 ROWS, SPACY, CONLLU, ROLES, WORDS = "rows", "spaCy", "CoNLL-U", "roles", "words"
 """Kinds of files."""
 KEYED = (CONLLU, SPACY)
-"""Kinds in which a key says where the labels are."""
+"""Kinds of files in which a key selects the labels."""
 _OF_SUFFIX = {**dict.fromkeys(OBJECTS, ROWS), ".spacy": SPACY}
 NO_COLUMNS = (".csv", ".xml")
 """Suffixes of other formats, which are not read here."""
 
 
 def check_word_file(name: str, path: Path) -> None:
-    """Raises :class:`ValueError` if the name of a file says that it is of another format."""
+    """Raises :class:`ValueError` if the suffix of a file belongs to another format."""
     if path.suffix.lower() in NO_COLUMNS:
         raise ValueError(
             f"{name!r} must be a .jsonl, .json, .parquet or .spacy file, or CoNLL-U or columns of words, "
@@ -66,7 +66,7 @@ def check_word_file(name: str, path: Path) -> None:
 
 
 def kind_of(path: Path) -> str:
-    """What a file is: by its suffix rows or spaCy's, and else by its first sentence."""
+    """The kind of a file, by its suffix (rows, spaCy) or its first sentence."""
     kind = _first_kind(path)
     if kind == WORDS and role_layout(read_columns(path).sentences) is not None:
         return ROLES
@@ -74,7 +74,7 @@ def kind_of(path: Path) -> str:
 
 
 def _first_kind(path: Path) -> str:
-    """The same, but that columns of roles are columns of words."""
+    """As :func:`kind_of`, except that columns of roles are columns of words."""
     return _OF_SUFFIX.get(path.suffix.lower()) or (CONLLU if _is_conllu(path) else WORDS)
 
 
@@ -85,12 +85,11 @@ def _is_conllu(path: Path) -> bool:
 
 
 def check_given(files: Iterable[Path], given: Mapping[str, object]) -> None:
-    """Raises :class:`ValueError` if an option is given that no file reads. Files that are not there are not
-    asked.
+    """Raises :class:`ValueError` if an option is given that none of the existing files uses.
 
     Args:
         files: The files.
-        given: ``key``, ``absent`` and ``mark_key``; :obj:`None` for one that is not given.
+        given: ``key``, ``absent`` and ``mark_key``; :obj:`None` if not given.
     """
     there = {name: value for name, value in given.items() if value is not None}
     asked = [(path, _kind_if_known(path)) for path in files] if there else []
@@ -104,21 +103,22 @@ def check_given(files: Iterable[Path], given: Mapping[str, object]) -> None:
 
 
 def _kind_if_known(path: Path) -> str | None:
-    """What a file is; :obj:`None` where it is not there, and its suffix does not tell."""
+    """The kind of a file; :obj:`None` if it is missing and its suffix does not tell."""
     suffix = path.suffix.lower()
     return kind_of(path) if path.is_file() else CONLLU if suffix == ".conllu" else _OF_SUFFIX.get(suffix)
 
 
 def read_doc_bin(path: Path, column: Column | None, intake: Intake) -> list[LabelledWords]:
-    """The sentences of a ``.spacy`` file, as spaCy's ``DocBin`` writes them, with their trees if they are
-    parsed. Tokens of white space are left out, with their dependents handed to their governor. A document
-    that nobody has split into sentences is one.
+    """The sentences of a ``.spacy`` file (spaCy's ``DocBin``), with their trees if they are parsed.
+
+    White-space tokens are removed, and their dependents attached to their governor. A document without
+    sentence boundaries is one sentence.
 
     Args:
-        path: The file. It is data, and no code in it is run.
-        column: Where the labels are, in the columns that CoNLL-U would have; :obj:`None` for the entities,
-            in BIO, where a word of which nothing is known is not scored.
-        intake: Takes in the trees.
+        path: The file; it has data only, and no code from it is run.
+        column: The column of the labels, as in CoNLL-U; :obj:`None` for the entities in BIO, where a word
+            with unknown annotation is not scored.
+        intake: Converts and repairs the trees.
     """
     sentences: list[tuple[list[Any], Raw | None, str]] = []
     relations: set[str] = set()
@@ -158,7 +158,7 @@ def _documents(path: Path) -> list[Any]:
 
 @contextmanager
 def _undamaged(path: Path) -> Iterator[None]:
-    """A damaged file makes spaCy raise anything, as late as a value is asked for."""
+    """Converts errors of a damaged file, for which spaCy raises anything, even on access to a value."""
     try:
         yield
     except ValueError as error:
@@ -184,9 +184,7 @@ def _check_unpacked(path: Path) -> None:
                 size += len(unpack.decompress(rest, 2**20))
                 rest = unpack.unconsumed_tail
                 if size > MAX_EXPANDED:
-                    why = (
-                        f"more than {MAX_EXPANDED >> 20} MiB when it is unpacked: split it into several files"
-                    )
+                    why = f"more than {MAX_EXPANDED >> 20} MiB when unpacked: split it into several files"
                     raise place_error(str(path), why)
 
 
@@ -210,7 +208,7 @@ def _entity(token: Any) -> str | None:
 
 
 UNSCORED_CELL = "_"
-"""In the place of a label, of a word that is not scored."""
+"""Stands for a missing label of a word, which is not scored."""
 _DOCUMENT = "-DOCSTART-"
 _FILLED = Form(
     "a text: the first column is the word, the last its label, or _ for none", lambda text: text.strip() != ""
@@ -226,9 +224,9 @@ class ColumnFile:
 
     Args:
         path: The file.
-        separator: What is between columns, a tab, or a blank for any number of them.
-        rows: Line number and columns; none where a sentence ends.
-        skipped: How many lines are left out.
+        separator: Separator of columns: a tab, or a blank for one or more blanks.
+        rows: Line number and columns; no columns at the end of a sentence.
+        skipped: Number of lines that are left out.
     """
 
     path: Path
@@ -243,12 +241,12 @@ class ColumnFile:
 
 
 def read_columns(path: Path) -> ColumnFile:
-    """The rows of a file of columns, separated by a tab each if the first row has one, else by blanks.
+    """The rows of a file of columns, separated by single tabs if the first row has one, else by blanks.
 
-    One blank line or several separate sentences. Left out are lines whose first column is ``-DOCSTART-``,
-    which end a sentence as well, and comments: lines that begin with ``#``, before the first word of a
-    sentence, and have another number of columns than the first row, or the form ``# key = value``,
-    ``# newdoc``, ``# newpar``, ``#begin document`` or ``#end document``.
+    Blank lines separate sentences. Lines whose first column is ``-DOCSTART-`` are left out and also end a
+    sentence. Comments are left out: lines before the first word of a sentence that begin with ``#`` and have
+    another number of columns than the first row, or the form ``# key = value``, ``# newdoc``, ``# newpar``,
+    ``#begin document`` or ``#end document``.
     """
     lines = list(read_lines(path))
     separator, width = _first_row(path, lines)
@@ -272,7 +270,7 @@ def read_columns(path: Path) -> ColumnFile:
 
 
 def _first_row(path: Path, lines: list[tuple[int, str]]) -> tuple[str, int]:
-    """What separates the columns of the first row, and how many there are."""
+    """The separator of the first row, and its number of columns."""
     for _, text in lines:
         if text.strip() and not text.startswith((_DOCUMENT, "#")):
             separator = "\t" if "\t" in text else " "
@@ -286,7 +284,7 @@ def _cells(text: str, separator: str) -> list[str]:
 
 
 def _is_comment(text: str, has_columns: bool, separator: str) -> bool:
-    """Whether a line that begins with ``#`` is no row."""
+    """Whether a line that begins with ``#`` is a comment."""
     if not text.startswith("#"):
         return False
     return not has_columns or (_COMMENT if separator == " " else _NAMES).match(text) is not None
@@ -298,17 +296,17 @@ KEYS = ("words", "labels", "mark", *TREE_COLUMNS)
 
 @dataclass
 class OwnSentences:
-    """What a file has.
+    """The content of a file.
 
     Args:
-        kind: What the file is.
-        examples: Its sentences, or of roles its predicates.
-        counts: How many lines and the like are in no example, by what they are.
-        columns: Of columns, for each example the line of its first word and the number of the column with
-            its labels.
+        kind: The kind of the file.
+        examples: Its sentences, or the predicates of a file of roles.
+        counts: Counts of lines and other parts in no example, by their kind.
+        columns: In a file of columns, the line of the first word and the column of the labels of each
+            example.
         layout: The layout of roles.
-        keyed: Whether a key says where the labels are.
-        notes: What was left out, converted or mended, in words.
+        keyed: Whether a key selects the labels.
+        notes: Texts about what was left out, converted or repaired.
     """
 
     kind: str
@@ -331,17 +329,17 @@ def read_own_sentences(
     constituents: bool = False,
     labelled: bool = True,
 ) -> OwnSentences:
-    """The sentences of a file, as :class:`~graphdep.datasets.labels.base.OwnLabels` describes them.
+    """The sentences of a file, see :class:`~graphdep.datasets.labels.base.OwnLabels`.
 
     Args:
         path: The file.
-        column: Where labels are in CoNLL-U and ``.spacy``.
-        intake: Takes in the trees.
-        spans: Of ``.spacy``, read the entities in place of :obj:`column`. (default: :obj:`False`)
-        mark: Of CoNLL-U, the key that the marked word has. (default: none, no word is marked)
-        outside: Of CoNLL-2008 and 2009, the label of words without a role. (default: ``"O"``)
-        constituents: Of CoNLL-2012 and 2005, read the bracketed constituents. (default: :obj:`False`)
-        labelled: Of columns, whether words have labels; else these are not read, and need not be there.
+        column: The labels in CoNLL-U and ``.spacy``.
+        intake: Converts and repairs the trees.
+        spans: In ``.spacy``, read the entities instead of :obj:`column`. (default: :obj:`False`)
+        mark: In CoNLL-U, the key of the marked word. (default: no marked words)
+        outside: In CoNLL-2008 and 2009, the label of words without a role. (default: ``"O"``)
+        constituents: In CoNLL-2012 and 2005, read the bracketed constituents. (default: :obj:`False`)
+        labelled: In columns, whether the last one has labels, which are otherwise optional and not read.
             (default: :obj:`True`)
     """
     check_word_file("path", path)
@@ -386,7 +384,7 @@ def _of_columns(path: Path, intake: Intake, outside: str, constituents: bool, la
 
 
 def _check_not_counted(examples: list[LabelledWords]) -> None:
-    """Raises :class:`ValueError` if the first column has the numbers of the words, and not the words."""
+    """Raises :class:`ValueError` if the first column has the numbers of words instead of the words."""
     words = [example.words for example in examples]
     if max(map(len, words)) > 1 and all(own == [*map(str, range(1, len(own) + 1))] for own in words):
         raise place_error(
@@ -397,13 +395,12 @@ def _check_not_counted(examples: list[LabelledWords]) -> None:
 
 
 def read_word_columns(file: ColumnFile, *, labelled: bool = True) -> list[LabelledWords]:
-    """The sentences of a file such as those of `CoNLL-2003 <https://aclanthology.org/W03-0419/>`_: the first
-    column is the word, the last its label, and those between are not read; ``_`` in place of a label is a
-    word that is not scored.
+    """The sentences of a file as in `CoNLL-2003 <https://aclanthology.org/W03-0419/>`_: the first column is
+    the word, the last one the label; others are not read. A word with label ``_`` is not scored.
 
     Args:
         file: The file.
-        labelled: Whether the last column is the label, and not read else. (default: :obj:`True`)
+        labelled: Whether to read the label in the last column. (default: :obj:`True`)
     """
     sentences = file.sentences
     width = len(sentences[0][0][1])
@@ -419,14 +416,13 @@ def read_word_columns(file: ColumnFile, *, labelled: bool = True) -> list[Labell
 
 
 def with_labels(path: Path, found: OwnSentences, labels: Sequence[Sequence[str | None]], outside: str) -> str:
-    """The text of a file of columns with other labels; all else stays as it is. In a file of words alone
-    they are a second column.
+    """The text of a file of columns with other labels, or with labels added to a file of words.
 
     Args:
         path: The file.
-        found: What was read of it.
-        labels: For each example the labels of its words; :obj:`None` for none.
-        outside: Of CoNLL-2008 and 2009, the label of words without a role.
+        found: Its content.
+        labels: The labels of each example's words; :obj:`None` for no label.
+        outside: In CoNLL-2008 and 2009, the label of words without a role.
     """
     texts = dict(read_lines(path))
     tabs = any("\t" in text for text in texts.values())
@@ -445,7 +441,7 @@ def with_labels(path: Path, found: OwnSentences, labels: Sequence[Sequence[str |
 
 
 def _span_cells(path: Path, rows: list[Row], column: int, labels: Sequence[str | None]) -> list[str]:
-    """The cells of a column of roles; the spans of the predicate itself stay."""
+    """The cells of a column of roles; the spans of the predicate itself are kept."""
     own = [span for span in bracketed_spans(path, rows, column) if span[2] in PREDICATE]
     words = own_words(own)
     arguments = spans_of([None if word in words else label for word, label in enumerate(labels)])
@@ -453,7 +449,7 @@ def _span_cells(path: Path, rows: list[Row], column: int, labels: Sequence[str |
 
 
 def _with_cell(text: str, separator: str, column: int, cell: str) -> str:
-    """A row with another cell in a column, or behind its last one."""
+    """A row with a cell that replaces a column, or is added at the end."""
     if separator == "\t":
         cells = text.split("\t")
         return "\t".join([*cells[:column], cell, *cells[column + 1 :]])
@@ -465,7 +461,7 @@ def _with_cell(text: str, separator: str, column: int, cell: str) -> str:
 
 
 def row_mark(row: TextRow, words: list[str]) -> int | None:
-    """The number of the marked word, from 0, of ``mark``; :obj:`None` where there is none."""
+    """The index of the marked word (key ``mark``), or :obj:`None`."""
     if row.values.get("mark") is None:
         return None
     numbers = range(len(words))
@@ -474,7 +470,7 @@ def row_mark(row: TextRow, words: list[str]) -> int | None:
 
 
 def sentence_places(path: Path) -> list[str]:
-    """``FILE:LINE`` of the first line of each sentence of a CoNLL-U file that is no comment."""
+    """``FILE:LINE`` of the first word of each sentence in a CoNLL-U file."""
     blocks = groupby(tree_lines(path), key=lambda row: row[1].strip(" ") == "")
     rows = ([line for line, text in own if not text.startswith("#")] for blank, own in blocks if not blank)
     return [f"{path}:{lines[0]}" for lines in rows if lines]

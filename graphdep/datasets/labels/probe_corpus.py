@@ -1,4 +1,4 @@
-"""Random sentences whose labels the tree alone decides."""
+"""Random sentences whose labels depend on the tree only."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ RELATIONS = ("nsubj", "obj", "obl", "advcl", "amod", "det", "acl", "conj")
 PHRASES = dict(
     zip(("root", *RELATIONS), ("S", "NP", "VP", "PP", "SBAR", "ADJP", "QP", "NX", "UCP"), strict=True)
 )
-"""The label of the constituent of a word with all below it, by the word's relation; the names say nothing."""
+"""The label of the constituent that a word heads, by the word's relation; the names are arbitrary."""
 
 
 @dataclass(frozen=True)
 class ProbeSizes:
-    """How large sentences are, and of how many words their vocabulary.
+    """Sizes of sentences and of the vocabulary.
 
     Args:
-        min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
-        num_words: Different words, ``w0`` and so on. (default: :obj:`60`)
+        min_words, max_words: The smallest and the largest number of words. (default: :obj:`6`, :obj:`14`)
+        num_words: Number of distinct words, ``w0`` and so on. (default: :obj:`60`)
     """
 
     min_words: int = 6
@@ -41,19 +41,18 @@ class ProbeSizes:
 def probe_sentences(
     sizes: ProbeSizes, seed: str, *, projective: bool = False
 ) -> Iterator[tuple[Sentence, int]]:
-    r"""Sentences without end, each with the number of its marked word, from 0.
+    r"""An infinite stream of sentences, each with the index of its marked word.
 
-    All is drawn evenly and apart from all else: the number of words, each word, the marked word, the relation
-    of each arc, and the tree among the :math:`n^{n-1}` trees of :math:`n` words. A seed gives the same
-    sentences on every machine and in every version of Python.
+    Uniform and independent draws decide the number of words, each word, the marked word, the relation of each
+    arc, and the tree among the :math:`n^{n-1}` trees of :math:`n` words. A seed gives the same sentences on
+    every machine and in every version of Python.
 
     Args:
-        sizes: How large they are.
-        seed: Where chance comes from.
-        projective: The same trees, with their words in an order in which each stands together with all below
-            it: the dependents of a word and the word itself among them in an order that is drawn evenly. Each
-            word with all below it is then a constituent, whose label is that of the word's relation in
-            :data:`PHRASES`. (default: :obj:`False`)
+        sizes: Sizes of the sentences.
+        seed: Seed of the draws.
+        projective: Order the words of the same trees projectively, with a uniformly drawn order of each word
+            and its dependents. Each subtree is then a constituent with a label of :data:`PHRASES`.
+            (default: :obj:`False`)
 
     Example:
         >>> from graphdep.datasets.labels.probe_corpus import ProbeSizes, probe_sentences
@@ -75,8 +74,8 @@ def probe_sentences(
 
 
 def _tree(draw: Draw, length: int) -> list[int]:
-    """A tree of which all are equally likely, as IDs of governors: who first leads a random walk to a word
-    governs it (Aldous 1990, Broder 1989).
+    """The governors in a uniformly drawn tree: a word is governed by the word from which a random walk first
+    reaches it (Aldous 1990, Broder 1989).
     """
     words = range(1, length + 1)
     here = draw.pick(words)
@@ -89,7 +88,7 @@ def _tree(draw: Draw, length: int) -> list[int]:
 
 
 def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, int]:
-    """The sentence in another order, with the constituents that it then has."""
+    """The sentence in a projective order, with its constituents."""
     dependents: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
     for word, governor in enumerate(sentence.head, 1):
         dependents[governor].append(word)
@@ -118,9 +117,9 @@ def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, in
 
 
 WORD_CLASSES = tuple("abcdef")
-"""Classes of words; word *n* of the vocabulary has the class *n* modulo their number."""
+"""Classes of words; word *n* of the vocabulary has class *n* modulo the number of classes."""
 CLAUSE = ("acl", "advcl")
-"""Relations whose dependents begin a clause of their own."""
+"""Relations whose dependents head a clause."""
 _PREDICATE = ("nsubj", "obj", "obl", "advcl")
 
 Labels = list[str | None]
@@ -128,12 +127,12 @@ Labels = list[str | None]
 
 @dataclass(frozen=True)
 class ProbeFunction:
-    """A label for each word that the tree alone decides.
+    """Labels of words that depend on the tree only.
 
     Args:
-        label: From the tree and the marked word, from 0, to a label for each word; :obj:`None` for none.
-        classes: All labels that there are.
-        about: What is asked for, in a line.
+        label: Maps the tree and the index of the marked word to a label, or :obj:`None`, for each word.
+        classes: All labels.
+        about: A line about the labels.
         needs_mark: Whether a word is marked. (default: :obj:`False`)
     """
 
@@ -144,7 +143,7 @@ class ProbeFunction:
 
 
 class _Tree:
-    """A tree with numbers of words from 0, and -1 above the root word."""
+    """A tree with word indices from 0; the root word has governor -1."""
 
     def __init__(self, sentence: Sentence) -> None:
         self.form, self.deprel = sentence.form, sentence.deprel
@@ -153,7 +152,7 @@ class _Tree:
 
     @cached_property
     def up(self) -> list[list[int]]:
-        """Each word with all that govern it, itself first."""
+        """Each word with its ancestors, the word first."""
         ways = []
         for word in self.words:
             way = [word]
@@ -207,7 +206,7 @@ def _path(arcs: int) -> Callable[[Sentence, int], Labels]:
     def label(sentence: Sentence, mark: int) -> Labels:
         tree = _Tree(sentence)
         kinds = ["p" if label in _PREDICATE else "n" for label in tree.deprel]
-        # The last word of a way is the root word, which has no arc.
+        # The last word of a path is the root word, which has no arc.
         return ["".join(kinds[word] for word in way[:arcs]) if len(way) > arcs else None for way in tree.up]
 
     return label
@@ -268,7 +267,7 @@ PROBE_FUNCTIONS: dict[str, ProbeFunction] = {
     "distance": ProbeFunction(_distance, _up_to(6), "arcs between the word and the marked one", True),
     "next": ProbeFunction(_next, WORD_CLASSES, "class of the next word, for which no tree is needed"),
 }
-"""All functions by their names. Numbers are capped, *6+* standing for 6 and more; the relations of paths are
-in two groups, *p* of a predicate's (nsubj, obj, obl, advcl), *n* of a noun's. Words without a governor, paths
-that end before, and the marked word itself have no label.
+"""All functions by name. Numbers are capped: *6+* is 6 or more. Relations of paths are grouped into those of
+predicates, *p* (nsubj, obj, obl, advcl), and those of nouns, *n*. A word has no label if it has no governor,
+if its path is too short, or if it is the marked word.
 """

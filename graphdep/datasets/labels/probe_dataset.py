@@ -1,4 +1,4 @@
-"""Random words over random trees, with labels that the tree alone decides."""
+"""Random words and random trees, with labels that depend on the tree only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ from graphdep.parsing.parser import Parser
 
 
 class Probes(LabelDataset):
-    r"""A generated corpus: sentences of random words over random trees, each word with a label that is a
-    function of the tree alone. A model that gets them right has read the tree through its edges: there is
-    nothing else to go by.
+    r"""A generated corpus of random words and random trees, in which the label of each word is a function of
+    the tree only. A model can predict it only by reading the tree through its edges.
 
-    Sentences, words, trees and marked words are drawn evenly (:func:`probe_sentences`) and are the same for
-    all functions of one seed; the splits are drawn from the same distribution. There are no raw files.
+    Sentences, words, trees and marked words are drawn uniformly (:func:`probe_sentences`) and are the same
+    for all functions with the same seed; all splits have the same distribution. There are no raw files.
 
     ============  ====================================================================  =======
     function      label of a word                                                       classes
@@ -35,40 +34,41 @@ class Probes(LabelDataset):
     governor      class of its governor                                                 6
     relation      its relation to its governor                                          8
     depth         arcs up to ROOT, 1 to 6+                                              6
-    path-2        groups of the relations on two arcs upwards                           4
-    path-3        groups of the relations on three arcs upwards                         8
-    subtree       words at and below it, 1 to 5+                                        5
+    path-2        groups of the relations of two arcs upwards                           4
+    path-3        groups of the relations of three arcs upwards                         8
+    subtree       number of words in its subtree, 1 to 5+                               5
     siblings      sides on which its governor has other dependents                      4
     clause        whether it is in the marked word's clause                             2
     ancestor      class of the lowest common ancestor of it and the marked word         6
     distance      arcs to the marked word, 1 to 6+                                      6
-    next          class of the next word; for positions, not for trees                  6
+    next          class of the next word; depends on positions, not on the tree         6
     ============  ====================================================================  =======
 
-    A clause is a word whose relation is *acl* or *advcl*, or the root word, with all below it that is in no
-    further clause. Words that a function says nothing of (the root word has no governor) are not scored.
+    A clause is the subtree of the root word or of a word with relation *acl* or *advcl*, without the clauses
+    in it. Words without a label (the root word has no governor) are not scored.
 
     Args:
-        root: Folder of what is processed. (default: ``"datasets/probes"``)
+        root: Folder for processed files. (default: ``"datasets/probes"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
-        parser: ``"gold"`` for the trees that the labels come from; another parser is given words that have
-            no sense. (default: ``"gold"``)
-        function: What the labels are. (default: ``"governor"``)
-        sentences: Sentences of the training split; the others have a fifth of it. (default: :obj:`5000`)
-        min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
-        num_words: Different words. (default: :obj:`60`)
-        projective: The same trees over words in another order: each word stands together with all below it,
-            which are a constituent (:func:`probe_sentences`), for edges that read them, with
-            ``constituents=True``. (default: :obj:`False`)
-        seed: Where chance comes from. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        parser: ``"gold"`` for the trees of the labels; another parser would parse meaningless words.
+            (default: ``"gold"``)
+        function: The function of the labels. (default: ``"governor"``)
+        sentences: Number of training sentences; the other splits have a fifth each. (default: :obj:`5000`)
+        min_words, max_words: The smallest and the largest number of words of a sentence. (default: :obj:`6`,
+            :obj:`14`)
+        num_words: Number of distinct words. (default: :obj:`60`)
+        projective: Order the words of the same trees projectively, so that subtrees are constituents
+            (:func:`probe_sentences`), for edges that read them, with ``constituents=True``.
+            (default: :obj:`False`)
+        seed: Seed of the draws. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
 
     Raises:
-        ValueError: If an option is wrong; :obj:`raw_from` is one that there is no use for, and
-            :obj:`constituents` need projective trees.
+        ValueError: If an option is wrong; :obj:`raw_from` is not allowed, and :obj:`constituents` need
+            projective trees.
 
     Example:
         >>> from graphdep.datasets import Probes
@@ -102,9 +102,7 @@ class Probes(LabelDataset):
         if files is not None:
             raise ValueError(f"'raw_from' is for corpora with files: this one is generated (got {files!r})")
         if not projective and parser == "gold" and options.get("constituents"):
-            raise ValueError(
-                "'constituents' need projective=True: else words do not stand together with those below them"
-            )
+            raise ValueError("'constituents' need projective=True, since other subtrees are not contiguous")
         self.projective = projective
         self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed
@@ -114,7 +112,7 @@ class Probes(LabelDataset):
 
     def options(self) -> dict[str, Any]:
         own: dict[str, Any] = {"function": self.function, "sentences": self.sentences, "seed": self.seed}
-        if self.projective:  # left out else: what was processed before stays
+        if self.projective:  # left out by default: older files stay valid
             own["projective"] = True
         return super().options() | own | vars(self.sizes)
 
@@ -144,5 +142,5 @@ class Probes(LabelDataset):
         ]
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
-        """All classes of the function, also those that a small training split lacks."""
+        """All classes of the function, even if a small training split lacks some."""
         return PROBE_FUNCTIONS[self.function].classes

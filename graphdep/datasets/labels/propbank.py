@@ -22,7 +22,7 @@ from graphdep.datasets.base.raw import (
     expect,
     read_lines,
     row_error,
-    seen_files,
+    visible_files,
 )
 from graphdep.datasets.base.rows import drawn_part
 from graphdep.datasets.labels.base import LabelDataset
@@ -45,15 +45,15 @@ from graphdep.sentence.sentence import Sentence
 
 
 def span_head(tree: Sentence, start: int, end: int) -> int:
-    """The word of a span that is nearest to the root, the first one where several are.
+    """The word of a span that is nearest to the root, the first one of several.
 
-    Its governor is outside of the span. Where more than one word's is, as in spans that are no phrase of this
-    tree, the others are lower in it or farther right.
+    Its governor is outside of the span. In a span that is not a phrase of the tree this may hold for several
+    words; the others are then lower or farther right.
 
     Args:
         tree: The tree.
-        start: First word of the span, from 0.
-        end: The word behind its last one.
+        start: Index of the first word.
+        end: Index after the last word.
 
     Example:
         >>> from graphdep import Sentence
@@ -76,11 +76,11 @@ class SkeletonPredicate:
     """A predicate of a sentence, and the spans of its column.
 
     Args:
-        word: The token whose row has the roleset, from 0.
+        word: Index of the token whose row has the roleset.
         line: The line of that row.
         roleset: Its sense, such as ``"give.01"``.
-        spans: The spans from left to right, the predicate's own among them: ``V``, and ``C-V`` for a part of
-            it that stands apart. None has a token in common with another.
+        spans: Disjoint spans from left to right, including those of the predicate: ``V``, and ``C-V`` for a
+            separate part of it.
     """
 
     word: int
@@ -97,7 +97,7 @@ class SkeletonSentence:
         number: Its number in the document, from 0.
         line: Its first line.
         tags: The part-of-speech tag of each token.
-        parse: The part of the bracketed constituents that stands at each token, as it is.
+        parse: The part of the bracketed constituents at each token, unchanged.
         predicates: The predicates in the order of their columns.
     """
 
@@ -114,7 +114,7 @@ class SkeletonSentence:
 def read_skeletons(path: Path) -> list[SkeletonSentence]:
     """The sentences of a ``.gold_skel`` file.
 
-    Blank lines separate sentences; white space separates columns, eight and one for each predicate of the
+    Blank lines separate sentences, and white space separates columns: eight, and one per predicate of the
     sentence. The n-th of these belongs to the n-th row with a roleset.
     """
     sentences: list[SkeletonSentence] = []
@@ -146,7 +146,7 @@ def _predicates(path: Path, rows: list[Row]) -> tuple[SkeletonPredicate, ...]:
 
 
 def _spans(path: Path, rows: list[Row], column: int) -> tuple[Span, ...]:
-    """The spans of a column, the predicate's own among them; none is in another one."""
+    """The spans of a column, including those of the predicate; raises if they are nested."""
     spans = bracketed_spans(path, rows, column)
     outer = outer_spans(spans)
     if inner := [span for span in spans if span not in outer]:
@@ -164,12 +164,12 @@ _SENT_ID = re.compile(r"(?P<genre>[^-]+)-(?P<document>.+)-(?P<number>[0-9]{1,9})
 
 @dataclass(frozen=True)
 class EWTSentence:
-    """A sentence that both have.
+    """A sentence with a skeleton.
 
     Args:
         tree: Words and tree.
-        skeleton: Predicates and arguments, of as many tokens.
-        path: The skeleton's file.
+        skeleton: Predicates and arguments, with the same number of tokens.
+        path: The file of the skeleton.
     """
 
     tree: Sentence
@@ -178,7 +178,7 @@ class EWTSentence:
 
     @cached_property
     def bracketed(self) -> Sentence:
-        """The tree with the constituents of the skeleton, which has their brackets but not the words."""
+        """The tree with the constituents of the skeleton, whose brackets are filled with the words."""
         words = (form.replace("(", "-LRB-").replace(")", "-RRB-") for form in self.tree.form)
         pieces = zip(self.skeleton.parse, self.skeleton.tags, words)
         text = " ".join(piece.replace("*", f" ({tag} {word}) ") for piece, tag, word in pieces)
@@ -188,18 +188,18 @@ class EWTSentence:
 
 @dataclass
 class LeftOut:
-    """What one of them has alone, or with another number of tokens.
+    """Sentences without a skeleton of the same number of tokens, and skeletons without a sentence.
 
     Args:
-        names: A line a sentence: its ``sent_id``, and what is wrong.
-        predicates: How many predicates these sentences have.
+        names: One line per sentence: its ``sent_id``, and the reason.
+        predicates: Number of predicates in these sentences.
     """
 
     names: list[str] = field(default_factory=list)
     predicates: int = 0
 
     def add(self, name: str, words: int | None, skeleton: SkeletonSentence | None) -> None:
-        """Notes a sentence of so many words, with a skeleton or without one."""
+        """Adds a sentence with its number of words, and its skeleton if there is one."""
         treebank = "not in the treebank" if words is None else f"{words} words"
         tokens = "no skeleton" if skeleton is None else f"{len(skeleton)} tokens in the skeleton"
         self.names.append(f"{name} ({treebank}, {tokens})")
@@ -207,11 +207,11 @@ class LeftOut:
 
 
 def read_ewt(treebank: Sequence[Path], skeletons: Sequence[Path]) -> tuple[list[EWTSentence], LeftOut]:
-    """The sentences of some files of the treebank that have a skeleton of as many tokens, in their order, and
-    what is left out.
+    """The sentences of treebank files with a skeleton of the same number of tokens, in order, and those that
+    are left out.
 
-    ``GENRE-DOCUMENT-NUMBER`` of a ``sent_id``, counted from 1, is sentence ``NUMBER - 1`` of
-    ``DOCUMENT.xml.gold_skel``. Only documents that the treebank's files have are read.
+    ``sent_id`` ``GENRE-DOCUMENT-NUMBER``, counted from 1, is sentence ``NUMBER - 1`` of
+    ``DOCUMENT.xml.gold_skel``. Only documents of the treebank files are read.
     """
     path_of = {path.name.removesuffix(SKELETON).removesuffix(".xml"): path for path in skeletons}
     documents: dict[str, dict[int, SkeletonSentence]] = {}
@@ -234,7 +234,7 @@ def read_ewt(treebank: Sequence[Path], skeletons: Sequence[Path]) -> tuple[list[
 
 
 def _named(treebank: Sequence[Path]) -> Iterator[tuple[str, str, str, int, Sentence]]:
-    """The sentences with their ``sent_id``, and its three parts."""
+    """The sentences with the three parts of their ``sent_id``."""
     first: dict[str, str] = {}
     for path in treebank:
         for number, tree in enumerate(read_conllu(path), start=1):
@@ -263,46 +263,45 @@ _FEW = 3
 
 class PropBankEWT(LabelDataset):
     r"""The roles of `"PropBank: Semantics of New Predicate Types" <https://aclanthology.org/L14-1011/>`_ in
-    the sentences of the English Web Treebank, one example a predicate, which is the marked word.
+    the sentences of the English Web Treebank, one example per predicate, which is the marked word.
 
-    Skeletons without words come from PropBank's release, words and gold trees from UD English EWT, whose
-    splits are taken. Sentence ``NUMBER`` of a document there is sentence ``NUMBER - 1`` here. A sentence
-    without a skeleton of as many tokens is left out: :attr:`unmatched` names all of them,
-    :meth:`describe` counts them and their predicates, and a log line says so.
+    PropBank's release has skeletons without words; words, gold trees and splits are those of UD English EWT.
+    Sentence ``NUMBER`` of a document in EWT is sentence ``NUMBER - 1`` in PropBank. A sentence without a
+    skeleton of the same number of tokens is left out: :attr:`unmatched` names these sentences, and
+    :meth:`describe` and a warning have their number.
 
     There are two forms of labels:
 
     ===========  =======================================================================================
-    ``"heads"``  each argument's label at one word of it, that nearest to the root of the gold tree, the first
-                 of several (:func:`~graphdep.datasets.labels.propbank.span_head`); ``O`` at all others
-    ``"spans"``  BIO: ``B-ARG0`` at the first word of an argument, ``I-ARG0`` at further ones, ``O`` outside
+    ``"heads"``  the label of an argument at its word nearest to the root of the gold tree, the first of
+                 several (:func:`~graphdep.datasets.labels.propbank.span_head`); ``O`` at all others
+    ``"spans"``  BIO: ``B-ARG0`` at the first word of an argument, ``I-ARG0`` at further words, ``O`` outside
     ===========  =======================================================================================
 
-    Words of the predicate (PropBank's ``V`` and ``C-V``, as *pick* and *up*, and the word that has the
-    roleset) have no label and are not scored, as in CoNLL-2005. All other labels are PropBank's: parts
-    (``C-ARG1``) and references (``R-ARG0``) are labels of their own, and spans of a predicate never overlap.
-    Roles of auxiliaries and light verbs (``take.LV``) are examples as all others.
+    Words of the predicate (PropBank's ``V`` and ``C-V``, such as *pick* and *up*, and the word with the
+    roleset) have no label and are not scored, as in CoNLL-2005. All other labels are PropBank's, including
+    parts (``C-ARG1``) and references (``R-ARG0``), and spans of a predicate do not overlap. Auxiliaries and
+    light verbs (``take.LV``) are predicates, too.
 
-    The heads of ``"heads"`` are placed by gold trees, whatever :obj:`parser` the examples have.
+    The heads of ``"heads"`` are those of the gold trees, with any :obj:`parser`.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/propbank-ewt"``)
         split: ``"train"``, ``"val"`` (the treebank's dev) or ``"test"``. (default: ``"train"``)
-        parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
-            :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
+        parser: ``"gold"`` for the trees of the treebank; else a parser for its words, or the parser's name
+            for :func:`graphdep.parsing.resolve_parser`. (default: ``"gold"``)
         form: ``"heads"`` or ``"spans"``. (default: ``"heads"``)
-        ud_from: Local folder with the treebank, where it is not below :obj:`raw_from` as well; both are
-            searched with all of their folders. (default: :obj:`None`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
-            takes predicates from all parts of a split.
+        ud_from: Local folder with the treebank, if it is not in :obj:`raw_from`; both folders are searched
+            recursively. (default: :obj:`None`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+            selects predicates from the whole split.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
 
     Raises:
         FileNotFoundError: If skeletons or treebank are missing; the message says where to get them.
-        ValueError: If an option is wrong, a file is there twice, or a file is damaged, with file, line and
-            value.
+        ValueError: If an option is wrong, or a file is duplicated or damaged, with file, line and value.
 
     Example:
         >>> from graphdep.datasets import PropBankEWT
@@ -320,7 +319,7 @@ class PropBankEWT(LabelDataset):
     outside = OUTSIDE
     spread = True
     unmatched: tuple[str, ...]
-    """The sentences of the split that are left out, and why."""
+    """The sentences of the split that are left out, with the reason."""
 
     def __init__(
         self,
@@ -390,7 +389,7 @@ class PropBankEWT(LabelDataset):
             )
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the numbers of sentences and predicates left out."""
+        """As for every corpus of labelled words, with the numbers of sentences and predicates left out."""
         left_out = {
             "unmatched_sentences": len(self.unmatched),
             "unmatched_predicates": self._unmatched_predicates,
@@ -410,21 +409,21 @@ class PropBankEWT(LabelDataset):
 
     def _treebank(self, folder: Path, split: str) -> list[Path]:
         source = self.ud_from if self.ud_from is not None and folder == self.raw_from else folder
-        found = seen_files(source, f"**/{self.raw_file_pattern(split)}")
+        found = visible_files(source, f"**/{self.raw_file_pattern(split)}")
         if len({path.parent for path in found}) > 1:
             check_one(source, found, "treebanks", "name the folder of one of them")
         return found
 
     def _missing(self, split: str) -> str:
         return (
-            f"{super()._missing(split)}. Where the treebank is in a folder of its own, pass that as "
+            f"{super()._missing(split)}. If the treebank is in another folder, pass that as "
             "ud_from=DIR besides (on the command line: --set ud_from=DIR)"
         )
 
 
 def _skeletons(folder: Path) -> list[Path]:
-    """The skeletons below a folder; of PropBank's whole release those of EWT."""
-    found = seen_files(folder, f"**/*{SKELETON}")
+    """The skeletons in a folder; in PropBank's whole release those of EWT."""
+    found = visible_files(folder, f"**/*{SKELETON}")
     own = [path for path in found if "ewt" in path.relative_to(folder).parts] or found
     for name in dict.fromkeys(path.name for path in own):
         check_one(folder, [path for path in own if path.name == name], name, "name a folder with one of them")
@@ -432,7 +431,7 @@ def _skeletons(folder: Path) -> list[Path]:
 
 
 NONE = ("_", "")
-"""Cells that say nothing. Release 1.0 leaves cells empty where a sentence has no predicate."""
+"""Cells without a value. Release 1.0 has empty cells in sentences without a predicate."""
 HEADS = "UP:ARGHEADS"
 _TREE, _SHORT = 10, 8
 _ROLE = re.compile(r"(.+):([0-9]{1,9})")
@@ -444,10 +443,10 @@ class UPPredicate:
     """A predicate of a sentence.
 
     Args:
-        word: The word, from 0.
+        word: Index of the word.
         line: Its line.
         roleset: Its sense, such as ``"give.01"``.
-        labels: For each word of the sentence the label of its role, ``"_"`` for none.
+        labels: The role of each word of the sentence, ``"_"`` for none.
     """
 
     word: int
@@ -463,7 +462,7 @@ class UPSentence:
     Args:
         tree: Words and tree.
         predicates: The predicates from left to right.
-        second_roles: Roles that are left out, as the word has another one of the same predicate.
+        second_roles: Number of roles that are left out, as the word has another role of the same predicate.
     """
 
     tree: Sentence
@@ -472,21 +471,21 @@ class UPSentence:
 
     @property
     def annotated(self) -> bool:
-        """Whether it is not one that ``# propbank = no-up`` says to be without annotation."""
+        """Whether it is annotated (no ``# propbank = no-up``)."""
         comments = (comment.lstrip("#").partition("=") for comment in self.tree.comments)
         return not any((key.strip(), value.strip()) == ("propbank", "no-up") for key, _, value in comments)
 
 
 def read_up(path: Path) -> list[UPSentence]:
-    """The sentences of a file, in one of three layouts, which the file itself shows.
+    """The sentences of a file, in one of three layouts, which are recognised by the columns.
 
     =====================  =================================================================================
-    ten columns and more   CoNLL-U, the roleset, and a column of labels for each predicate of the sentence
-    eight and more         CoNLL-U without DEPS and MISC, ``Y`` at predicates, the roleset, and columns of
-                           labels likewise (the other languages of release 1.0)
-    ``global.columns``     CoNLL-U Plus with the columns ``UP:PRED`` and ``UP:ARGHEADS`` (release 2.0, merged
-                           with its treebank), whose cells are ``LABEL:WORD|LABEL:WORD``; of two roles of one
-                           word the first counts
+    ten or more columns    CoNLL-U, the roleset, and a column of labels for each predicate of the sentence
+    eight or more          CoNLL-U without DEPS and MISC, ``Y`` at predicates, the roleset, and the columns of
+                           labels (the other languages of release 1.0)
+    ``global.columns``     CoNLL-U Plus with columns ``UP:PRED`` and ``UP:ARGHEADS`` (release 2.0, merged with
+                           its treebank), whose cells are ``LABEL:WORD|LABEL:WORD``; the first of two roles of
+                           a word counts
     =====================  =================================================================================
     """
     rows = [(line, text.split("\t")) for line, text in read_lines(path)]
@@ -510,7 +509,7 @@ def _is_filled(row: Row) -> bool:
 
 
 def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
-    """The names of the columns where the first line has them."""
+    """The names of the columns if they are in the first line."""
     line, row = rows[0]
     key, _, value = "\t".join(row).lstrip("#").partition("=")
     names = value.split() if row[0].startswith("#") and key.strip() == "global.columns" else []
@@ -527,13 +526,13 @@ def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
 
 
 def _is_short(rows: Sequence[Row]) -> bool:
-    """Whether the ninth column is no DEPS, but has ``Y`` at predicates."""
+    """Whether the ninth column has ``Y`` at predicates instead of DEPS."""
     cells = {row[_SHORT] for _, row in rows if len(row) > _SHORT and not row[0].startswith("#")}
     return "Y" in cells and cells <= {"Y", "_"}
 
 
 def _tree_row(row: list[str], kept: int) -> list[str]:
-    """The columns of CoNLL-U; comments, blank lines and rows that are too short stay as they are."""
+    """The columns of CoNLL-U; comments, blank lines and rows that are too short are unchanged."""
     if row[0].startswith("#") or len(row) < kept:
         return row
     return [*row[:kept], *["_"] * (_TREE - kept)]
@@ -543,7 +542,7 @@ def _columns(path: Path, tree: Sentence, rows: list[Row], roleset: int) -> UPSen
     width = len(rows[0][1])
     check_width(path, rows, width, roleset + 1)
     columns = range(roleset + 1, width)
-    # Where there is no predicate, one column may stand all the same, with nothing in it.
+    # Without a predicate there may be an empty column.
     if all(row[column] in NONE for _, row in rows for column in (roleset, *columns)):
         return UPSentence(tree, ())
     marked = marked_rows(path, rows, roleset, NONE, len(columns))
@@ -560,7 +559,7 @@ def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UP
         check_width(path, [(line, row)], len(names))
         roleset, cell = row[names.index("UP:PRED")], row[names.index(HEADS)]
         if roleset in NONE:
-            expect(cell in NONE, path, line, "arguments of a word that is no predicate", cell)
+            expect(cell in NONE, path, line, "arguments of a word that is not a predicate", cell)
             continue
         labels = ["_"] * len(tree)
         for role in cell.split("|") if cell not in NONE else ():
@@ -581,7 +580,7 @@ TRAIN_FROM = ("train", "dev")
 
 @dataclass(frozen=True)
 class _Counts:
-    """What of a file is in no example."""
+    """Counts of parts of a file in no example."""
 
     unannotated_sentences: int
     second_roles: int
@@ -589,28 +588,27 @@ class _Counts:
 
 class UniversalPropBank(LabelDataset):
     r"""The roles of `"Universal Proposition Bank 2.0" <https://aclanthology.org/2022.lrec-1.181/>`_ or of its
-    first release, for one language, one example a predicate, which is the marked word.
+    first release, for one language, one example per predicate, which is the marked word.
 
-    A split is the file ``<name>-up-<split>.conllu`` (or ``.conllup``) of a language's folder, in a layout
-    that :func:`~graphdep.datasets.labels.propbank.read_up` knows. Labels are those of the
-    file, at the heads of arguments; ``O`` at all other words. The predicate's own words (its row, ``V`` and
-    ``C-V``) have no label and are not scored.
+    A split is the file ``<name>-up-<split>.conllu`` (or ``.conllup``) in the folder of a language, in a
+    layout of :func:`~graphdep.datasets.labels.propbank.read_up`. Labels are those of the file, at the heads
+    of arguments, and ``O`` at all other words. Words of the predicate (its row, ``V`` and ``C-V``) have no
+    label and are not scored.
 
-    The largest training files are not at hand everywhere. With ``train_from="dev"`` the dev file is both the
-    training split and, by sentences that are drawn from it, the one for validation; sentences of the same
-    words are in one of them.
+    If the training file, which is large, is missing, ``train_from="dev"`` draws the training and the
+    validation split from the dev file; equal sentences are in the same split.
 
     Args:
         root: Folder of one language. (default: ``"datasets/universal-propbank"``)
         split: ``"train"``, ``"val"`` (the file's dev) or ``"test"``. (default: ``"train"``)
-        parser: ``"gold"`` for the files' own trees; else a parser, or its name for
-            :func:`graphdep.parsing.resolve_parser`, which parses the files' words. (default: ``"gold"``)
+        parser: ``"gold"`` for the trees in the files; else a parser for their words, or the parser's name for
+            :func:`graphdep.parsing.resolve_parser`. (default: ``"gold"``)
         train_from: ``"train"``, or ``"dev"`` to train on the dev file. (default: ``"train"``)
         val_fraction: With ``train_from="dev"``, the share of sentences that is drawn for validation.
             (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
-            takes predicates from all parts of a split.
+        seed: Seed of that draw. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+            selects predicates from the whole split.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
@@ -654,7 +652,7 @@ class UniversalPropBank(LabelDataset):
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        return seen_files(folder, self.raw_file_pattern(split), before="-up-")
+        return visible_files(folder, self.raw_file_pattern(split), before="-up-")
 
     def raw_file_pattern(self, split: str) -> str:
         name = self.train_from if split == "train" else "dev" if split == "val" else split
@@ -689,13 +687,13 @@ class UniversalPropBank(LabelDataset):
             )
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the sentences that the file says to be without
-        annotation, which give no example, and the roles that are left out.
+        """As for every corpus of labelled words, with the numbers of sentences without annotation, which have
+        no example, and of roles that are left out.
         """
         return super().describe() | vars(self._left_out)
 
     def _drawn(self, folder: Path, split: str, sentences: list[UPSentence]) -> set[tuple[str, ...]]:
-        """The sentences that are drawn for validation, as their words."""
+        """The words of the sentences that are drawn for validation."""
         forms = list(dict.fromkeys(tuple(one.tree.form) for one in sentences))
         files = " and ".join(str(path) for path in self.raw_files(folder, split))
         part = drawn_part(len(forms), self.val_fraction, self.seed, files, "sentences with predicates", "")

@@ -21,13 +21,13 @@ from graphdep.sentence.tree import Constituent
 Row = tuple[int, list[str]]
 """Line number, columns."""
 PREDICATE = ("V", "C-V")
-"""Labels of the predicate itself and of a part of it that stands apart."""
+"""Labels of the predicate itself and of a separate part of it."""
 
 
 def marked_rows(
     path: Path, rows: Sequence[Row], column: int, none: Sequence[str], columns: int
 ) -> list[tuple[int, int, str]]:
-    """Word, line and cell of the predicates of a sentence, of which each must have a column of roles."""
+    """Word, line and cell of each predicate; raises unless there is a column of roles for each."""
     marked = [(word, line, row[column]) for word, (line, row) in enumerate(rows) if row[column] not in none]
     if len(marked) != columns:
         line, value = marked[columns][1:] if len(marked) > columns else (rows[0][0], None)
@@ -40,8 +40,8 @@ _CELL = re.compile(r"((?:\([^\s()*]+)*)\*((?:[^\s()*]*\))*)")
 
 
 def bracketed_spans(path: Path, rows: Sequence[Row], column: int) -> list[Span]:
-    """The spans of a column, outer ones before those in them: ``(LABEL*`` begins one, ``*)`` ends it,
-    ``(LABEL*)`` is one of one word.
+    """The spans of a column, outer before inner ones: ``(LABEL*`` begins a span, ``*)`` ends it, and
+    ``(LABEL*)`` is a span of one word.
     """
     spans: list[Span] = []
     opened: list[tuple[int, int, int, str]] = []  # place among the spans, line, first word, label
@@ -68,7 +68,7 @@ def bracketed_spans(path: Path, rows: Sequence[Row], column: int) -> list[Span]:
 
 
 def outer_spans(spans: Sequence[Span]) -> list[Span]:
-    """The spans that are in no other one."""
+    """The spans that are not inside another one."""
     found: list[Span] = []
     for span in spans:
         if not found or span[0] >= found[-1][1]:
@@ -77,7 +77,7 @@ def outer_spans(spans: Sequence[Span]) -> list[Span]:
 
 
 def role_labels(spans: Sequence[Span], words: int, predicate: int) -> list[str | None]:
-    """The labels of a predicate's arguments in IOB2; its own words have none."""
+    """The labels of a predicate's arguments in IOB2; words of the predicate have :obj:`None`."""
     arguments = [span for span in spans if span[2] not in PREDICATE]
     labels: list[str | None] = [*bio_of(arguments, words)]
     for word in (predicate, *own_words(spans)):
@@ -92,12 +92,12 @@ def own_words(spans: Sequence[Span]) -> list[int]:
 
 @dataclass(frozen=True)
 class DependencyLayout:
-    """Where the columns of CoNLL-U stand in rows with a tree and a column of labels for each predicate.
+    """Columns of a format with a tree and a column of labels for each predicate.
 
     Args:
         name: The format.
-        tree: The numbers of the columns, from 0; :obj:`None` for what is not there.
-        marker: The column that says which words are predicates.
+        tree: Indices of the columns of CoNLL-U; :obj:`None` for a missing column.
+        marker: The column that marks predicates.
         first: The first column of labels.
     """
 
@@ -118,14 +118,14 @@ class DependencyLayout:
 
 @dataclass(frozen=True)
 class SpanLayout:
-    """Where the columns stand in rows with bracketed spans for each predicate.
+    """Columns of a format with bracketed spans for each predicate.
 
     Args:
         name: The format.
         word, parse: Columns of the words and of the bracketed constituents; :obj:`None` for no such column.
-        marker: The column that says which words are predicates.
+        marker: The column that marks predicates.
         first: The first column of spans.
-        behind: How many columns stand behind the spans. (default: :obj:`0`)
+        behind: Number of columns after the spans. (default: :obj:`0`)
     """
 
     name: str
@@ -148,7 +148,7 @@ _NUMBER = re.compile("[0-9]+")
 
 
 def role_layout(blocks: Sequence[list[Row]]) -> Layout | None:
-    """The layout that the sentences of a file are in; :obj:`None` where they have no columns of roles."""
+    """The layout of the sentences of a file; :obj:`None` without columns of roles."""
     for number, rows in enumerate(blocks):
         cells = [row for _, row in rows]
         width = len(cells[0])
@@ -184,7 +184,7 @@ def _only(cells: list[list[str]], column: int, *values: str) -> bool:
 
 
 def _of_2005(cells: list[list[str]], width: int) -> SpanLayout | None:
-    """Columns from the word on to the predicates, and spans behind them."""
+    """The layout of CoNLL-2005: word, constituents, predicates, spans."""
     for marker in range(1, width - 1):
         marked = [word for word, row in enumerate(cells) if row[marker] != "-"]
         props = range(marker + 1, width)
@@ -194,7 +194,7 @@ def _of_2005(cells: list[list[str]], width: int) -> SpanLayout | None:
 
 
 def _parse_column(cells: list[list[str]], end: int) -> int | None:
-    """The column of brackets that has the most, since chunks and clauses have columns of their own."""
+    """The column with most brackets, since there are also columns of chunks and clauses."""
     brackets = [column for column in range(1, end) if all(_CELL.fullmatch(row[column]) for row in cells)]
     count = {column: sum(row[column].count("(") for row in cells) for column in brackets}
     found = max(brackets, key=count.__getitem__, default=None)
@@ -205,10 +205,10 @@ class RoleSentences(NamedTuple):
     """The predicates of a file.
 
     Args:
-        examples: One for each predicate.
-        columns: For each example the line of its first word, and its column of roles.
-        without: How many sentences have no predicate.
-        inner: How many spans are in another one of the same predicate, and left out.
+        examples: One per predicate.
+        columns: The line of the first word and the column of roles of each example.
+        without: Number of sentences without a predicate.
+        inner: Number of spans inside another span of the same predicate, which are left out.
     """
 
     examples: list[LabelledWords]
@@ -230,7 +230,7 @@ def read_head_roles(
     for group, (rows, tree) in enumerate(zip(blocks, trees, strict=True)):
         width = len(rows[0][1])
         while width > layout.first and not any(row[width - 1] for _, row in rows):
-            width -= 1  # as tables have it that were padded to the width of the longest row
+            width -= 1  # in tables padded to the width of the longest row
         marked = marked_rows(path, rows, layout.marker, ("_", ""), width - layout.first)
         without += not marked
         for (word, line, _), column in zip(marked, range(layout.first, width)) if tree else ():
@@ -294,5 +294,5 @@ def bracketed_cells(spans: Sequence[Span], words: int) -> list[str]:
 
 
 def sentences_of(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows between blank ones, which have no columns."""
+    """Groups the rows between blank rows, which have no columns."""
     return [list(block) for filled, block in groupby(rows, key=lambda row: bool(row[1])) if filled]

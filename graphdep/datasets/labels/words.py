@@ -1,4 +1,4 @@
-"""Labelled words, and where the labels stand in a tree."""
+"""Labelled words, and the columns of their labels."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from graphdep.sentence.tree import Constituent, cut_constituents
 
 COLUMNS = ("upos", "xpos", "deprel", "lemma", "feats")
 UPOS = "upos"
-"""The column whose labels are learned where none is named."""
+"""The default column of labels."""
 LISTS = ("feats", "misc")
 """Columns that are lists of ``Key=Value``."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Where the labels of words stand: a column of CoNLL-U, or a key of FEATS or MISC.
+    """The labels of words in CoNLL-U: a column, or a key in FEATS or MISC.
 
     Args:
-        key: ``"upos"``, ``"xpos"``, ``"deprel"``, ``"lemma"`` or ``"feats"``, or a key of one of two columns:
-            ``"feats:Number"``, ``"misc:BeginSeg"``.
-        absent: The label of a word that has none; :obj:`None` for no label, which is not scored. (default:
-            :obj:`None`)
+        key: ``"upos"``, ``"xpos"``, ``"deprel"``, ``"lemma"`` or ``"feats"``, or a key such as
+            ``"feats:Number"`` or ``"misc:BeginSeg"``.
+        absent: The label of a word without the key; with :obj:`None` it is not scored. (default: :obj:`None`)
     """
 
     key: str
@@ -52,22 +51,22 @@ class Column:
 
     @property
     def part(self) -> str:
-        """The key in the column; empty for the column as a whole."""
+        """The key in the column; empty for the whole column."""
         return self.key.partition(":")[2]
 
     def labels(self, sentence: Sentence) -> list[str | None]:
-        """The label of each word; :obj:`None` where it has none."""
+        """The label of each word, or :obj:`None`."""
         column: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
         found = [_values(cell).get(self.part) if self.part else cell for cell in column]
         return [self.absent if label in (None, "", "_") else label for label in found]
 
     def there(self, sentence: Sentence) -> list[bool]:
-        """Whether each word has the key of FEATS or MISC, whatever its value."""
+        """Whether each word has the key in FEATS or MISC, with any value."""
         column: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
         return [self.part in _values(cell) for cell in column]
 
     def write(self, sentence: Sentence, labels: Sequence[str | None]) -> Sentence:
-        """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none."""
+        """The sentence with other labels; the label :attr:`absent`, or :obj:`None`, is not written."""
         for label in labels:
             lost = (label == "_" and self.absent != "_") or (self.part and "|" in (label or ""))
             if lost:
@@ -80,7 +79,7 @@ class Column:
         return dataclasses.replace(sentence, **changed)
 
     def classes(self, sentences: Sequence[Sentence]) -> tuple[str, ...]:
-        """The different labels by name."""
+        """The distinct labels, sorted by name."""
         marked = Column(self.key)
         if all(label is None for sentence in sentences for label in marked.labels(sentence)):
             raise ValueError(
@@ -106,8 +105,8 @@ class Column:
         return "|".join(sorted(parts, key=str.lower) if self.name == "feats" else parts) or "_"
 
     def hint(self, sentences: Sequence[Sentence]) -> str:
-        """The keys that there are, to stand at the end of a message: of the column, or for a column without
-        keys those of FEATS and MISC, which may have been meant.
+        """The existing keys of the column, for the end of a message; for a column without keys those of FEATS
+        and MISC.
         """
         if not self.part:
             found = [f"{name}:{key}" for name in reversed(LISTS) for key in _keys(name, sentences)]
@@ -121,7 +120,7 @@ class Column:
 
 
 def _keys(name: str, sentences: Sequence[Sentence]) -> list[str]:
-    """The keys of a list that have a value, the commonest first."""
+    """The keys with a value in lists of ``Key=Value``, the most frequent first."""
     cells = (cell for sentence in sentences for cell in getattr(sentence, name) or ())
     counts = Counter(key for cell in cells for key, value in _values(cell).items() if value)
     return [key for key, _ in counts.most_common()]
@@ -133,7 +132,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _values(cell: str) -> dict[str, str | None]:
-    """The ``Key=Value`` of a cell, the first of equal keys; a part without ``=`` has no value."""
+    """The keys and values of a cell, the first of equal keys; a part without ``=`` has no value."""
     values: dict[str, str | None] = {}
     for part in cell.split("|") if cell != "_" else ():
         key, equals, value = part.partition("=")
@@ -142,7 +141,7 @@ def _values(cell: str) -> dict[str, str | None]:
 
 
 def mark_column(key: str) -> Column:
-    """The column that marks words."""
+    """The column with the key of marked words."""
     name, _, part = key.partition(":")
     if name not in LISTS or not part:
         keys = " or ".join(f"{known}:KEY" for known in LISTS)
@@ -151,31 +150,28 @@ def mark_column(key: str) -> Column:
 
 
 def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
-    """The number of the word that has a key, from 0; :obj:`None` where none has it."""
+    """The index of the word with a key, or :obj:`None`."""
     marked = [word for word, there in enumerate(column.there(tree)) if there]
     if len(marked) > 1:
         words = ", ".join(tree.form[word] for word in marked)
-        message = (
-            f"{len(marked)} words have {column.key!r}, which marks one: write the sentence once for each"
-        )
+        message = f"{len(marked)} words have {column.key!r}, which marks one: repeat the sentence for each"
         raise ValueError(f"{place}: {message} (got {words})")
     return marked[0] if marked else None
 
 
 @dataclass(frozen=True)
 class LabelledWords:
-    """The words of a sentence, and a label for each of them or for some.
+    """The words of a sentence, and a label for each word or for some words.
 
     Args:
         words: The words.
-        labels: A label for each word; :obj:`None` for none, which is not scored.
-        mark: The number of the marked word, from 0, such as the predicate whose roles the labels are.
-            (default: :obj:`None`)
-        tree: The corpus' own tree of these words. (default: :obj:`None`)
-        group: Examples of one number are right as a whole or not at all, such as the predicates of one
-            sentence; :obj:`None` for an example that stands alone. (default: :obj:`None`)
-        place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
-        constituents: The corpus' own constituents, where it has no tree. (default: :obj:`None`)
+        labels: A label for each word; a word with :obj:`None` is not scored.
+        mark: Index of the marked word, such as the predicate of roles. (default: :obj:`None`)
+        tree: The gold tree of the words. (default: :obj:`None`)
+        group: Number of a group that is scored as correct if all of its examples are, such as the predicates
+            of one sentence; :obj:`None` for a separate example. (default: :obj:`None`)
+        place: ``FILE:LINE``, for messages. (default: ``""``)
+        constituents: The gold constituents, if there is no tree. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.datasets.labels.words import LabelledWords
@@ -206,15 +202,15 @@ class LabelledWords:
         return len(self.words)
 
     def cut(self, limit: WordLimit) -> LabelledWords:
-        """The example with no more words than :obj:`limit` has: as it is, or its first words."""
+        """The example, truncated to :obj:`limit` if necessary."""
         most, count = limit.max_words, len(self)
         if count <= most:
             return self
         if not limit.truncate:
             said = f"{count} words are more than max_words={most}"
-            raise self.error(f"{said}: allow more, or read the first ones with truncate")
+            raise self.error(f"{said}: raise the limit, or set truncate")
         if (self.mark or 0) >= most:
-            raise self.error(f"the marked word {self.mark} is beyond max_words={most}: allow more")
+            raise self.error(f"the marked word {self.mark} is beyond max_words={most}: raise the limit")
         tree = None if self.tree is None else truncate(self.tree, most)
         own = self.constituents
         changed: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Self-written corpora, small enough for a clone."""
+"""Small self-written corpora that are part of the repository."""
 
 from graphdep.datasets.mini.mini import write_mini
 

@@ -1,4 +1,4 @@
-"""The self-written corpora of ``datasets/mini``, from seeded grammars; here those of sentence pairs."""
+"""Writes the corpora of ``datasets/mini`` from seeded grammars; this file has those of sentence pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BYSTANDERS = "lion bear horse monkey dog cat".split()
 VERBS = "chased pushed helped followed watched kicked hugged called stopped pulled".split()
 ADJECTIVES = "old young tall small happy tired".split()
 
-# What counts is v(a, p): a does it to p. The bystanders y and z and their verbs w and u stand in between.
+# The label depends on v(a, p): a does it to p. The bystanders y and z and their verbs w and u are in between.
 LONG = ("{a}{first} {v} {p}{last}", "{p}{first} was {v} by {a}{last}")
 SHORT = ("{a} {v} {p}", "{p} was {v} by {a}", "it was {a} that {v} {p}", "it was {p} that {a} {v}")
 ONE = (" near {y}", " that {w} {y}", " that was {w} by {y}", " that {y} {w}")
@@ -35,17 +35,17 @@ TWO = (
     " that {y} near {z} {w}",
 )
 
-# Sets of three pairs in each split, and the share of events that only test has, in half of its sets.
+# Sets of three pairs in each split, and the share of events that occur in test only, in half of its sets.
 SETS = {"train": 400, "val": 66, "test": 134}
 HELD_OUT = 0.2
-# MRPC has pairs instead, of a long sentence and a short one that some source tells.
+# MRPC has pairs of a long sentence and a short one that is quoted from a source.
 MRPC_SETS = {"train": 200, "val": 30, "test": 60}
 SOURCES = ("{}.", 'A guard said "{}".', '"{}," a guard said.')
 JUDGMENTS = (("4.8", "ENTAILMENT"), ("1.7", "CONTRADICTION"), ("3.2", "NEUTRAL"))
 
 
 class Scene(NamedTuple):
-    """Who does it, to whom, and the two bystanders."""
+    """Agent, patient, and the two bystanders."""
 
     agent: str
     patient: str
@@ -53,7 +53,7 @@ class Scene(NamedTuple):
     far: str
 
     def told(self, frame: str, verbs: Sequence[str], adjectives: Sequence[str] = ("", "", "", "")) -> str:
-        """The scene in the words of a frame; an adjective goes with a place in the frame, not with a noun."""
+        """The scene in the words of a frame; an adjective belongs to a place in the frame, not to a noun."""
         a, p, y, z = (
             f"the {adjective} {noun}".replace("  ", " ") for adjective, noun in zip(adjectives, self)
         )
@@ -66,8 +66,7 @@ def write_mini(root: str | os.PathLike[str]) -> None:
     """Writes the raw files of ``datasets/mini`` below ``root``, the same bytes every time.
 
     ``SICK(root)``, ``SST(root)``, ``MRPC(root)``, ``DailyDialog(root)``, ``Ubuntu(root)`` and
-    ``Agreement(root / "agreement")`` then load them.
-    ``datasets/mini/README.md`` says what is in them.
+    ``Agreement(root / "agreement")`` then load them; ``datasets/mini/README.md`` describes them.
     """
     files = {SICK_FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
     files |= dialogue_files()
@@ -93,7 +92,7 @@ def mini_files() -> dict[str, bytes]:
 
 
 def mrpc_files() -> dict[str, bytes]:
-    """The raw files of MRPC by name, GLUE's list of dev pairs among them."""
+    """The raw files of MRPC by name, including GLUE's list of dev pairs."""
     grammar = _Grammar(random.Random(2005))
     pairs = {
         split: [p for _ in range(n) for p in grammar.told_pairs(split)] for split, n in MRPC_SETS.items()
@@ -118,7 +117,7 @@ class _Grammar(Draw):
         self.held_out = set(events[: round(HELD_OUT * len(events))])
 
     def pairs(self, split: str) -> list[tuple[str, str, str, str]]:
-        """Three pairs with the same words, one a label: as it says, turned round, with a bystander."""
+        """Three pairs with the same words, one per label: unchanged, reversed, and with a bystander."""
         own = split == "test" and self.source.random() < 0.5
         while True:
             verbs = self.shuffled(VERBS)[:3]
@@ -136,7 +135,7 @@ class _Grammar(Draw):
                 return [(first, second, *judgment) for first, judgment in zip(firsts, JUDGMENTS)]
 
     def told_pairs(self, split: str) -> list[tuple[str, str, int]]:
-        """Two pairs with the same words, a paraphrase and one that is turned round."""
+        """Two pairs with the same words: a paraphrase and a reversed one."""
         source = self.pick(SOURCES)
         return [
             (f"{first}.", source.format(second), int(label == "ENTAILMENT"))
@@ -144,7 +143,7 @@ class _Grammar(Draw):
         ]
 
     def frame(self) -> str:
-        """A long frame: the two bystanders stand after its first noun, after its last, or one after each."""
+        """A long frame with both bystanders after its first or its last noun, or one after each."""
         core = self.pick(LONG)
         after_first = self.pick((0, 1, 1, 2))
         if after_first == 1:
@@ -153,5 +152,5 @@ class _Grammar(Draw):
             both = self.pick(TWO)
             first, last = (both, "") if after_first == 2 else ("", both)
         if first.endswith("{w}") and " was " not in core:
-            first += " then"  # two verbs on end are hard to parse
+            first += " then"  # two adjacent verbs are hard to parse
         return core.replace("{first}", first).replace("{last}", last)

@@ -11,18 +11,18 @@ NOUNS = "cook poet clerk nurse pilot guide monk rider".split()
 DETERMINERS = "the my our his their".split()
 PREPOSITIONS = "by near with behind".split()
 RELATIVES = ("who", "that")
-# Past and plural present; the singular present has an s more.
+# Past and plural present; the singular present adds an s.
 TRANSITIVE = (
     *(("called", "call"), ("saw", "see"), ("met", "meet"), ("helped", "help")),
     *(("hired", "hire"), ("found", "find"), ("thanked", "thank"), ("knew", "know")),
 )
 INTRANSITIVE = (("sang", "sing"), ("ran", "run"), ("left", "leave"), ("danced", "dance"), ("sat", "sit"))
 
-# Sentences of each file, and the share of those that stay in the past tense, of train and dev.
+# Number of sentences in each file, and the share of train and dev that stays in the past tense.
 SIZES = {"train": 2000, "dev": 200, "gen": 400}
 PAST = 0.05
-# The share of prepositional phrases among what nouns are modified by. A transformer gets them right by the
-# preposition; relative clauses are what it gets wrong.
+# The share of prepositional phrases among the modifiers of nouns. A transformer gets these right by the
+# preposition, but relative clauses wrong.
 PREPOSITIONAL = 0.25
 
 Node = Union[str, "Verb", list["Node"]]
@@ -41,7 +41,7 @@ class Verb(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A noun phrase, the number of its head, and that of its last noun."""
+    """A noun phrase, and the grammatical number of its head and of its last noun."""
 
     tree: Node
     is_plural: bool
@@ -64,10 +64,10 @@ class _Grammar(Draw):
         self.seen: set[str] = set()
 
     def row(self, split: str) -> str:
-        """A row that no file has yet.
+        """A new row.
 
-        In ``gen`` the last noun before the main verb has another number than the subject; elsewhere it has
-        the same, unless the sentence stays in the past tense.
+        In ``gen`` the last noun before the main verb differs from the subject in number; elsewhere it agrees,
+        unless the sentence stays in the past tense.
         """
         is_past = split != "gen" and self.source.random() < PAST
         while True:

@@ -21,7 +21,7 @@ OPENINGS = (
     "I was not at the {place} today . Did I miss anything ?",
 )
 REACTIONS = ("Yes , I saw it .", "Oh yes .", "Well , listen .", "I was there !")
-# {a} did it to {p}; the animal {x} stands beside the noun before it.
+# {a} did it to {p}; the animal {x} belongs to the noun before it.
 EVENTS = (
     "The {a} near the {x} {v} the {p} .",
     "The {p} was {v} by the {a} near the {x} .",
@@ -45,7 +45,7 @@ SIZES = {"train": 200, "val": 30, "test": 40}
 
 
 class Scene(NamedTuple):
-    """Who did it, and to whom."""
+    """Agent and patient."""
 
     agent: str
     patient: str
@@ -70,7 +70,7 @@ class DialogueGrammar(Draw):
         self.seen: set[str] = set()
 
     def dialogue(self) -> list[str]:
-        """Four to ten turns; their second tells an event that no other dialogue has."""
+        """Four to ten turns; the second one has an event that is unique among the dialogues."""
         while True:
             scene = Scene(*self.shuffled(PEOPLE)[:2])
             words = {"x": self.pick(ANIMALS), "v": self.pick(VERBS), "place": self.pick(PLACES)}

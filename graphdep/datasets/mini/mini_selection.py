@@ -7,9 +7,9 @@ import random
 from graphdep.datasets.mini.mini_dialogues import PEOPLE, DialogueGrammar
 from graphdep.datasets.selection.dataset import TEXT_FILES
 
-# Pools of each split, and the candidates of each.
+# Pools of each split, and candidates of each pool.
 SIZES = {"train": (8, 2), "val": (4, 10), "test": (4, 10)}
-# The response is the answer to the first question after the event was told.
+# The response is the answer to the first question after the event.
 ANSWER = 3
 
 
@@ -24,7 +24,7 @@ def selection_files() -> dict[str, bytes]:
 
 
 def _pool(grammar: DialogueGrammar, candidates: int) -> list[str]:
-    """The lines of a pool, the right one first; a wrong candidate does not name whom the right one names."""
+    """The lines of a pool, the right candidate first; no wrong candidate names a person of the right one."""
     turns = grammar.dialogue()
     context, response = "\t".join(turns[:ANSWER]), turns[ANSWER]
     right = {*response.split()} & {*PEOPLE}

@@ -13,7 +13,7 @@ VERBS = "praised watched remembered mentioned discussed described".split()
 GOOD = "brilliant charming funny clever warm lovely".split()
 BAD = "dull tedious clumsy boring cold silly".split()
 
-# The label is what the sentence says of the film {f}; what it says of the person {p} does not count.
+# The label is what the sentence says of the film {f}, not of the person {p}.
 FRAMES = (
     "the {f} was {a} and the {p} who {v} it was {b}",
     "the {f} was {a} because the {p} was {b}",
@@ -42,7 +42,7 @@ class _Grammar(Draw):
         self.seen: set[str] = set()
 
     def sentences(self) -> list[tuple[str, int]]:
-        """Four sentences with the same words: the adjectives change places, and so does *not*."""
+        """Four sentences with the same words: the adjectives and *not* change places."""
         while True:
             frame, good, bad = self.pick(FRAMES), self.pick(GOOD), self.pick(BAD)
             words = {"f": self.pick(FILMS), "p": self.pick(PEOPLE), "v": self.pick(VERBS)}

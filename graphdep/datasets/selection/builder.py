@@ -1,4 +1,4 @@
-"""Builds the store of a corpus."""
+"""Builds the SQLite file of a corpus of response selection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.relations import label_counts
 from graphdep.vocab.vocab import SPECIALS, Tokens, Vocab
 
-# What is parsed and written in one go.
+# Pools that are parsed and written together.
 POOLS = 512
 _SECONDS = 10.0  # between two lines of progress
 
@@ -51,22 +51,22 @@ def build_store(
     graphs: Callable[[list[Sentence]], list[Sentence]] | None = None,
     arcs: str = "basic",
 ) -> None:
-    """Reads, parses and writes pools; the file is there once it is whole, in place of the one before.
+    """Reads, parses and writes pools, and replaces the file when it is complete.
 
-    No more than a few pools and the lexicon are in memory. Equal utterances are parsed once.
+    Only a few pools and the lexicon are in memory. Equal utterances are parsed once.
 
     Args:
         path: The file.
         pools: The pools.
         parser: The parser.
-        log: What to call it in lines of progress on stderr; :obj:`None` for none. (default: :obj:`None`)
-        graphs: Gives sentences the enhanced graphs that are kept with their constituents; :obj:`None` keeps
-            trees alone. (default: :obj:`None`)
-        arcs: Which arcs' labels are counted (:func:`~graphdep.vocab.relations.label_counts`). (default:
+        log: Name in progress messages on stderr; :obj:`None` for no messages. (default: :obj:`None`)
+        graphs: Adds enhanced graphs to sentences, which are stored with constituents; :obj:`None` stores
+            trees only. (default: :obj:`None`)
+        arcs: Arcs whose labels are counted (:func:`~graphdep.vocab.relations.label_counts`). (default:
             ``"basic"``)
     """
     with atomic_path(path) as temporary, closing(sqlite3.connect(temporary)) as database:
-        # Nobody sees the file before it is whole, and what is lost in a crash is made again.
+        # The file is renamed when it is complete, and after a crash it is made again.
         database.execute("PRAGMA journal_mode = OFF")
         addition, last = Addition(database, graphs, arcs), time.monotonic()
         rest = iter(pools)
@@ -80,7 +80,7 @@ def build_store(
 
 
 class Addition:
-    """Pools on their way into a new file."""
+    """Adds pools to a new file."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Addition:
         database.execute(f"PRAGMA user_version = {FORMAT}")
 
     def add(self, pools: Sequence[Pool], parser: Parser) -> None:
-        """Adds pools, and those of their utterances that are new."""
+        """Adds pools and their new utterances."""
         keys = {turn: key_of(turn) for pool in pools for turn in (*pool.context, *pool.candidates)}
         number_of = self._known(keys)
         new = {key: turn for turn, key in keys.items() if turn not in number_of}
@@ -118,7 +118,7 @@ class Addition:
         self._add_pools(pools, self._known(keys))
 
     def finish(self) -> None:
-        """Writes what is known of the whole."""
+        """Writes the totals and counts."""
         for name, forms in self.forms.items():
             self._insert(name, ((form,) for form in forms))
         self.totals["words"] = self.counts["words"].total()
@@ -134,7 +134,7 @@ class Addition:
         self.database.commit()
 
     def _known(self, keys: dict[Utterance, bytes]) -> dict[Utterance, int]:
-        """Numbers of those utterances that are there."""
+        """The numbers of stored utterances."""
         query = "SELECT utterance FROM keys WHERE key = ?"
         found = {turn: self.database.execute(query, (key,)).fetchone() for turn, key in keys.items()}
         return {turn: row[0] for turn, row in found.items() if row is not None}
@@ -149,7 +149,7 @@ class Addition:
         return pack_tree(np.array(words), np.array(tree.head), np.array(relations))
 
     def _numbers(self, name: str, forms: Iterable[str]) -> list[int]:
-        """The numbers of words or relations; new ones get the next."""
+        """The numbers of words or relations; a new one gets the next number."""
         known = self.forms[name]
         return [known.setdefault(form, len(known)) for form in forms]
 
@@ -187,7 +187,7 @@ def _counts(pool: Pool) -> dict[str, int]:
 
 
 def build_vocab(train: SelectionStore, min_freq: int, lower: bool) -> Vocab:
-    """As :meth:`graphdep.Vocab.build` of the words of all utterances, from their counts."""
+    """As :meth:`graphdep.Vocab.build` for the words of all utterances, from their counts."""
     counts: Counter[str] = Counter()
     for word, count in zip(train.words(), train.counts("words").tolist()):
         counts[word.lower() if lower else word] += count
@@ -199,15 +199,15 @@ _WORDS = 10_000
 
 
 class WordPieces:
-    r"""Encodes each word of a lexicon once; utterances are then looked up without a loop over their words.
+    r"""Encodes each word of a lexicon once, so that utterances are encoded without a loop over words.
 
     Args:
         words: The words by their numbers.
         tokens: Ids of their pieces.
 
     Shapes:
-        - ``ids``: :math:`(\text{pieces})`, int32, the pieces of all words, one word after the other
-        - ``counts``: :math:`(\text{words})`, int32, the pieces of each word
+        - ``ids``: :math:`(\text{pieces})`, int32, the concatenated pieces of all words
+        - ``counts``: :math:`(\text{words})`, int32, the number of pieces of each word
     """
 
     def __init__(self, words: Iterable[str], tokens: Tokens) -> None:
@@ -221,7 +221,7 @@ class WordPieces:
         self._first = self.counts.cumsum(dtype=np.int64) - self.counts
 
     def of(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The pieces of words by their numbers, and how many each has, both int64."""
+        """The pieces of words by their numbers, and the number of pieces of each word, both int64."""
         counts = self.counts[words].astype(np.int64)
         ends = counts.cumsum()
         size = int(ends[-1]) if len(ends) else 0
@@ -229,7 +229,7 @@ class WordPieces:
         return self.ids[place].astype(np.int64), counts
 
     def holds(self, piece: int) -> np.ndarray:
-        """Whether each word has that piece."""
+        """Whether each word has a given piece."""
         found = np.zeros(len(self.counts), dtype=bool)
         word = np.arange(len(self.counts)).repeat(self.counts)
         found[word[self.ids == piece]] = True
@@ -248,7 +248,7 @@ def count_cut(
         store: The pairs.
         sizes: The number of pieces of each utterance.
         max_length: The largest number of nodes of an example.
-        load: Gives the examples of some pairs.
+        load: Returns the examples of some pairs.
     """
     found: Counter[str] = Counter(cut_pairs=0, cut_context_words=0, cut_responses=0, cut_response_words=0)
     for some in _long_pairs(store, sizes, max_length):
@@ -262,9 +262,9 @@ def count_cut(
 
 
 def _long_pairs(store: SelectionStore, sizes: np.ndarray, max_length: int) -> Iterator[list[int]]:
-    """Numbers of the pairs with more nodes than there may be, some at a time.
+    """Batches of numbers of pairs that are longer than allowed.
 
-    There are [CLS], two [SEP] and an [EOU] an utterance of the context beside the pieces.
+    Nodes are the pieces, [CLS], two [SEP], and one [EOU] per utterance of the context.
     """
     some: list[int] = []
     for number, pair in store.each_pair():

@@ -19,7 +19,7 @@ from graphdep.datasets.base.raw import (
     read_lines,
     read_table,
     row_error,
-    seen_files,
+    visible_files,
 )
 from graphdep.datasets.dialogues import (
     DAILY_DIALOG_NAMES,
@@ -48,17 +48,17 @@ class Douban(ChineseSelection):
     r"""Response selection of `"Sequential Matching Network: A New Architecture for Multi-turn Response
     Selection in Retrieval-Based Chatbots" <https://aclanthology.org/P17-1046/>`_, in Chinese.
 
-    A line is ``label <TAB> utterances ... <TAB> response``. The words are given: white space separates them.
-    Train and val are made with a random negative for each true response; test has ten candidates a context
-    from a search engine, judged by people. So a pool of test may have several right candidates, or none; both
-    are counted and kept, and :func:`graphdep.metrics.ranking_metrics` says which to leave out.
+    A line is ``label <TAB> utterances ... <TAB> response``, with words separated by white space. Train and
+    val have one random negative per true response. Test has ten candidates per context from a search engine,
+    judged by people, so a pool may have several true candidates or none; these pools are kept and counted,
+    and :func:`graphdep.metrics.ranking_metrics` describes which to leave out.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/douban"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
             with the package. (default: ``"stanza:zh"``)
-        options: Further ones, see :class:`RowsOptions`.
+        options: Further options, see :class:`RowsOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -91,15 +91,15 @@ class ECommerce(ChineseSelection):
     r"""Response selection of `"Modeling Multi-turn Conversation with Deep Utterance Aggregation"
     <https://aclanthology.org/C18-1317/>`_, in Chinese.
 
-    A line is ``label <TAB> utterances ... <TAB> response``. The words are given: white space separates them.
-    Train and val have one negative for each true response, test nine.
+    A line is ``label <TAB> utterances ... <TAB> response``, with words separated by white space. Train and
+    val have one negative per true response, test has nine.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/ecommerce"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
             with the package. (default: ``"stanza:zh"``)
-        options: Further ones, see :class:`RowsOptions`.
+        options: Further options, see :class:`RowsOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -157,15 +157,14 @@ class Ubuntu(RowsSelection):
     r"""Response selection of `"The Ubuntu Dialogue Corpus" <https://aclanthology.org/W15-4640/>`_, in two
     published layouts.
 
-    - ``"v1"``: ``label <TAB> utterances ... <TAB> response`` a line, the form in which SIA, BERT-FP and
-      others use version 1. The text is tokenised: its words, which white space separates, are kept. Train is
-      1:1, pools of val and test have ten candidates.
+    - ``"v1"``: lines ``label <TAB> utterances ... <TAB> response``, as used by SIA, BERT-FP and others. The
+      text is tokenised, and its words are kept. Train is 1:1; pools of val and test have ten candidates.
     - ``"v2"``: CSV files of version 2, ``Context,Utterance,Label`` for train and ``Context,Ground Truth
       Utterance,Distractor_0,...,Distractor_8`` for val and test, in raw text.
 
-    One turn of a person is one utterance, that is one tree: a column in ``"v1"``, what ``__eot__`` ends in
-    ``"v2"``. Where ``__eou__`` marks several messages in it, or in a response, they are parsed one by one and
-    joined (:func:`~graphdep.sentence.join_sentences`); each keeps its root.
+    A turn is one utterance and one tree: a column in ``"v1"``, the text up to ``__eot__`` in ``"v2"``. The
+    messages of a turn or response, which end in ``__eou__``, are parsed separately and joined
+    (:func:`~graphdep.sentence.join_sentences`); each keeps its root.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written pools in the layout ``"v1"``.
@@ -174,13 +173,13 @@ class Ubuntu(RowsSelection):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"v1"`` or ``"v2"``; :obj:`None` for that of :obj:`raw_from`, else for the only one below
             :obj:`root`. (default: :obj:`None`)
-        options: Further ones, see :class:`RowsOptions`; :obj:`pool_size` is for val and test, in the layout
+        options: Further options, see :class:`RowsOptions`; :obj:`pool_size` is for val and test in layout
             ``"v1"``.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
-            is damaged: the message has file, line and value.
+        ValueError: If an option is wrong, the layout is ambiguous, or a row of a raw file is damaged: the
+            message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import Ubuntu
@@ -213,7 +212,7 @@ class Ubuntu(RowsSelection):
 
     @property
     def raw_dir(self) -> str:
-        """A folder of its own for each layout."""
+        """A separate folder for each layout."""
         return str(_raw(Path(self.root, "raw"), self.layout))
 
     def options(self, split: str) -> dict[str, Any]:
@@ -230,14 +229,14 @@ class Ubuntu(RowsSelection):
 
 
 def read_train_csv(path: Path) -> Iterator[Pool]:
-    """The pools of a training file of version 2: rows with the same context that follow one another."""
+    """The pools of a training file of version 2: adjacent rows with the same context."""
     for context, group in groupby(_read_csv(path, TRAIN_COLUMNS), key=lambda row: row[0]):
         responses, labels = zip(*((response, _LABELS[label]) for _, response, label in group))
         yield Pool(_turns(context), tuple(map(_messages, responses)), labels)
 
 
 def read_test_csv(path: Path) -> Iterator[Pool]:
-    """The pools of a validation or test file of version 2, one a row, the right candidate first."""
+    """The pools of a validation or test file of version 2, one per row, the true candidate first."""
     for context, *candidates in _read_csv(path, TEST_COLUMNS):
         labels = (1, *[0] * (len(candidates) - 1))
         yield Pool(_turns(context), tuple(map(_messages, candidates)), labels)
@@ -285,37 +284,36 @@ _LINK = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) -")
 
 
 class UbuntuIRC(DrawnSelection):
-    r"""Response selection made of `"A Large-Scale Corpus for Conversation Disentanglement"
-    <https://aclanthology.org/P19-1374/>`_: real logs of #ubuntu, in which people marked which message a
-    message answers.
+    r"""Response selection from `"A Large-Scale Corpus for Conversation Disentanglement"
+    <https://aclanthology.org/P19-1374/>`_: logs of #ubuntu, annotated with the message that each message
+    answers.
 
     Every message that answers an earlier one is the response of a pool. Its context is the chain of replies
-    that it ends: the message that it answers, the one that this answers, and so on, oldest first. Of several
-    answered messages the nearest counts. The negatives are other responses of the same log, so that neither
-    being a response nor the time and its topics tell anything: none that is in the chain or answers a message
-    of it, and none with the text of another candidate.
+    before it, oldest first: the message that it answers, the message that this one answers, and so on. Of
+    several answered messages, the nearest counts. The negatives are other responses of the same log, which
+    have the same time and topics, except messages of the chain, answers to these, and equal texts.
 
-    - A text is what a person wrote, without time and name. Where it begins with the name of somebody who
-      wrote in that log and a colon or comma (``bob: try it``), that is left out, as in Ubuntu's corpora; a
-      text of nothing else stays as it is. An action (``* bob waves``) has its name.
-    - Lines of the system (``=== bob joined``) are no messages. In the older logs actions look like them and
-      are none, either.
-    - Messages before the annotated part of a log are in contexts only: nobody marked what they answer.
-    - Two messages of one person in a row are as any others: the second often answers the first.
+    - A text is a message without time and name. An initial name of a participant with a colon or comma
+      (``bob: try it``) is removed, as in the Ubuntu corpora, unless the text has nothing else. An action
+      (``* bob waves``) keeps the name.
+    - Lines of the system (``=== bob joined``) are not messages, and neither are actions of the older logs,
+      which look like them.
+    - Messages before the annotated part of a log occur only in contexts.
+    - Adjacent messages of one person are separate, since the second often answers the first.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/ubuntu-irc"``)
         split: ``"train"``, ``"val"`` (the corpus' dev) or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        negatives_from: ``"log"``, or ``"split"`` for the responses of all logs of the split: easier, for the
-            log that a response is from tells much. (default: ``"log"``)
-        options: Further ones, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
+        negatives_from: ``"log"``, or ``"split"`` for responses of all logs of the split, which is easier,
+            since the log reveals much. (default: ``"log"``)
+        options: Further options, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
             :obj:`raw_from` the files ``*.ascii.txt`` and ``*.annotation.txt`` are read.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, a line of a raw file is damaged, or a log has not enough responses
-            to draw from: the message has file, line and value.
+        ValueError: If an option is wrong, a line of a raw file is damaged, or a log has too few responses to
+            draw from: the message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import UbuntuIRC
@@ -341,7 +339,7 @@ class UbuntuIRC(DrawnSelection):
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        logs = seen_files(folder / FOLDERS[split], f"*{LOG}")
+        logs = visible_files(folder / FOLDERS[split], f"*{LOG}")
         return [path for log in logs for path in (log, _links_of(log)) if path.is_file()]
 
     def raw_file_pattern(self, split: str) -> str:
@@ -387,7 +385,7 @@ class Log:
     Args:
         path: Its file.
         texts: The text of each message, by its line from 0.
-        answered: The earlier messages that a message answers, where there are any.
+        answered: The earlier messages that a message answers.
     """
 
     path: Path
@@ -395,7 +393,7 @@ class Log:
     answered: dict[int, set[int]]
 
     def chain(self, message: int) -> list[int]:
-        """The nearest message that a message answers, and before it those that lead to it, oldest first."""
+        """The chain of replies before a message, oldest first."""
         found = []
         while message in self.answered:
             message = max(self.answered[message])
@@ -404,7 +402,7 @@ class Log:
 
 
 class _Replies:
-    """The messages of logs that answer another one, with their texts, in which case makes no difference."""
+    """The messages of logs that answer another message, with their texts, ignoring case."""
 
     def __init__(self, logs: Sequence[Log]) -> None:
         self.messages = [(log, number) for log in logs for number in sorted(log.answered)]
@@ -414,9 +412,7 @@ class _Replies:
 def read_log(path: Path) -> Log:
     """A log and its annotation."""
     if not _links_of(path).is_file():
-        raise FileNotFoundError(
-            f"{_links_of(path)} is missing: it says which message of {path} answers which"
-        )
+        raise FileNotFoundError(f"{_links_of(path)}, the annotation of {path}, is missing")
     lines = [_parts(path, line, text) for line, text in read_lines(path, control=True)]
     names = {name.casefold() for name, _ in filter(None, lines) if name}
     texts = {
@@ -426,7 +422,7 @@ def read_log(path: Path) -> Log:
 
 
 def _parts(path: Path, line: int, text: str) -> tuple[str, str] | None:
-    """Name and text of a message; an action has no name, and a line of the system is none."""
+    """Name and text of a message; an action has no name, and a line of the system is not a message."""
     check_forms(f"{path}:{line}", {"message": text}, {"message": _TURNS})
     message, action = _MESSAGE.fullmatch(text) or _NOTICE.fullmatch(text), _ACTION.fullmatch(text)
     if message:
@@ -446,7 +442,7 @@ def _without_address(text: str, names: set[str]) -> str:
 
 
 def _read_links(path: Path, texts: dict[int, str], lines: int) -> dict[int, set[int]]:
-    """The earlier messages that a message answers; lines of the system are no messages."""
+    """The earlier messages that each message answers, without lines of the system."""
     answered: dict[int, set[int]] = {}
     for line, text in read_lines(path):
         link = _LINK.fullmatch(text.strip())
@@ -464,25 +460,25 @@ def _links_of(log: Path) -> Path:
 
 class DailyDialogSelection(DrawnSelection):
     r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
-    <https://aclanthology.org/I17-1099/>`_ for response selection, from the files that
-    :class:`~graphdep.datasets.DailyDialog` has.
+    <https://aclanthology.org/I17-1099/>`_ for response selection, from the files of
+    :class:`~graphdep.datasets.DailyDialog`.
 
     Every turn but the first of a dialogue is the response of a pool, and the turns before it are the context.
-    The negatives are such responses of other dialogues of the split, so that being a first turn tells
-    nothing. No two candidates of a pool are the same but for case and white space.
+    The negatives are responses, not first turns, of other dialogues of the split. All candidates of a pool
+    differ by more than case and white space.
 
-    Val and test share dialogues with train: :meth:`describe` has ``known_pools``, the number of pools whose
-    last turn and true response follow each other in the training split, where its file is there.
+    Val and test share dialogues with train: with a training file, :meth:`describe` has ``known_pools``, the
+    number of pools whose last turn and true response are adjacent in the training split.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written dialogues. (default:
             ``"datasets/dailydialog"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        overlap: ``"keep"`` or ``"drop"``: whether to leave out the pools of val and test that are known from
-            train. Their responses are no negatives then, either: they are more often in train than the
-            right responses that are left, which would tell these. (default: ``"keep"``)
-        options: Further ones, see :class:`DrawnOptions`.
+        overlap: ``"drop"`` leaves out pools of val and test that are known from train, and their responses as
+            negatives, since these occur in train more often than the remaining true responses; ``"keep"``
+            does not. (default: ``"keep"``)
+        options: Further options, see :class:`DrawnOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -561,7 +557,7 @@ class DailyDialogSelection(DrawnSelection):
         return [path for name in dict.fromkeys((split, "train")) for path in self.raw_files(raw, name)[:1]]
 
     def _train_pairs(self, folder: Path) -> set[tuple[str, str]]:
-        """The turns that follow each other in the training split, if it is there."""
+        """The pairs of adjacent turns in the training split, if it exists."""
         return {
             (normal(first), normal(second))
             for path in self.raw_files(folder, "train")[:1]

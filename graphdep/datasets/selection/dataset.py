@@ -55,7 +55,7 @@ from graphdep.io.files import file_digest, home_path
 from graphdep.io.limits import check_least
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, ParserUnavailableError
-from graphdep.parsing.resolver import resolve_parser, resolving_now
+from graphdep.parsing.resolver import parser_overrides, resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import VocabTokens
@@ -66,19 +66,18 @@ T = TypeVar("T")
 
 
 def spread(read: Callable[[], Iterable[Pool]], limit: int) -> Iterator[Pool]:
-    r"""Some pools, evenly spread, so that no part of a split, such as its oldest logs, stands for all of it.
+    r"""Evenly spread pools, so that a split is not represented by one part, such as its oldest logs.
 
-    Of :math:`T` pools these are :math:`n`, those whose number :math:`j`, from 0, has
+    Of :math:`T` pools, these are the :math:`n` pools whose number :math:`j`, from 0, satisfies
 
     .. math::
         \lfloor (j + 1) \cdot n / T \rfloor > \lfloor j \cdot n / T \rfloor
 
-    Of pools of one size, :math:`n` is the least number that has ``limit`` pairs; of pools of several sizes
-    the least that has them if each had the mean size, and so there may be a few pairs less. No pool is kept
-    in memory.
+    :math:`n` is the smallest number of pools that has ``limit`` pairs if all pools have the mean size; with
+    different sizes there may be slightly fewer pairs. No pool is kept in memory.
 
     Args:
-        read: Gives all pools, the same ones in the same order whenever it is called; called twice.
+        read: Returns all pools, in the same order at each call; called twice.
         limit: The number of pairs.
     """
     pools = pairs = 0
@@ -93,20 +92,18 @@ def spread(read: Callable[[], Iterable[Pool]], limit: int) -> Iterator[Pool]:
 class SelectionOptions(CorpusOptions, total=False):
     """Options of every corpus of response selection: those of :class:`CorpusOptions`, and these.
 
-    ``vocab`` is built of the different utterances of the training split, each counted once. ``limit`` counts
-    pairs, of whole pools that are spread evenly over the split: at least as many where all pools have one
-    size, else about as many (``spread``).
+    ``vocab`` is built from the distinct utterances of the training split. ``limit`` is a number of pairs, in
+    whole pools that are spread over the split: at least as many if all pools have the same size, else about
+    as many (``spread``).
 
     Args:
-        tokens: Ids of words' pieces; :obj:`None` for those of ``vocab``. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example; see :func:`~graphdep.data.encoded`
-            for what is cut. (default: :obj:`256`)
-        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
-        keep_parses: Keep parses in ``cache/parses.sqlite``; off where the parser is faster than the disk.
+        tokens: Ids of word pieces; :obj:`None` for the ids of ``vocab``. (default: :obj:`None`)
+        max_length: The largest number of nodes of an example; :func:`~graphdep.data.encoded` describes the
+            truncation. (default: :obj:`256`)
+        max_turns: The number of last utterances in a context; :obj:`None` for all. (default: :obj:`None`)
+        keep_parses: Store parses in ``cache/parses.sqlite``, which slows a very fast parser down.
             (default: :obj:`True`)
-        cache_size: The number of utterances that are kept in memory, those that were used last.
-            (default: :obj:`20_000`)
+        cache_size: The number of recently used utterances in memory. (default: :obj:`20_000`)
         arcs, engine, relation_min_freq, constituents: As in
             :class:`~graphdep.datasets.base.parsed.ParsedOptions`; graphs and constituents are stored beside
             the trees. (default: ``"basic"``, ``"rules"``, :obj:`5`, :obj:`False`)
@@ -124,10 +121,10 @@ class SelectionOptions(CorpusOptions, total=False):
 
 
 class RowsOptions(SelectionOptions, total=False):
-    """Options of the corpora with one candidate a line: those of :class:`SelectionOptions`, and this one.
+    """Options of corpora with one candidate per line: those of :class:`SelectionOptions`, and this one.
 
     Args:
-        pool_size: The number of candidates that every pool of test must have; :obj:`None` for any number.
+        pool_size: The required number of candidates in a pool of test; :obj:`None` for any number.
             (default: :obj:`10`)
     """
 
@@ -135,12 +132,12 @@ class RowsOptions(SelectionOptions, total=False):
 
 
 class DrawnOptions(SelectionOptions, total=False):
-    """Options of the corpora with drawn negatives: those of :class:`SelectionOptions`, and these.
+    """Options of corpora with drawn negatives: those of :class:`SelectionOptions`, and these.
 
     Args:
         negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
             (default: :obj:`None`)
-        seed: What the draws start from. (default: :obj:`0`)
+        seed: Seed of the draws. (default: :obj:`0`)
     """
 
     negatives: int | None
@@ -149,26 +146,24 @@ class DrawnOptions(SelectionOptions, total=False):
 
 logger = logging.getLogger("graphdep.datasets")
 
-# Pairs that tell whether contexts are cut: to build them takes a moment, and all of them a pass.
+# Pairs from which truncation is estimated, which is quick; an exact count needs a pass over all pairs.
 _LOOKED_AT = 200
 
 
 class SelectionDataset(KnownOptions, RawFiles, Dataset):
-    r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
+    r"""Base class of corpora of response selection: one PyG ``Data`` per pair of a context and a candidate.
 
-    Pairs stay on disk, in one SQLite file (``SelectionStore``), and
-    become a ``Data`` when they are asked for, by :func:`graphdep.data.encoded`. The file has
-    every utterance and every context once, however often they occur, as numbers of words and a tree in a few
-    bytes a word; it does not depend on :obj:`tokens`, :obj:`max_length` and :obj:`relations`. Neither
-    building nor loading needs memory for more than a few hundred pools and the lexicon.
+    Pairs are in one SQLite file (``SelectionStore``), and become a ``Data`` on access, by
+    :func:`graphdep.data.encoded`. The file has each distinct utterance and context once, as numbers of words
+    and a tree in a few bytes per word; it does not depend on :obj:`tokens`, :obj:`max_length` and
+    :obj:`relations`. Building and loading need memory for a few hundred pools and the lexicon only.
 
-    The name of the file holds a digest of all that it depends on (raw files, parser, options, versions), so
-    that no other setting can load it. It is there once it is whole: a build that was stopped begins anew,
-    without parsing again what ``cache/parses.sqlite`` has, where parses are kept for other settings, too.
-    Equal utterances are parsed once.
+    The name of the file has a digest of everything that it depends on (raw files, parser, options, versions),
+    so no other setting loads it. It is renamed when it is complete: an interrupted build starts again, with
+    the parses in ``cache/parses.sqlite``, which all settings share. Equal utterances are parsed once.
 
-    Pairs of one pool follow one another, in the order of the raw file. Nothing is left out: blank utterances,
-    pools without a right candidate and the like are counted, see :meth:`describe`.
+    Pairs of a pool are adjacent, in the order of the raw file. Nothing is left out: blank utterances, pools
+    without a true candidate and the like are counted, see :meth:`describe`.
 
     Args:
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
@@ -180,7 +175,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     Shapes:
         - the node table of :func:`~graphdep.data.encoded`, and its ``cut_words``
-        - ``y``: :math:`(1)`, float, 1 for a right response, else 0
+        - ``y``: :math:`(1)`, float, 1 for a true response, else 0
         - ``group``: :math:`(1)`, long, number of the pool
     """
 
@@ -237,10 +232,10 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     @abstractmethod
     def read(self, folder: Path, split: str) -> Iterable[Pool]:
-        """The pools of the raw files of a split, one by one, the same ones in every call."""
+        """The pools of the raw files of a split, one by one, the same in every call."""
 
     def options(self, split: str) -> dict[str, Any]:
-        """The options of a subclass that the pools of a split depend on."""
+        """The options of a subclass that change the pools of a split."""
         return {}
 
     @property
@@ -249,13 +244,13 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     @property
     def vocab(self) -> Vocab:
-        """The vocabulary that was given or built; where :obj:`tokens` are given, it is built on demand."""
+        """The given or built vocabulary; with :obj:`tokens` it is built on demand."""
         if self._vocab is None:
             self._vocab = build_vocab(self._train(), self.min_freq, self.lower)
         return self._vocab
 
     def _train(self) -> SelectionStore:
-        """The file of the training split, whole unless this is that split, built if it is not there."""
+        """The file of the training split, built if missing; without ``limit`` unless this is that split."""
         if self.split == "train":
             train, limit = SelectionStore(self._store.path), self.limit
         else:
@@ -267,11 +262,11 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return self._totals["pairs"]
 
     def get(self, idx: int) -> Data:
-        """The pair of that number, of the whole split and before :obj:`transform`."""
+        """The pair with a number in the whole split, before :obj:`transform`."""
         return self._load([int(idx)])[0]
 
     def multi_get(self, indices: Iterable[int] | Tensor | slice, batch_size: int | None = None) -> list[Data]:
-        """As :meth:`get`, several pairs at once, after :obj:`transform`."""
+        """As :meth:`get`, for several pairs, after :obj:`transform`."""
         if isinstance(indices, slice):
             indices = range(*indices.indices(self.len()))
         data_list = self._load([int(number) for number in indices])
@@ -290,7 +285,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return self._store.column("pool")[self._own()]
 
     def sentences(self, number: int) -> tuple[list[Sentence | None], Sentence | None]:
-        """The trees of a pair's context and of its candidate, uncut; :obj:`None` for one without words."""
+        """The trees of a pair's context and candidate, untruncated; :obj:`None` for one without words."""
         pair = self._pairs([self.indices()[number]])[0]
         turns = [*pair.context.tolist(), pair.response]
         sentences = self._sentences(self._store.trees(turns))
@@ -298,7 +293,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return context, response
 
     def _sentences(self, trees: Mapping[int, Tree]) -> dict[int, Sentence | None]:
-        """Utterances as sentences, with their graphs and constituents where these are stored."""
+        """Utterances as sentences, with their graphs and constituents if these are stored."""
         words = self._store.words_of({word for tree in trees.values() for word in tree[0].tolist()})
         graphs = self._store.graphs(trees) if self.has_graphs else {}
         return {
@@ -306,32 +301,30 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         }
 
     def context(self, number: int) -> list[list[str]]:
-        """The words of each utterance of a pair's context, uncut."""
+        """The words of each utterance of a pair's context, untruncated."""
         return [list(tree.form) if tree else [] for tree in self.sentences(number)[0]]
 
     def response(self, number: int) -> list[str]:
-        """The words of a pair's candidate, uncut."""
+        """The words of a pair's candidate, untruncated."""
         tree = self.sentences(number)[1]
         return list(tree.form) if tree else []
 
     def encoded(self, numbers: Sequence[int]) -> list[tuple[list[EncodedUtterance], EncodedUtterance]]:
-        """The utterances of pairs' contexts and their candidates, uncut; equal ones are one object."""
+        """The contexts and candidates of pairs, untruncated; equal utterances are one object."""
         own = self.indices()
         pairs = self._pairs([own[number] for number in numbers])
         found = self._encoded({turn for pair in pairs for turn in (*pair.context.tolist(), pair.response)})
         return [([found[turn] for turn in pair.context.tolist()], found[pair.response]) for pair in pairs]
 
     def openings(self, numbers: Sequence[int]) -> list[int | None]:
-        """The first utterance of each pair's context by its number in the file, which equal ones share;
-        :obj:`None` of an empty context.
-        """
+        """The number of the first utterance of each pair's context; :obj:`None` for an empty context."""
         own = self.indices()
         pairs = self._pairs([own[number] for number in numbers])
         return [int(pair.context[0]) if len(pair.context) else None for pair in pairs]
 
     def example_digests(self) -> list[str]:
-        """A digest of the words of each pair's context and candidate, and of its label, in a pass over the
-        file; what is between the words is no part of it, which parsers split at other places.
+        """A digest of each pair's words and label, in a pass over the file; spaces are ignored, since parsers
+        split words differently.
         """
         forms = [*self._store.words()]
         utterances = [
@@ -348,11 +341,11 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     @property
     def follow_batch(self) -> list[str]:
-        """Keys whose bounds a batch must know, for PyG's ``DataLoader``: none."""
+        """Keys for ``follow_batch`` of PyG's ``DataLoader``: none."""
         return []
 
     def update_digest(self, sha: hashlib._Hash) -> None:
-        """Puts all that the examples are into a digest: what is stored, and what makes graphs of it."""
+        """Adds the stored content and the options of its graphs to a digest."""
         used = [] if self.relations.used is None else [self.relations.used]
         parts = [self._store.content(), self.tokens.fingerprint, self.max_length]
         parts += [self.relations.learned, *used]
@@ -361,13 +354,13 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         sha.update(json.dumps([*parts, numbers]).encode())
 
     def describe(self) -> dict[str, Any]:
-        """What is in the file, as plain values; of the whole split, also where this is a slice of it.
+        """Describes the whole split in plain values, also for a slice.
 
-        ``utterances`` and ``words`` are those that are stored, each different utterance once, and
-        ``bytes_per_word`` what they take without the lexicon of ``forms``; ``file_bytes`` is the whole file.
-        ``unknown_words`` is the share of stored words with an unknown piece. ``empty_utterances`` counts
-        blank turns and candidates, ``duplicate_candidates`` those that their pool has had before. Where pairs
-        are longer than :obj:`max_length`, a ``note`` says how many of some that are spread over the split.
+        ``utterances`` and ``words`` count distinct utterances and their words, and ``bytes_per_word`` is
+        their size without the lexicon of ``forms``; ``file_bytes`` is the whole file. ``unknown_words`` is
+        the share of stored words with an unknown piece. ``empty_utterances`` counts blank turns and
+        candidates, and ``duplicate_candidates`` repeated candidates of a pool. If pairs are longer than
+        :obj:`max_length`, a ``note`` has their number in a sample.
         """
         totals = self._totals
         words = max(1, totals["words"])
@@ -391,20 +384,20 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         }
 
     def _cut_note(self) -> dict[str, str]:
-        """How many pairs lose words, of a few that are spread over the split: to count all takes a pass."""
+        """A note about the number of truncated pairs in a sample, since counting all takes a pass."""
         own = self.indices()
         numbers = list(own[:: max(1, len(own) // _LOOKED_AT)])
         cut = sum(bool(data.cut_words.sum()) for data in self._load(numbers))
         if not cut:
             return {}
-        said = f"{cut} of {len(numbers)} pairs that were looked at lose words at max_length={self.max_length}"
-        return {"note": f"{said}, their contexts the first ones"}
+        said = f"{cut} of {len(numbers)} sampled pairs lose words at max_length={self.max_length}"
+        return {"note": f"{said}; contexts lose their first words"}
 
     def count_cut(self) -> dict[str, int]:
-        """What :obj:`max_length` cuts, exactly, over all pairs of the split: a pass over the file.
+        """Counts exactly what :obj:`max_length` truncates, in a pass over the file.
 
-        ``cut_pairs`` have a word less, in their context or response; ``cut_context_words`` and
-        ``cut_response_words`` are what is cut in all pairs together, ``cut_responses`` the cut responses.
+        ``cut_pairs`` is the number of truncated pairs, ``cut_responses`` that of truncated responses;
+        ``cut_context_words`` and ``cut_response_words`` are the total numbers of removed words.
         """
         counts = self._pieces.counts
         sizes = np.fromiter((counts[tree[0]].sum() for tree in self._store.each_tree()), np.int64)
@@ -414,11 +407,11 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return count_cut(self._store, sizes, self.max_length, self._load)
 
     def process(self) -> None:
-        """Builds the file, unless it is there and whole."""
+        """Builds the file unless it is complete."""
         self._build(self._store, self.split, self.limit, again=self.force_reload)
 
     def _process(self) -> None:
-        # PyG's own only looks whether a file exists, and unpickles two more.
+        # PyG's method only checks whether the file exists, and unpickles two others.
         self._store = self._store_of(self.split, self.limit)
         self.process()
         self._store.hold()
@@ -431,7 +424,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return sorted({self.split, *(["train"] if learns else [])})
 
     def _raw_of(self, split: str) -> list[Path]:
-        """The raw files that the pools of a split depend on."""
+        """The raw files of the pools of a split."""
         return self.raw_files(Path(self.raw_dir), split)
 
     def _store_of(self, split: str, limit: int | None) -> SelectionStore:
@@ -448,12 +441,12 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return SelectionStore(Path(self.processed_dir, f"{split}-{digest(depends_on)}.sqlite"))
 
     def _build(self, store: SelectionStore, split: str, limit: int | None, *, again: bool = False) -> None:
-        """Builds the file of a split, unless it is whole or to be made again."""
+        """Builds the file of a split unless it is complete and ``force_reload`` is off."""
         if store.path.exists() and not again:
             try:
                 return store.check()
             except ValueError as error:
-                text = "%s is damaged or no file of pairs (%s): it is made again"
+                text = "%s is damaged or not a file of pairs (%s) and is made again"
                 logger.warning(text, store.path, error.__cause__)
         if self._parser is None:
             text = "is not there, and a dataset that was unpickled has no parser to make it"
@@ -462,7 +455,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             raise FileNotFoundError(self._missing(split))
         self._check_some(sum(1 for _ in islice(self._pools(split, None), 1)), Path(self.raw_dir), split)
         name = f"{self.corpus} ({split})"
-        quiet = resolving_now().progress is False
+        quiet = parser_overrides().progress is False
         shown = self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
             print(f"Processing {name} ...", file=sys.stderr)
@@ -477,14 +470,14 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
     @property
     def has_graphs(self) -> bool:
-        """Whether utterances have more than their tree: an enhanced graph or constituents."""
+        """Whether utterances have an enhanced graph or constituents."""
         return self.arcs != "basic" or bool(self.constituents)
 
     def _enhanced(self, trees: list[Sentence]) -> list[Sentence]:
         return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
-        """The pools to build, with the last turns of their contexts."""
+        """The pools to store, with the last turns of their contexts."""
 
         def read() -> Iterable[Pool]:
             return self.read(Path(self.raw_dir), split)
@@ -499,7 +492,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return resolve_parser(parser, cache=cache if keep_parses else None, **reads)
 
     def _encode_lexicon(self) -> None:
-        """Encodes every different word, once, so that loading does not look at words."""
+        """Encodes every distinct word once, so that loading is fast."""
         self.tokens = VocabTokens(self.vocab) if self._given is None else self._given
         self._labels = self._store.relations()
         self._pieces = WordPieces(self._store.words(), self.tokens)
@@ -528,13 +521,13 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
     def _pairs(self, numbers: Sequence[int]) -> list[Pair]:
         for number in numbers:
             if not 0 <= number < self.len():
-                raise IndexError(f"there is no pair {number}: they are 0 to {self.len() - 1}")
+                raise IndexError(f"no pair {number}: the pairs are 0 to {self.len() - 1}")
         found = self._store.pairs(numbers)
         return [found[number] for number in numbers]
 
     def _encoded(self, turns: set[int]) -> dict[int, EncodedUtterance]:
-        """Utterances by their numbers; those that are not in memory are read with one query."""
-        # A dict keeps the order in which keys were put in: what is used now becomes the last.
+        """Utterances by their numbers; all that are not in memory are read with one query."""
+        # A dict keeps the order of insertion: an utterance that is used moves to the end.
         found = {turn: self._cache.pop(turn) for turn in turns if turn in self._cache}
         new = self._store.trees(turns - found.keys())
         if self.has_graphs:
@@ -570,7 +563,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return f"{type(self).__name__}({len(self)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Neither models nor what is in memory travel to the workers of a DataLoader.
+        # Workers of a DataLoader get no models and no cached utterances.
         return {**self.__dict__, "_parser": None, "_cache": {}}
 
     def __copy__(self) -> SelectionDataset:
@@ -580,12 +573,12 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
 
 
 def _arc_labels(store: SelectionStore) -> Counter[str]:
-    """How many arcs have each label, of each utterance once."""
+    """The number of arcs with each label, counting each distinct utterance once."""
     return +Counter(dict(zip(store.relations(), store.counts("relations").tolist())))
 
 
 class Row(NamedTuple):
-    """One line of a raw file."""
+    """A line of a raw file."""
 
     line: int
     label: int
@@ -594,10 +587,7 @@ class Row(NamedTuple):
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The lines of a raw file.
-
-    Control characters, which texts of users have, are read as spaces.
-    """
+    """The lines of a raw file; control characters in users' texts are read as spaces."""
     for line, text in read_lines(path, control=True):
         label, *utterances = text.split("\t")
         check_forms(f"{path}:{line}", {"label": label}, {"label": BINARY})
@@ -610,13 +600,13 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None = None) -> Iterator[Pool]:
-    """The pools of a raw file: lines with the same context that follow one another.
+    """The pools of a raw file: adjacent lines with the same context.
 
     Args:
         path: The file.
-        make: Makes an utterance of a column.
-        size: The number of candidates that every pool must have; where two pools of the same context follow
-            one another, they are told apart. :obj:`None` for any number. (default: :obj:`None`)
+        make: Makes an utterance from a column.
+        size: The number of candidates of each pool, which also separates adjacent pools with the same
+            context; :obj:`None` for any number. (default: :obj:`None`)
     """
     for context, group in groupby(read_rows(path), key=lambda row: row.context):
         rows = list(group)
@@ -637,9 +627,8 @@ def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None
 
 
 _TAKES = (
-    "is in Chinese: it takes a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
-    "'bundled:FOLDER' with models that `graphdep train-parser` made, or 'conllu:FILE' with "
-    "the trees"
+    "is in Chinese and needs a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
+    "'bundled:FOLDER' with models of `graphdep train-parser`, or 'conllu:FILE' with the trees"
 )
 
 Names = dict[str, tuple[str, ...]]
@@ -652,10 +641,10 @@ TEXT_FILES: Names = {
 
 
 class RowsSelection(SelectionDataset):
-    """Base of the corpora in the layout ``label <TAB> utterances ... <TAB> response``.
+    """Base class of corpora with lines ``label <TAB> utterances ... <TAB> response``.
 
-    Words are those that white space separates. Lines with the same context that follow one another are one
-    pool. Those of test are published with ten candidates each.
+    White space separates words. Adjacent lines with the same context are one pool; pools of test are
+    published with ten candidates.
 
     Args:
         root, split, parser: As in :class:`SelectionDataset`.
@@ -664,7 +653,7 @@ class RowsSelection(SelectionDataset):
 
     shared_options = RowsOptions
 
-    # The names of each split's file; the first that is there counts.
+    # File names of each split; the first existing file is read.
     files: Mapping[str, tuple[str, ...]] = TEXT_FILES
     sized: tuple[str, ...] = ("test",)
 
@@ -695,7 +684,7 @@ class RowsSelection(SelectionDataset):
         return read_pools(path, self.utterance, size=self._size(split))
 
     def utterance(self, text: str) -> Utterance:
-        """An utterance of a column."""
+        """The utterance in a column."""
         return given_words(text)
 
     def _size(self, split: str) -> int | None:
@@ -703,7 +692,7 @@ class RowsSelection(SelectionDataset):
 
 
 class ChineseSelection(RowsSelection):
-    """Base of the corpora in segmented Chinese, for which no parser comes with the package."""
+    """Base class of corpora in segmented Chinese, for which the package has no parser."""
 
     def _resolve(self, parser: str | Parser, cache: Path, keep_parses: bool) -> Parser:
         made = resolve_parser(parser)
@@ -727,10 +716,10 @@ _TRIES = 20  # a draw, before all that is left is listed
 
 
 class DrawnSelection(SelectionDataset):
-    """Base of the corpora whose negatives are drawn: pools of one true response and :obj:`negatives` others.
+    """Base class of corpora with drawn negatives: pools of one true response and :obj:`negatives` others.
 
-    The true response is the first of a pool; the metrics do not favour it where scores are equal. The
-    negatives are those of a seed, the same on every machine and in every version of Python.
+    The true response is the first candidate; the metrics do not favour it when scores are equal. A seed gives
+    the same negatives on every machine and in every version of Python.
 
     Args:
         root, split, parser: As in :class:`SelectionDataset`.
@@ -764,11 +753,11 @@ class DrawnSelection(SelectionDataset):
 
 
 class Negatives:
-    """Draws the negatives of one pool after the other.
+    """Draws the negatives of successive pools.
 
     Args:
-        count: How many a pool has.
-        seed: What the draws start from.
+        count: Number of negatives per pool.
+        seed: Seed of the draws.
     """
 
     def __init__(self, count: int, seed: str) -> None:
@@ -778,13 +767,13 @@ class Negatives:
     def of(
         self, responses: Sequence[str], allowed: Callable[[int], bool], taken: str, place: str
     ) -> list[int]:
-        """Numbers of responses whose texts differ from each other and from :obj:`taken`.
+        """Numbers of drawn responses, whose texts differ from each other and from :obj:`taken`.
 
         Args:
-            responses: All responses of the split, without what makes no difference.
+            responses: All responses of the split, normalized.
             allowed: Whether a number may be drawn.
             taken: The true response.
-            place: Where that is, for messages.
+            place: Place of the true response, for messages.
         """
         found: dict[str, int] = {}
         for number in self._numbers(responses):
@@ -797,7 +786,7 @@ class Negatives:
         )
 
     def _numbers(self, responses: Sequence[str]) -> Iterator[int]:
-        """Random numbers, and where those were no good, all of them in random order."""
+        """Random numbers, and after many failures all numbers in random order."""
         everything = range(len(responses))
         for _ in range(_TRIES * self.count):
             yield self.draw.pick(everything)
@@ -805,5 +794,5 @@ class Negatives:
 
 
 def normal(text: str) -> str:
-    """A text without case and white space, which differ between copies of one message."""
+    """A text without case and white space, in which copies of a message differ."""
     return "".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""Examples that further objectives make of training pairs."""
+"""Examples of further training objectives, made from training pairs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Dialogue(NamedTuple):
     """The utterances of a pair that have words.
 
     Args:
-        context: Those before the response.
-        response: The candidate, a list of one utterance, or of none if it has no words.
-        right: Whether it is a right response.
-        whole: The context with the utterances that have no words, which are turns of somebody, too.
+        context: The utterances before the response.
+        response: The candidate, a list of one utterance, or empty if it has no words.
+        right: Whether it is a true response.
+        whole: The context including utterances without words.
     """
 
     context: list[EncodedUtterance]
@@ -48,32 +48,32 @@ class Dialogue(NamedTuple):
 
     @property
     def turns(self) -> list[EncodedUtterance]:
-        """What was really said: the context, and the response if it is a right one."""
+        """The real dialogue: the context, and the response if it is a true one."""
         return [*self.context, *(self.response if self.right else [])]
 
 
 class Objective(ABC):
-    """Base of what makes examples of further objectives, of the pairs of a training split.
+    """Base class of further training objectives, which make examples from training pairs.
 
-    All examples of a batch have the same keys. ``kind`` says what an example is for: 0 for the selection of
-    responses, other numbers as the subclass has them.
+    All examples of a batch have the same keys. ``kind`` is the objective of an example: 0 for response
+    selection, other numbers are defined by the subclass.
     """
 
     @abstractmethod
     def examples(self, pair: Data, dialogue: Dialogue, other: Dialogue, draw: Draw) -> list[Data]:
-        """The pair, changed or as it is, and after it what is made of it.
+        """The pair, changed or unchanged, followed by the examples that are made from it.
 
         Args:
-            pair: The example that the dataset gives.
+            pair: The example of the dataset.
             dialogue: Its utterances.
-            other: Those of a pair of another pool that begins with another utterance, where there is one;
-                else the same.
-            draw: Chance, which seed, epoch and number of the pair decide.
+            other: The utterances of a pair of another pool with another first utterance, if there is one,
+                else of the same pair.
+            draw: Random generator, seeded by seed, epoch and number of the pair.
         """
 
 
 def as_kind(data: Data, kind: int, y: float = 0.0) -> Data:
-    """An example with what the pairs of a dataset have: a label and the number of a pool, here of none."""
+    """An example with the keys of pairs: a label, and the number of a pool, which is none."""
     data.kind = torch.tensor([kind])
     if "y" not in data:
         data.y = torch.tensor([y])
@@ -87,10 +87,10 @@ Key = tuple[int, int]
 
 
 class ObjectivePairs(Dataset):
-    """The pairs of a training split, each a list: the pair, and what an objective makes of it.
+    """The pairs of a training split, each as a list of the pair and the examples of an objective.
 
-    All that is drawn depends on seed, epoch and number of the pair alone: ``pairs[epoch, number]``. So it is
-    the same whatever the batches, the workers of a loader and the epochs before.
+    Draws depend on seed, epoch and number of the pair only (``pairs[epoch, number]``), not on batches,
+    workers or earlier epochs.
 
     Args:
         pairs: The pairs.
@@ -123,11 +123,11 @@ class ObjectivePairs(Dataset):
         return [self.objective.examples(*column) for column in columns]
 
     def _others(self, numbers: Sequence[int], draws: Sequence[Draw]) -> list[int]:
-        """For each pair one of another pool, whose dialogue begins with another utterance; where its chance
-        finds none, the pair itself.
+        """For each pair a drawn pair of another pool with another first utterance, or if none was found the
+        pair itself.
 
-        Corpora whose pools are the beginnings of dialogues have many of each: what one says further on is not
-        foreign to it. Where the dataset cuts contexts (``max_turns``), the first utterance left tells.
+        Pools of one dialogue have the same first utterance, and must not be mixed. If ``max_turns`` truncates
+        contexts, the first remaining utterance is compared.
         """
         others, own = [*numbers], self.pairs.openings(numbers)
         left = [*range(len(numbers))]
@@ -146,37 +146,36 @@ class ObjectivePairs(Dataset):
 
     @staticmethod
     def collate(examples: Sequence[Sequence[Data]]) -> Batch:
-        """All examples of a batch, those of one pair after those of the other."""
+        """All examples of a batch, pair by pair."""
         return Batch.from_data_list([*chain.from_iterable(examples)])
 
 
 def _differ(one: int | None, other: int | None) -> bool:
-    """Whether two dialogues begin with different utterances; an empty context tells nothing."""
+    """Whether two dialogues begin with different utterances; false for an empty context."""
     return one is None or other is None or one != other
 
 
 class DialogueAugmentation(Objective):
-    r"""Dialogue augmentation: a right pair gives further pairs, its dialogue being cut off earlier.
+    r"""Dialogue augmentation: a true pair gives further pairs, in which the dialogue ends earlier.
 
-    It is that of `"Improving Contextual Language Models for Response Retrieval in Multi-Turn Conversation"
-    <https://doi.org/10.1145/3397271.3401255>`_ (SS-DA). Of a context of :math:`n` utterances :math:`u_{c}`
-    with :math:`1 < c \le n` may be a right response to :math:`u_1 \dots u_{c-1}`; :obj:`cuts` of these are
-    drawn, each once, of those that have words; blank turns between them stay, so that each speaker stays who
-    it is. With each goes a wrong pair of the same context, whose response is an utterance of a dialogue that
-    begins otherwise, so that half of the pairs stay right and no wrong one is a right one of either dialogue.
-    A third dialogue that has the same context and goes on with that utterance is not looked for. All count as
-    the pairs of the corpus do (kind 0).
+    It follows `"Improving Contextual Language Models for Response Retrieval in Multi-Turn Conversation"
+    <https://doi.org/10.1145/3397271.3401255>`_ (SS-DA). In a context of :math:`n` utterances, each
+    :math:`u_{c}` with :math:`1 < c \le n` is a true response to :math:`u_1 \dots u_{c-1}`. :obj:`cuts` of
+    these with words are drawn without replacement; blank turns are kept, since turns alternate between
+    speakers. Each has a negative pair with the same context, whose response is an utterance of a dialogue
+    with another first utterance. Thus half of the pairs remain true, and no negative pair is a true pair of
+    either dialogue; other dialogues are not checked. All examples are of kind 0.
 
-    Where the pools of a corpus are the beginnings of its dialogues already, as in ``dailydialog-selection``
-    and ``ubuntu-irc``, each further right pair is one that the corpus has, and wrong responses alone are new.
+    If the pools of a corpus are already the beginnings of its dialogues, as in ``dailydialog-selection`` and
+    ``ubuntu-irc``, the further true pairs are in the corpus, and only the negative responses are new.
 
-    The paper's abstract says that dialogues are cut off at different points to have more pairs. How many
-    there are of each, and where their wrong responses are from, is not known here.
+    The abstract of the paper says that dialogues are cut at different points to get more pairs. The number of
+    pairs per dialogue and the source of negatives in the paper are unknown.
 
     Args:
         tokens: Ids of the special nodes.
-        max_length: Nodes of an example at most.
-        cuts: Further right pairs of a right pair; 0 for none. (default: :obj:`1`)
+        max_length: The largest number of nodes of an example.
+        cuts: Number of further true pairs per true pair. (default: :obj:`1`)
     """
 
     def __init__(self, tokens: Tokens, max_length: int, cuts: int = 1) -> None:
@@ -188,7 +187,7 @@ class DialogueAugmentation(Objective):
         foreign = [turn for turn in other.turns if id(turn) not in own]
         if not dialogue.right or not foreign:
             return made
-        # Blank turns stay in, or who speaks would be another one than in the pair itself.
+        # Blank turns are kept, since turns alternate between speakers.
         whole = dialogue.whole
         _, *later = [number for number, turn in enumerate(whole) if turn.num_words] or [0]
         for cut in draw.shuffled(later)[: self.cuts]:
@@ -202,27 +201,27 @@ class DialogueAugmentation(Objective):
 
 FORMS = ("extra", "same")
 IGNORED = -100
-"""Target of a node that is not asked for."""
+"""Target of a node without prediction."""
 
 
 class OrderRestoration(Objective):
-    r"""Utterance order restoration: the context of a pair with its utterances shuffled; which was which?
+    r"""Utterance order restoration: predicts the original positions of the shuffled utterances of a context.
 
-    It is that of `"Structural Pre-training for Dialogue Comprehension" <https://arxiv.org/abs/2105.10956>`_
-    (SPIDER). The context is cut first, as that of the pair is, so that what is left is what is asked for.
-    Each [EOU] is asked for the number that its utterance had, from 0; of more than :obj:`places` utterances,
-    only the last ones are, and numbers are counted from the first of these.
+    It follows `"Structural Pre-training for Dialogue Comprehension" <https://arxiv.org/abs/2105.10956>`_
+    (SPIDER). The context is truncated before it is shuffled. Each [EOU] predicts the original position of its
+    utterance, from 0; of more than :obj:`places` utterances only the last ones in the original order are
+    predicted, with positions counted from the first of these.
 
-    With ``form="extra"`` a right pair gives one more example (kind 1), and the selection of responses is
-    learnt from contexts as they were. With ``form="same"``, as in the public code, every pair is shuffled
-    itself, and the selection is learnt from that; the code also shuffles what it evaluates on, which is not
-    done here. The public code asks for the utterances that stand last after shuffling.
+    With ``form="extra"`` a true pair gives one more example (kind 1), and response selection is learned from
+    unshuffled contexts. With ``form="same"``, as in the public code, every pair is shuffled, and response
+    selection is learned from it. The public code also shuffles evaluation data, and predicts the utterances
+    that are last after shuffling.
 
     Args:
         tokens: Ids of the special nodes.
-        max_length: Nodes of an example at most.
+        max_length: The largest number of nodes of an example.
         form: ``"extra"`` or ``"same"``. (default: ``"extra"``)
-        places: Utterances that are asked for at most. (default: :obj:`20`)
+        places: The largest number of predicted utterances. (default: :obj:`20`)
     """
 
     def __init__(self, tokens: Tokens, max_length: int, form: str = "extra", places: int = 20) -> None:
@@ -256,31 +255,30 @@ class OrderRestoration(Objective):
 
 
 class UtteranceManipulation(Objective):
-    r"""Insertion, deletion and search: a right pair of at least two utterances gives three more examples.
+    r"""Insertion, deletion and search: a true pair of at least two utterances gives three more examples.
 
-    They are those of `"Do Response Selection Models Really Know What's Next? Utterance Manipulation
-    Strategies for Multi-turn Response Selection" <https://arxiv.org/abs/2009.04703>`_ (UMS). The pair's
-    context and response are a dialogue; each example is of consecutive utterances of it, the window being
-    drawn where there are more than it takes:
+    They follow `"Do Response Selection Models Really Know What's Next? Utterance Manipulation Strategies for
+    Multi-turn Response Selection" <https://arxiv.org/abs/2009.04703>`_ (UMS). Context and response of the
+    pair are a dialogue, and each example is a drawn window of consecutive utterances:
 
-    - insertion (kind 1), of at most :obj:`turns`: one is taken out and stands behind the others; where was
-      it?
-    - deletion (kind 2), of at most one fewer: before one of them stands an utterance of another dialogue;
-      which is it? There is no such example where none with other words was found.
-    - search (kind 3), of at most :obj:`turns`: those before the last are shuffled; which did it follow?
+    - insertion (kind 1), with at most :obj:`turns` utterances: one is moved to the end, and its original
+      position is predicted.
+    - deletion (kind 2), with at most ``turns - 1`` utterances: an utterance of another dialogue is inserted
+      before one of them, and is predicted. The example is missing if there is no utterance with other words.
+    - search (kind 3), with at most :obj:`turns` utterances: all but the last are shuffled, and the one that
+      was before the last is predicted.
 
-    A wrong pair gives none: nobody said its response there. What the public code does otherwise: it works on
-    the list of utterances that the pair itself has, and what it cuts and takes out of that stays out. So the
-    window of deletion is cut from that of insertion, search has what deletion left, and from the second epoch
-    on the pair of the selection itself, too, has the few utterances that were left (of eight three), and its
-    response behind some that it did not follow. It never takes the last window of a longer dialogue, and
-    takes the other utterance from dialogues of more than two, which may be the same one as the context of the
-    wrong response.
+    A negative pair gives no examples, since it is not a dialogue. The public code differs: it changes the
+    list of utterances of the pair in place. The window of deletion is then a part of that of insertion,
+    search has the rest of deletion, and from the second epoch on the pair of response selection itself has
+    only the remaining utterances (three of eight), with the response after an utterance that it did not
+    follow. The code never draws the last window of a longer dialogue. It draws the other utterance from
+    dialogues of more than two utterances, which may include the pair's own dialogue.
 
     Args:
         tokens: Ids of the special nodes.
-        max_length: Nodes of an example at most.
-        turns: Utterances of an example at most. (default: :obj:`5`)
+        max_length: The largest number of nodes of an example.
+        turns: The largest number of utterances of an example. (default: :obj:`5`)
     """
 
     def __init__(self, tokens: Tokens, max_length: int, turns: int = 5) -> None:
@@ -311,8 +309,7 @@ class UtteranceManipulation(Objective):
         foreign = [turn for turn in other.turns if id(turn) not in own]
         if not foreign:
             return None
-        options = self.tokens, self.max_length
-        return deletion_data(window, draw.pick(foreign), place, options[0], max_length=options[1])
+        return deletion_data(window, draw.pick(foreign), place, self.tokens, max_length=self.max_length)
 
     def _search(self, turns: list[EncodedUtterance], draw: Draw) -> Data:
         window = _window(turns, self.turns, draw)
@@ -321,6 +318,6 @@ class UtteranceManipulation(Objective):
 
 
 def _window(turns: list[EncodedUtterance], size: int, draw: Draw) -> list[EncodedUtterance]:
-    """Consecutive utterances, each window being as likely as the others."""
+    """A uniformly drawn window of consecutive utterances."""
     start = draw.pick(range(max(1, len(turns) - size + 1)))
     return turns[start : start + size]

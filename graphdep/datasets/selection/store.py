@@ -17,20 +17,20 @@ import numpy as np
 from graphdep.parsing.parser import Item, Parser, parse_joined
 from graphdep.sentence.sentence import Sentence, join_sentences
 
-# The parts of an utterance: raw texts that a parser splits into words, or words that are given. Each is
-# parsed on its own, and all of them are one tree. No part: an utterance without words.
+# The parts of an utterance, raw texts or word lists, which are parsed separately and joined into one tree. An
+# utterance without words has no parts.
 Utterance = tuple[Item, ...]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """One context and the candidates for its response, in the order of the raw file.
+    """A context and its candidate responses, in the order of the raw file.
 
     Args:
-        context: Its utterances, oldest first.
+        context: The utterances of the context, oldest first.
         candidates: The responses.
-        labels: 1 for a right response, else 0.
-        counts: What a corpus counts in its pools, by name. (default: nothing)
+        labels: 1 for a true response, else 0.
+        counts: Counts of a corpus, by name. (default: none)
     """
 
     context: tuple[Utterance, ...]
@@ -40,28 +40,28 @@ class Pool:
 
 
 def utterance(*parts: str) -> Utterance:
-    """An utterance of raw texts; blank ones are left out."""
+    """An utterance of raw texts; blank texts are left out."""
     return tuple(part for part in map(str.strip, parts) if part)
 
 
 def given_words(*parts: str) -> Utterance:
-    """An utterance of texts whose words are those that white space separates; blank ones are left out."""
+    """An utterance of texts whose words are separated by white space; blank texts are left out."""
     return tuple(words for part in parts if (words := tuple(part.split())))
 
 
 def key_of(utterance: Utterance) -> bytes:
-    """Sixteen bytes that tell utterances apart."""
+    """A digest of an utterance, sixteen bytes."""
     return hashlib.blake2b(json.dumps(utterance).encode("ascii"), digest_size=16).digest()
 
 
 def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[list[Sentence | None], int]:
-    """The words of an utterance with their trees, :obj:`None` for one without words.
+    """The tree of each utterance; :obj:`None` for one without words.
 
-    Where an utterance has several sentences, each keeps its root, as in the parse of a whole text: depths, of
-    which Eq. 4 of "Syntax-Informed Attention" is made, are those in the sentence.
+    Each sentence of an utterance keeps its root, so that depths, as in Eq. 4 of "Syntax-Informed Attention",
+    are those in the sentence.
 
     Returns:
-        The trees, and how many parts have a chain instead of a parse.
+        The trees, and the number of parts with a chain tree instead of a parse.
     """
     parts = [part for utterance in utterances for part in utterance]
     trees, failures = parse_joined(parser, parts, roots="all")
@@ -74,7 +74,7 @@ def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[l
 
 
 FORMAT = 6  # of the file, and of the rules that make pools of raw files
-# Little-endian on every machine; a column of a tree takes the first type that its largest number fits in.
+# Little-endian on every machine; a column of a tree has the first type that is large enough.
 _TYPES = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4"))
 NUMBERS = _TYPES[2]
 COUNTS = np.dtype("<i8")
@@ -87,15 +87,15 @@ TABLES = {
     "pools": "id INTEGER PRIMARY KEY, context BLOB NOT NULL",
     "pairs": "id INTEGER PRIMARY KEY, pool INTEGER, response INTEGER, label INTEGER",
 }
-# What the totals call the number of a table's rows.
+# Names of the numbers of rows in the totals.
 TOTALS = {name: name for name in ("relations", "utterances", "pools", "pairs")} | {"words": "forms"}
-# What of a sentence is kept beside its tree, where it is read.
+# Fields of a sentence that are optionally stored beside its tree.
 _GRAPH = ("deps", "empty", "constituents")
 _EACH_PAIR = "SELECT pairs.id, pool, context, response, label FROM pairs JOIN pools ON pools.id = pool"
 _NUMBERED = "IN (SELECT value FROM json_each(?))"
 
 Tree = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Numbers of the words, IDs of their governors (from 1; 0 for a root), and numbers of the relations."""
+"""Numbers of the words, their governors (from 1; 0 for a root), and numbers of the relations."""
 
 
 def create_table(name: str) -> str:
@@ -104,8 +104,8 @@ def create_table(name: str) -> str:
 
 
 def pack_tree(*columns: np.ndarray) -> bytes:
-    """The columns of a :data:`Tree` with 1, 2 or 4 bytes a number, behind a byte that says which, two bits a
-    column; no words are no bytes.
+    """Packs the columns of a :data:`Tree` with 1, 2 or 4 bytes per number, after a byte with these sizes in
+    two bits per column; a tree without words is empty.
     """
     if len(columns[0]) == 0:
         return b""
@@ -117,7 +117,7 @@ def pack_tree(*columns: np.ndarray) -> bytes:
 
 
 def unpack_tree(data: bytes) -> Tree:
-    """What :func:`pack_tree` packed."""
+    """The inverse of :func:`pack_tree`."""
     types = [_TYPES[data[0] >> (2 * place) & 3] for place in range(3)] if data else [_TYPES[0]] * 3
     size = len(data) // sum(kind.itemsize for kind in types)  # the first byte is less than a word
     ends = np.cumsum([1, *(size * kind.itemsize for kind in types)]).tolist()
@@ -126,15 +126,15 @@ def unpack_tree(data: bytes) -> Tree:
 
 
 def pack_graph(tree: Sentence) -> str:
-    """The enhanced graph and the constituents of a sentence."""
+    """The enhanced graph and the constituents of a sentence, as JSON."""
     return json.dumps({name: getattr(tree, name) for name in _GRAPH})
 
 
 def sentence_of(
     tree: Tree, words: Mapping[int, str] | Sequence[str], relations: Sequence[str], graph: str | None = None
 ) -> Sentence | None:
-    """The sentence of a tree, with words and relations by their numbers, and with what :func:`pack_graph`
-    packed; :obj:`None` for no words.
+    """The sentence of a tree, given all words and relations, and the output of :func:`pack_graph`;
+    :obj:`None` without words.
     """
     numbers, head, labels = (column.tolist() for column in tree)
     if not numbers:
@@ -146,14 +146,14 @@ def sentence_of(
 
 
 def _tuples(name: str, rows: list[Any]) -> list[Any]:
-    """Rows as a sentence has them, which JSON has as lists."""
+    """Converts the lists of JSON to the tuples of a sentence."""
     if name == "deps":
         return [[(head, label) for head, label in deps] for deps in rows]
     return [tuple(row) for row in rows]
 
 
 class Pair(NamedTuple):
-    """A context and one of its candidates: numbers of utterances."""
+    """A context and one of its candidates, as numbers of utterances."""
 
     pool: int
     context: np.ndarray
@@ -162,16 +162,15 @@ class Pair(NamedTuple):
 
 
 class SelectionStore:
-    """Pairs of a context and a candidate in one SQLite file, which is only read: it is written under another
-    name (:func:`~graphdep.datasets.selection.builder.build_store`) and renamed once it is whole.
+    """Reads pairs of a context and a candidate from one SQLite file, which is written under another name
+    (:func:`~graphdep.datasets.selection.builder.build_store`) and renamed when it is complete.
 
-    - A pool has its context once, however many candidates there are, and a pair is four numbers.
-    - An utterance is stored once, wherever it occurs, as its :data:`Tree`; the numbers of words and relations
-      are those of two tables, in the order in which they were first seen. Its enhanced graph and its
-      constituents are there where the file was built for them, as JSON.
+    - A pool stores its context once, and a pair is four numbers.
+    - A distinct utterance is stored once, as its :data:`Tree`; words and relations are numbered in two
+      tables, in the order of their first occurrence. Its enhanced graph and constituents are optional.
     - Nothing is pickled.
 
-    Each operation opens the file anew, so that a process may fork, and others may read it, too.
+    Each operation opens the file, so a process may fork, and several processes may read it.
 
     Args:
         path: The file.
@@ -182,7 +181,7 @@ class SelectionStore:
         self._held: str | None = None
 
     def check(self) -> None:
-        """Sees to it that the file is one of pairs, and has as many rows as it says."""
+        """Raises unless the file has the right tables and the recorded numbers of rows."""
         with self._open() as database:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version != FORMAT:
@@ -197,21 +196,21 @@ class SelectionStore:
                     raise sqlite3.DatabaseError(f"the last of {totals[name]} {name} is {last}")
 
     def hold(self) -> None:
-        """From now on, reads what the file has now only: it may be replaced, with other numbers of words."""
+        """Remembers the content of the file; if it is replaced, with other numbers, reading raises."""
         self._held = self.content()
 
     def totals(self) -> Counter[str]:
-        """Counts of what is there: ``pools``, ``pairs``, ``utterances``, their ``words``, ``forms``, ..."""
+        """The numbers of ``pools``, ``pairs``, ``utterances``, their ``words``, ``forms``, ..."""
         with self._open() as database:
             return Counter(json.loads(_note(database, "totals")))
 
     def counts(self, name: str) -> np.ndarray:
-        """How often each of the ``"words"`` or ``"relations"`` is there, each utterance counted once."""
+        """The frequencies of ``"words"`` or ``"relations"``, with each distinct utterance counted once."""
         with self._open() as database:
             return np.frombuffer(_note(database, f"counts of {name}"), COUNTS)
 
     def content(self) -> str:
-        """A digest of all that is stored, whatever the order in which it lies in the file."""
+        """A digest of the stored content, independent of its order in the file."""
         with self._open() as database:
             return _note(database, "content").decode()
 
@@ -225,7 +224,7 @@ class SelectionStore:
         return {number: unpack_tree(data) for number, data in rows}
 
     def graphs(self, numbers: Iterable[int]) -> dict[int, str]:
-        """What is kept beside the trees of utterances, by their numbers."""
+        """The graphs and constituents of utterances by their numbers."""
         return dict(self._some("SELECT id, graph FROM graphs WHERE id", numbers))
 
     def words_of(self, numbers: Iterable[int]) -> dict[int, str]:
@@ -255,7 +254,7 @@ class SelectionStore:
         return ((number, _pair(*row)) for number, *row in self._each(f"{_EACH_PAIR} ORDER BY pairs.id"))
 
     def _some(self, query: str, numbers: Iterable[int]) -> list[tuple[Any, ...]]:
-        """The rows of some numbers, which a query gives first."""
+        """The rows with the given numbers, which are in the first column of a query."""
         wanted = [*numbers]
         with self._open() as database:
             rows = database.execute(f"{query} {_NUMBERED}", [json.dumps(wanted)]).fetchall()
@@ -274,13 +273,13 @@ class SelectionStore:
         try:
             with closing(sqlite3.connect(uri, uri=True)) as database:
                 if self._held is not None and self._held != _note(database, "content").decode():
-                    raise OSError(f"{self.path} was made again and has other numbers: load the dataset again")
+                    raise OSError(f"{self.path} was replaced by another process: load the dataset again")
                 yield database
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter of a damaged message
             if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
                 raise OSError(f"{self.path} cannot be read ({error})") from error
             raise ValueError(
-                f"{self.path} is damaged or no file of pairs ({error}); delete it: it is made again"
+                f"{self.path} is damaged or not a file of pairs ({error}); delete it, and it is made again"
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""The base class of corpora with marked spans, and a user's own spans."""
+"""The base class of corpora of marked spans, and a user's own spans."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from graphdep.vocab.vocab import Vocab
 
 
 def mark_spans(data: Data, marks: Sequence[int]) -> Data:
-    """Writes ``mark`` and ``lost``, how many spans have no word left; ``data`` is changed and returned.
+    """Adds ``mark``, and ``lost``, the number of spans without remaining words, to ``data`` and returns it.
 
     Args:
-        data: One example of one text. Words at its end may have been cut.
-        marks: Of each word, as of :attr:`MarkedTree.marks`.
+        data: An example of one text, which may be truncated.
+        marks: The mark of each word (:attr:`MarkedTree.marks`).
     """
     mark_words(data, marks)
     left = set(data.mark.tolist())
@@ -50,7 +50,7 @@ def mark_spans(data: Data, marks: Sequence[int]) -> Data:
 
 
 def _has(marks: Sequence[int] | set[int], span: int) -> bool:
-    """Whether some mark is one of the span."""
+    """Whether any mark belongs to the span."""
     return any(mark & span for mark in marks)
 
 
@@ -58,43 +58,42 @@ logger = logging.getLogger("graphdep.datasets")
 
 
 class SpanDataset(WordDataset):
-    r"""Base of the corpora of marked spans: one ``Data`` an example, with one label.
+    r"""Base class of corpora of marked spans: one ``Data`` per example, with one label.
 
-    A subclass says which raw files a split has, and :meth:`read` gives its examples as :class:`SpanExample`;
-    what else it has to say of a split it puts into :attr:`said`. The classes are those of the corpus or of
-    the training split, whole as it is, sorted by name. Sentences that several examples have in common are
-    parsed once and counted once in the vocabulary.
+    A subclass names the raw files of a split, :meth:`read` returns the examples as :class:`SpanExample`, and
+    :attr:`said` has notes about the splits. The classes are those of the corpus or of the whole training
+    split, sorted by name. A sentence of several examples is parsed once and counted once in the vocabulary.
 
-    With :obj:`tokens`, :obj:`max_length` may cut all words of a span away. Such an example stays, with its
-    label, and is counted (:obj:`lost`); nothing can be predicted for it, which is wrong.
+    With :obj:`tokens`, :obj:`max_length` may remove all words of a span. Such an example is kept and counted
+    (:obj:`lost`); it has no prediction, which is wrong.
 
     Args:
         root: Folder of the corpus.
         split: ``"train"``, ``"val"`` or ``"test"``.
-        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
-            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        parser: ``"gold"`` for the trees of the corpus; else a parser for its words, or the parser's name for
+            :func:`graphdep.parsing.resolve_parser`.
         labels: See :class:`WordOptions`.
-        options: Further ones, see :class:`WordOptions`.
+        options: Further options, see :class:`WordOptions`.
 
     Shapes:
-        - ``y``: :math:`(1)`, long, the number of the label in :attr:`labels`; -1 for a label that is not
-          among them; absent where the split has no labels
-        - ``mark``: :math:`(|\mathcal{V}|)`, long: 1 for the nodes of the first span's words, 2 for those of
-          the second's, 3 for those of both, else 0
-        - ``lost``: :math:`(1)`, long, how many spans have no word left
-        - ``key_id``: :math:`(1)`, long, a digest of the way through the tree between two spans, or of the top
-          word of one (:func:`span_key`), the same in all splits
+        - ``y``: :math:`(1)`, long, the number of the label in :attr:`labels`; -1 for an unknown label; absent
+          if the split has no labels
+        - ``mark``: :math:`(|\mathcal{V}|)`, long: 1 for nodes of words in the first span, 2 in the second, 3
+          in both, else 0
+        - ``lost``: :math:`(1)`, long, the number of spans without remaining words
+        - ``key_id``: :math:`(1)`, long, a digest of the tree path between two spans, or of the top word of a
+          single span (:func:`span_key`), the same in all splits
         - ``example_id``: :math:`(1)`, long, the number of the example in its split
-        - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
-          each other with the same words
-        - ``number``: :math:`(1)`, long, the corpus' own number of it, where it has one
+        - ``sentence``: :math:`(1)`, long, the number of the sentence, shared by adjacent examples with the
+          same words
+        - ``number``: :math:`(1)`, long, the number of the example in the corpus, if it has one
     """
 
     shared_options: ClassVar[type] = WordOptions
     num_spans: int
-    """Spans of an example: one or two."""
+    """The number of spans of an example: one or two."""
     said: dict[str, str]
-    """What there is to say of the splits that were read, beside numbers."""
+    """Notes about the splits that were read."""
 
     def __init__(
         self,
@@ -159,7 +158,7 @@ class SpanDataset(WordDataset):
     def _targets(
         self, example: SpanExample, marked: MarkedTree, numbers: dict[Any, int]
     ) -> dict[str, Tensor]:
-        """What is known of an example; ``numbers`` are those of the classes."""
+        """The example-level keys; ``numbers`` maps classes to numbers."""
         key = digests([span_key(marked.tree, marked.spans)])
         found = {"mark": torch.tensor(marked.marks), "key_id": key}
         if example.label is not None:
@@ -169,7 +168,7 @@ class SpanDataset(WordDataset):
         return found
 
     def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
-        """The different labels of the training split by name."""
+        """The distinct labels of the training split, sorted by name."""
         labels = (example.label for example in train if example.label is not None)
         return tuple(learned_names(labels, train[0].place)) if train else ()
 
@@ -185,8 +184,8 @@ class SpanDataset(WordDataset):
         self.num_spans, self.said = notes["num_spans"], {self.split: notes["said"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the number of spans of an example, and those of examples whose label is
-        unknown or whose spans are lost.
+        """As for every corpus, with the number of spans of an example, and the numbers of examples with an
+        unknown label or a lost span.
         """
         own = self if self._indices is None else self.copy()
         unknown = int((own.y == UNKNOWN).sum()) if "y" in own._data else 0
@@ -213,72 +212,69 @@ class SpanDataset(WordDataset):
 
 
 class OwnSpans(OwnFiles, SpanDataset):
-    r"""The user's own sentences with one or two marked spans and a label each.
+    r"""The user's own sentences, each with one or two marked spans and a label.
 
-    In a ``.jsonl`` or ``.json`` file a line is an object, or the file is a list of them, and a row of a
-    ``.parquet`` file is an object:
+    A ``.jsonl`` or ``.json`` file has one object per line or a list of objects, and a ``.parquet`` file has
+    one object per row:
 
     ====================  ====================================================================================
-    ``words``             a list of words; ``spans`` are then numbers of words
-    ``sentences``         or a list of such lists, parsed sentence by sentence; ``spans`` count on through
-                          them
-    ``text``              or a text, with the words and sentences of the parser; ``spans`` are then numbers
+    ``words``             a list of words; ``spans`` then have indices of words
+    ``sentences``         or a list of lists of words, one per sentence; word indices run through all of them
+    ``text``              or a text, with the words and sentences of the parser; ``spans`` then have offsets
                           of characters
     ``spans``             one or two ``[start, end]``, from 0, the end not included: ``[[0, 2], [5, 6]]``
     ``label``             the label, a text
-    ``head``, ``deprel``  with ``words``, of each word the number of its governor, from 1, 0 for the root, and
-                          its relation to it: then the parse is theirs, whatever the parser. Several roots
-                          are several sentences, if the words below each follow one another
+    ``head``, ``deprel``  with ``words``, the governor of each word (from 1, 0 for the root) and the relation
+                          to it, which replace the parser's. Several roots with contiguous subtrees are
+                          several sentences
     ====================  ====================================================================================
 
-    Files in the layouts of TACRED, of aspects, of CoNLL04 and of SciERC are known by their keys; the cards in
-    ``datasets`` describe them. Those of entities and their relations have an example a relation, and as
-    :obj:`negatives` asks, the pairs of entities without one, ``"none"``.
+    Files in the layouts of TACRED, aspects, CoNLL04 and SciERC are recognised by their keys and described in
+    the cards in ``datasets``. Those of entities and relations have one example per relation, and pairs of
+    entities without a relation, ``"none"``, according to :obj:`negatives`.
 
-    In a ``.csv`` or ``.tsv`` file, and in an object without ``spans``, the text has the spans marked,
+    In a ``.csv`` or ``.tsv`` file, and in an object without ``spans``, the spans are marked in the text:
     ``<e1>...</e1>`` and ``<e2>...</e2>``.
 
-    The words of a text are the parser's. One with the border of a span in it is split there, and its first
-    part governs the others as ``goeswith``. Where the parser's words do not spell a text, its words are those
-    between white space and borders. Both are counted, and so are examples of several sentences, whose trees
-    have a root each.
+    A text has the words of the parser. A word is split at the border of a span, and its first part governs
+    the others as ``goeswith``. If the parser's words do not spell the text, it is split at white space and
+    borders. Both are counted, as are examples of several sentences, whose trees have several roots.
 
-    The files are read where they are; below :obj:`root` are only processed examples and the
-    cache of parses. The classes are learned from the training file, whole as it is; a label that it does not
-    have is counted, and wrong whatever is predicted.
+    The files are not copied; :obj:`root` has only processed examples and the cache of parses. The classes are
+    those of the whole training file; a label that occurs elsewhere only is counted, and every prediction for
+    it is wrong.
 
     Args:
-        root: Folder of what is made of the files. (default: ``"datasets/spans"``)
+        root: Folder for processed files. (default: ``"datasets/spans"``)
         split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
-        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` where all examples
-            have trees. (default: ``"bundled"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` if all examples have
+            trees. (default: ``"bundled"``)
         train: File with the training examples.
-        val: File with the examples for validation; :obj:`None` draws sentences from the training file.
+        val: File with the validation examples; :obj:`None` draws sentences from the training file.
             (default: :obj:`None`)
-        test: File with the examples for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        test: File with the test examples; :obj:`None` for no such split. (default: :obj:`None`)
         text_column: Name of the texts. (default: ``"text"``)
         label_column: Name of the labels. (default: ``"label"``)
-        negatives: Of entities and their relations how many pairs without relation the training split has for
-            each pair with one, at most; they are drawn, and the other splits have all of them. With 0 no
-            split has any. (default: :obj:`0`)
-        span_end: What the ends of TACRED's spans are: ``"last"``, their last words; ``"behind"`` them;
-            ``"auto"`` for what all files together tell. (default: ``"auto"``)
+        negatives: In files of entities and relations, the largest number of pairs without relation per pair
+            with one in the training split, which are drawn; the other splits have all pairs. With 0 no split
+            has pairs without relation. (default: :obj:`0`)
+        span_end: Whether the ends of TACRED's spans are the ``"last"`` words, or the words ``"behind"`` them;
+            ``"auto"`` infers it from all files together. (default: ``"auto"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
-        seed: Of the draws. (default: :obj:`0`)
-        tree_scheme, bad_trees: The scheme of the trees that the files have, and what becomes of those that
-            are no trees: ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake`.
-            (default: ``"auto"``, ``"error"``)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`, but
-            :obj:`raw_from`: the files are read where they are.
+        seed: Seed of the draws. (default: :obj:`0`)
+        tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
+            the trees in the files. (default: ``"auto"``, ``"error"``)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, except
+            :obj:`raw_from`.
 
     Shapes:
-        - as of :class:`~graphdep.datasets.spans.base.SpanDataset`
+        - as for :class:`~graphdep.datasets.spans.base.SpanDataset`
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a span outside of the sentence or without a word; a
-            tag that does not close; words and a text at once; a tree that is none; the message has file, line
-            and value.
+        ValueError: If an option is wrong, or a row is: a span is outside of the sentence or has no word, a
+            tag is not closed, there are both words and a text, or a tree is invalid; the message has file,
+            line and value.
 
     Example:
         >>> from pathlib import Path
@@ -341,9 +337,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         self.taken = {self.split: notes["taken"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of marked spans, with the number of examples that have a tree of their own, and
-        the counts of trees that were changed.
-        """
+        """As for every corpus of marked spans, with the numbers of own trees and of changed trees."""
         more = {"own_trees": self.taken[self.split]["own_trees"], "span_end": self.span_end}
         found = {name: value for name, value in more.items() if value}
         return super().describe() | self.describe_trees() | found

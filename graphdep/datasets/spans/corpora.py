@@ -56,32 +56,32 @@ CONLL04_FILES = {"train": "conll04_train.json", "val": "conll04_dev.json", "test
 
 class CoNLL04(SpanDataset):
     r"""Pairs of entities and their relation, from `"A Linear Programming Formulation for Global Inference in
-    Natural Language Tasks" <https://aclanthology.org/W04-2401/>`_ in the layout of JSON in which it is passed
-    on today, or any corpus in that layout.
+    Natural Language Tasks" <https://aclanthology.org/W04-2401/>`_ in SpERT's JSON layout, or any corpus in
+    that layout.
 
     A file is a list of objects ``{"tokens": [...], "entities": [{"type", "start", "end"}, ...], "relations":
-    [{"type", "head", "tail"}, ...]}``; the end of an entity is not included, and a relation leads from entity
-    number ``head`` to entity number ``tail``, from 0. An example is an ordered pair of entities of a
-    sentence, the first one marked 1; the label is its relation, or ``"none"``, of which there are many more.
+    [{"type", "head", "tail"}, ...]}``; the end of an entity is not included, and ``head`` and ``tail`` are
+    indices of entities. An example is an ordered pair of entities of a sentence, the first one marked 1; the
+    label is its relation, or ``"none"``, which is much more frequent.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/conll04"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        negatives: How many pairs without relation the training split has for each pair with one, at most;
-            they are drawn. :obj:`None` for all. The other splits have all of them. (default: :obj:`None`)
-        val_fraction: The share of the training sentences that is drawn for validation where there is no
+        negatives: The largest number of pairs without relation per pair with one in the training split, which
+            are drawn; :obj:`None` for all. The other splits have all pairs. (default: :obj:`None`)
+        val_fraction: The share of the training sentences that is drawn for validation without a
             ``conll04_dev.json``. (default: :obj:`0.1`)
-        seed: Of the draws. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        seed: Seed of the draws. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong or a file is damaged: an entity outside of the sentence, a relation
-            of an entity that is none, or of one with itself; the message has file, sentence and value.
+        ValueError: If an option is wrong or a file is damaged: an entity is outside of the sentence, or a
+            relation has an unknown entity or the same entity twice; the message has file, sentence and value.
 
     Example:
         >>> from graphdep.datasets import CoNLL04
@@ -117,7 +117,7 @@ class CoNLL04(SpanDataset):
         return CONLL04_FILES[split]
 
     def options(self) -> dict[str, Any]:
-        # Where the dev file is, no sentence is drawn, but pairs may be.
+        # With a dev file no sentences are drawn, but pairs may be.
         return super().options() | {"negatives": self.negatives, "val": self.drawn_val}
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
@@ -133,15 +133,14 @@ class CoNLL04(SpanDataset):
         return pairs
 
     def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
-        # Other splits have pairs without relation also where none is drawn to train on.
+        # Other splits have pairs without relation even if the training split has none.
         return tuple(sorted({NONE, *super().classes(train)}))
 
 
 def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
-    """The ordered pairs of entities of a file, and what there is to say of it.
+    """The ordered pairs of entities of a file, and notes about it.
 
-    Of several relations between the same two entities in the same direction the first is the label; the
-    others are counted.
+    The first relation of an ordered pair is its label; further ones are counted.
     """
     content = read_json(path)
     check_forms(str(path), {"the file": content}, {"the file": LIST})
@@ -169,28 +168,28 @@ class SemEval2010Task8(SpanDataset):
     of Nominals" <https://aclanthology.org/S10-1006/>`_, each with two marked nominals and the relation
     between them.
 
-    There are nine relations, each in two directions, and *Other*, which has none. The corpus has no trees:
-    the words are the parser's. It has no split for validation either: one is drawn from the training file.
+    There are nine relations, each in two directions, and *Other*, without direction. The corpus has no trees,
+    so the words are the parser's, and no validation split, which is drawn from the training file.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/semeval2010"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        direction: Tell ``Cause-Effect(e1,e2)`` from ``Cause-Effect(e2,e1)``: 19 classes, else 10.
+        direction: Distinguish ``Cause-Effect(e1,e2)`` and ``Cause-Effect(e2,e1)``: 19 classes, else 10.
             (default: :obj:`True`)
         val_fraction: The share of the training file's sentences that is drawn for validation.
             (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        seed: Seed of that draw. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
-        - ``number``: :math:`(1)`, long, the sentence's number in the files, as official answers have it
+        - ``number``: :math:`(1)`, long, the sentence number in the files, as for official answers
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, or a sentence is damaged: a missing or open tag, a label that is
-            none, a number that is there twice; the message has file, line and value.
+        ValueError: If an option is wrong, or a sentence is damaged: a tag is missing or not closed, a label
+            is unknown, a number occurs twice; the message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import SemEval2010Task8
@@ -247,8 +246,8 @@ class SemEval2010Task8(SpanDataset):
 def read_semeval2010(path: Path, *, direction: bool = True) -> list[SpanExample]:
     """The sentences of a file.
 
-    A sentence is three lines and a blank one: a number, a tab and the sentence in quotation marks; the label;
-    and a comment, which is not read. At seven tags of the published files a space is missing (``The<e1>``).
+    A sentence has three lines and a blank line: a number, a tab and the sentence in quotation marks; the
+    label; and a comment, which is not read. The published files lack a space at seven tags (``The<e1>``).
     """
     examples: list[SpanExample] = []
     line_of: dict[str, int] = {}
@@ -261,7 +260,7 @@ def read_semeval2010(path: Path, *, direction: bool = True) -> list[SpanExample]
         check_forms(f"{path}:{line}", {"sentence": match[2]}, {"sentence": TEXT})
         check_forms(f"{path}:{at}", {"label": label.strip()}, {"label": _LABEL})
         for number, more in below[1:]:
-            check_forms(f"{path}:{number}", {"line behind a label": more}, {"line behind a label": _COMMENT})
+            check_forms(f"{path}:{number}", {"line after a label": more}, {"line after a label": _COMMENT})
         with placed(f"{path}:{line}", "not two spans: ", match[2]):
             plain, ranges = read_tags(match[2])
             first, second = ranges
@@ -277,13 +276,13 @@ _COMMENT = like("a comment or blank", "Comment:.*")
 
 
 _CHUNK = 1 << 16
-# Those that expat knows itself; of others it asks Python, whose errors say neither file nor line.
+# Encodings of expat; for others it calls Python, whose errors have neither file nor line.
 _ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
 
 
 @dataclass(frozen=True)
 class AspectTerm:
-    """A term, where it stands in its text by characters, and its polarity."""
+    """A term, its offsets in the text, and its polarity."""
 
     line: int
     term: str
@@ -294,7 +293,7 @@ class AspectTerm:
 
 @dataclass
 class AspectSentence:
-    """A text with the terms in it; ``line`` is that of its element."""
+    """A text with its terms, and the line of its element."""
 
     line: int
     text: str = ""
@@ -303,7 +302,7 @@ class AspectSentence:
 
 def read_aspect_terms(path: Path) -> list[AspectSentence]:
     """The sentences of a file: ``<sentences><sentence><text/><aspectTerms><aspectTerm term polarity from
-    to/></aspectTerms></sentence></sentences>``. Other elements, such as ``aspectCategories``, are not read.
+    to/></aspectTerms></sentence></sentences>``. Other elements, such as ``aspectCategories``, are ignored.
     """
     return _Reader(path).read()
 
@@ -313,7 +312,7 @@ _TERM = {"term": TEXT, "polarity": one_of(*POLARITIES), "from": NUMBER, "to": NU
 
 
 class _Reader:
-    """Gathers the sentences while expat reads, which knows the line, as a tree of elements does not."""
+    """Collects the sentences with expat, which knows line numbers, in contrast to an element tree."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.sentences = path, list[AspectSentence]()
@@ -344,7 +343,7 @@ class _Reader:
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in _ENCODINGS:
             raise row_error(
-                self.path, self.line, f"the encoding is none of {', '.join(_ENCODINGS)}", encoding
+                self.path, self.line, f"the encoding is not one of {', '.join(_ENCODINGS)}", encoding
             )
 
     def _doctype(self, name: str, *rest: object) -> NoReturn:
@@ -403,32 +402,30 @@ _GOLD = "ABSA_Gold_TestData"  # as the archive of the test files has it
 
 class SemEval2014Aspects(SpanDataset):
     r"""The aspect terms of `"SemEval-2014 Task 4: Aspect Based Sentiment Analysis"
-    <https://aclanthology.org/S14-2004/>`_, each with what its review says of it.
+    <https://aclanthology.org/S14-2004/>`_, each with the polarity of its review.
 
-    An example is a sentence with one marked aspect term; sentences without one give none and are counted. The
-    files have character offsets: a word of the parser in which a term begins or ends is cut there, and
-    counted.
+    An example is a sentence with one marked aspect term; sentences without terms are counted. The files have
+    character offsets: a word of the parser in which a term begins or ends is split there, and counted.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/semeval2014-aspects"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         domain: ``"restaurants"`` or ``"laptops"``. (default: ``"restaurants"``)
-        polarities: 4, or 3 as in most papers: terms whose polarity is *conflict* are left out, and counted.
+        polarities: 4, or 3 as in most papers, without terms of polarity *conflict*, which are counted.
             (default: :obj:`4`)
-        val_fraction: The share of the training sentences that is drawn for validation where there is no file
-            for it, as published there is none. (default: :obj:`0.1`)
-        seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        val_fraction: The share of the training sentences that is drawn for validation without a file for it;
+            no such file is published. (default: :obj:`0.1`)
+        seed: Seed of that draw. (default: :obj:`0`)
+        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with one span
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong or a file is damaged: a term that does not stand where it is said to
-            stand, an unknown polarity, XML that is none or has a document type; the message has file, line
-            and value.
+        ValueError: If an option is wrong or a file is damaged: a term is not at its offsets, a polarity is
+            unknown, or the XML is invalid or has a document type; the message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import SemEval2014Aspects
@@ -501,7 +498,7 @@ class SemEval2014Aspects(SpanDataset):
                     raise row_error(
                         path,
                         term.line,
-                        f"the term does not stand from {term.start} to {term.stop}, where {there!r} is",
+                        f"the term is not at {term.start} to {term.stop}, where {there!r} is",
                         term.term,
                     )
                 if term.polarity == "conflict" and self.polarities == 3:

@@ -34,13 +34,13 @@ from graphdep.io.limits import MAX_WORDS, plural
 from graphdep.sentence.exchange import COLUMN_NAMES, key_of
 
 MAX_ENTITIES = 256
-"""Of a sentence; each of them makes a pair with each other one."""
+"""The largest number of entities in a sentence, all of which are paired."""
 
 _WORDS, _HEADS, _LABELS = (COLUMN_NAMES[name] for name in ("form", "head", "deprel"))
 _ARCS = "dependencies"
 _TAGS = ("stanford_pos", "pos", "tags")
 _TEXT = "sentence"
-"""What the words are of."""
+"""Names of the two spans."""
 _ENDS = ("subj_start", "subj_end", "obj_start", "obj_end")
 SPAN_ENDS = ("auto", "last", "behind")
 _ENDS_ARE = {
@@ -53,9 +53,9 @@ class Read(NamedTuple):
     """The rows of a file.
 
     Args:
-        rows: Each has one example, in the layout of :class:`~graphdep.datasets.OwnSpans`.
-        notes: What there is to say of the file. (default: nothing)
-        paired: Whether they are pairs of entities, so that most have the label ``"none"``.
+        rows: One row per example, in the layout of :class:`~graphdep.datasets.OwnSpans`.
+        notes: Notes about the file. (default: none)
+        paired: Whether the rows are pairs of entities, most of which have the label ``"none"``.
             (default: :obj:`False`)
     """
 
@@ -66,13 +66,13 @@ class Read(NamedTuple):
 
 @dataclass
 class Reading:
-    """How a file is read, and counts of its peculiarities, by what is said of them.
+    """How to read a file, and counts of its peculiarities by their descriptions.
 
     Args:
-        label: The key that the rows have their labels under. (default: ``"label"``)
-        by_word: Whether relations name their entities by the number of a word of theirs, and not by their own
-            numbers. (default: :obj:`False`)
-        span_end: What the ends of TACRED's spans are: ``"last"``, their last words, or ``"behind"`` them.
+        label: The key of labels in the rows. (default: ``"label"``)
+        by_word: Whether relations name an entity by the index of one of its words, instead of its own.
+            (default: :obj:`False`)
+        span_end: Whether the ends of TACRED's spans are the ``"last"`` words, or the words ``"behind"`` them.
             (default: ``"last"``)
     """
 
@@ -90,10 +90,10 @@ class Layout(NamedTuple):
     """A layout of objects.
 
     Args:
-        keys: What its objects have, for messages.
-        known: Whether an object is of it.
-        rows: The values of the rows that an object makes.
-        paired: As of :class:`Read`. (default: :obj:`False`)
+        keys: The keys of its objects, for messages.
+        known: Whether an object has this layout.
+        rows: Makes the rows of an object.
+        paired: As for :class:`Read`. (default: :obj:`False`)
     """
 
     keys: str
@@ -103,18 +103,17 @@ class Layout(NamedTuple):
 
 
 def read_rows(path: Path, text_column: str, label_column: str | None = None, span_end: str = "auto") -> Read:
-    """The rows of a file, in whichever known layout it is; its first object says which.
+    """The rows of a file, whose first object decides the layout.
 
     Args:
         path: The file.
         text_column: Name of the texts.
-        label_column: Name of the labels; :obj:`None` if there need not be any. (default: :obj:`None`)
-        span_end: As of :class:`Reading`; ``"auto"`` for what :func:`span_end_of` says of the file.
-            (default: ``"auto"``)
+        label_column: Name of the labels; :obj:`None` if labels are optional. (default: :obj:`None`)
+        span_end: As for :class:`Reading`; ``"auto"`` for :func:`span_end_of` the file. (default: ``"auto"``)
 
     Raises:
         ValueError: If a row is damaged, with file and line, or the layout is unknown; the message has the
-            keys that are there and the layouts that are known.
+            keys of the file and the known layouts.
     """
     if not is_lines(path):
         return Read(read_text_rows(path, _columns(text_column, label_column)))
@@ -146,7 +145,7 @@ def _columns(text_column: str, label_column: str | None) -> list[str]:
 
 
 def check_first_row(path: Path, text_column: str, label_column: str) -> None:
-    """Raises what :func:`read_rows` does, as far as the first row tells it."""
+    """Raises as :func:`read_rows` does for the first row."""
     if not is_lines(path):
         check_columns(path, _columns(text_column, label_column))
     elif (first := check_columns(path, [])) is not None and _layout(first, text_column) is None:
@@ -154,7 +153,7 @@ def check_first_row(path: Path, text_column: str, label_column: str) -> None:
 
 
 def _check_own(row: TextRow, text_column: str, label_column: str | None) -> None:
-    """Raises :class:`ValueError` if an object has no spans, or none of the labels that are asked for."""
+    """Raises :class:`ValueError` if an object has no spans, or lacks a required label."""
     if "spans" not in row.values and text_column not in row.values:
         there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
         raise row.error(f"no 'spans' and no {text_column!r}: the keys are {there}; {EXAMPLE_ROWS}")
@@ -163,7 +162,7 @@ def _check_own(row: TextRow, text_column: str, label_column: str | None) -> None
 
 
 def _layout(row: TextRow, text_column: str) -> Layout | None:
-    """The layout of an object; :obj:`None` for the library's own."""
+    """The layout of an object; :obj:`None` for that of :class:`~graphdep.datasets.OwnSpans`."""
     if "spans" in row.values:
         return None
     for layout in LAYOUTS:
@@ -182,7 +181,7 @@ def _layout(row: TextRow, text_column: str) -> Layout | None:
 def _row(
     place: str, values: Mapping[str, Any], spans: Sequence[Any], read: Iterable[str], **own: Any
 ) -> dict[str, Any]:
-    """The row of an object with words and perhaps a tree, and with all of its keys that are not read."""
+    """The row of an object with its words, its tree if there is one, and its other keys."""
     words = _words(values)
     tree = _tree(place, values, len(words))
     done = {*_WORDS, *_HEADS, *_LABELS, *_TAGS, _ARCS, _TEXT, *read}
@@ -205,7 +204,7 @@ def _check_words(place: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """``head`` and ``deprel`` of an object, from two lists or from arcs; nothing where it has none."""
+    """``head`` and ``deprel`` of an object, from two lists or from arcs; empty without a tree."""
     with placed(place):
         keys = [key_of(values, name) for name in ("head", "deprel")]
     head, deprel = (None if key is None else values[key] for key in keys)
@@ -215,8 +214,8 @@ def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 
 def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """The tree of ``[label, governor, word]``: of a word with several governors the first from which the root
-    can be reached, and -1, which is none, for a word without one; besides, all arcs if there are such words.
+    """The tree of arcs ``[label, governor, word]``: of several governors of a word the first one that is
+    connected to the root, and -1 for a word without a governor. If there are such words, also all arcs.
     """
     what = f"a list of [label, governor, word], numbers of {size} words from 1"
     arcs = Form(what, lambda found: isinstance(found, list) and all(_is_arc(arc, size) for arc in found))
@@ -233,7 +232,7 @@ def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str,
                 reached.add(word)
         if len(reached) > before:
             continue
-        # Only another governor leads on: that of the first word that has one.
+        # In a cycle, the first word with another governor gets that one.
         options = ((word, arc) for word, own in enumerate(of_word, 1) if word not in reached for arc in own)
         found = next(((word, arc) for word, arc in options if arc[0] in reached), None)
         if found is None:
@@ -257,14 +256,14 @@ def _has_words(values: Mapping[str, Any]) -> bool:
     return any(name in values for name in _WORDS)
 
 
-# So many rows without a subject or object of one word count otherwise.
+# So many rows without a one-word subject or object mean "behind".
 _ENOUGH = 200
 
 
 def span_end_of(paths: Iterable[Path]) -> str | None:
-    """What the ends of TACRED's spans are in files that belong together: ``"last"``, their last words, where
-    one is its start; ``"behind"`` them, as in Hugging Face's copy, where one is the number of words. Without
-    either, 200 rows are ``"behind"``, and fewer ``"last"``. :obj:`None` if no file is in that layout.
+    """Whether the ends of TACRED's spans in related files are the ``"last"`` words, since an end equals its
+    start, or the words ``"behind"`` them as in Hugging Face's copy, since an end equals the number of words.
+    Otherwise 200 rows are ``"behind"``, and fewer are ``"last"``. :obj:`None` if no file has this layout.
     """
     count = 0
     for path in paths:
@@ -284,7 +283,7 @@ def span_end_of(paths: Iterable[Path]) -> str | None:
 
 
 def _tacred_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
-    """A row of subject and object."""
+    """The row of a subject and an object."""
     words = _check_words(row.place, row.values)
     check_forms(row.place, row.values, dict.fromkeys(_ENDS, WHOLE))
     further = 1 if reading.span_end == "last" else 0
@@ -300,7 +299,7 @@ _ASPECT = {"from": WHOLE, "to": WHOLE}
 
 
 def _aspect_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
-    """A row an aspect, ``{"term", "from", "to", "polarity"}``."""
+    """One row per aspect, ``{"term", "from", "to", "polarity"}``."""
     check_forms(row.place, row.values, {"aspects": LIST})
     for number, aspect in enumerate(row.values["aspects"]):
         check_forms(f"{row.place}: aspect {number}", aspect, _ASPECT)
@@ -317,7 +316,7 @@ _PAIRS = Form(
 
 
 def _term_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
-    """A row an aspect, where terms and their words are in two lists."""
+    """One row per aspect, if terms and their words are in two lists."""
     check_forms(row.place, row.values, {"aspect_sentiment": _PAIRS, "from_to": _PAIRS})
     terms, spans = row.values["aspect_sentiment"], row.values["from_to"]
     if len(terms) != len(spans):
@@ -329,7 +328,7 @@ def _term_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
 def _rows_of_terms(
     row: TextRow, reading: Reading, found: Sequence[tuple[Any, Any, Any]], read: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """A row a term; a term without words, as published files have some, makes none and is counted."""
+    """One row per term; terms without words, which occur in published files, are counted instead."""
     words = _check_words(row.place, row.values)
     reading.counts["sentences without an aspect"] += not found
     for term, span, polarity in found:
@@ -359,11 +358,10 @@ _RELATION = Form(
 def all_pairs(
     entities: Mapping[Any, Range], relations: Mapping[tuple[Any, Any], str] | None
 ) -> Iterator[Pair]:
-    """Each ordered pair of entities with its relation or ``"none"``; with :obj:`None` where no relations are
-    known.
+    """Each ordered pair of entities with its relation or ``"none"``, or :obj:`None` if relations are unknown.
 
     Args:
-        entities: The spans of the entities, by what the relations call them.
+        entities: The spans of the entities, by their names in the relations.
         relations: The relations of ordered pairs.
     """
     for first, span in entities.items():
@@ -373,8 +371,8 @@ def all_pairs(
 
 
 def sentence_pairs(place: str, sentence: Any, reading: Reading) -> tuple[list[str], list[Pair]]:
-    """The words and the ordered pairs of entities of ``{"tokens", "entities", "relations"}``, or with tags of
-    BILOU in place of the entities; of several relations of a pair the first one, and the others are counted.
+    """The words and the ordered pairs of entities of ``{"tokens", "entities", "relations"}``, or with BILOU
+    tags instead of entities. The first relation of a pair is used, and further ones are counted.
     """
     check_forms(place, sentence, {})
     words = _check_words(place, sentence)
@@ -393,7 +391,7 @@ def sentence_pairs(place: str, sentence: Any, reading: Reading) -> tuple[list[st
 
 
 def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[list[SpanExample], str]:
-    """The pairs with a relation and so many times as many without, which are drawn; and a line on it."""
+    """The pairs with a relation, drawn pairs without one by the given ratio, and a note about the draw."""
     without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
     related = len(pairs) - len(without)
     most = int(min(related * share, len(without))) if related else 0
@@ -430,7 +428,7 @@ _AS_BIO = str.maketrans("ESLU", "IBIB")
 
 
 def tagged_spans(place: str, tags: Any, size: int) -> list[Range]:
-    """The spans of tags of BILOU: the last word has L, the only one U. BIO and BIOES are read as well.
+    """The spans of BILOU tags (L for the last word, U for a single word); BIO and BIOES are read as well.
 
     Example:
         >>> from graphdep.datasets.spans.formats import tagged_spans
@@ -444,7 +442,7 @@ def tagged_spans(place: str, tags: Any, size: int) -> list[Range]:
 
 
 def names_words(sentences: Iterable[tuple[str, Any]]) -> bool:
-    """Whether the relations of a file name entities of tags by words: a number is too large for an entity.
+    """Whether the relations of a file of tags name entities by words, since a number is too large otherwise.
 
     Args:
         sentences: The place of each sentence, and its object.
@@ -463,7 +461,7 @@ def names_words(sentences: Iterable[tuple[str, Any]]) -> bool:
 def _relations(
     place: str, relations: list[Any], entities: Sequence[Range], reading: Reading
 ) -> dict[tuple[int, int], str]:
-    """The first relation of each ordered pair, by the numbers of its entities."""
+    """The first relation of each ordered pair of entity indices."""
     called = {number: number for number in range(len(entities))}
     what = f"one of {len(entities)} entities, from 0"
     if reading.by_word:
@@ -482,7 +480,7 @@ def _relations(
 
 
 def _pair_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
-    """A row an ordered pair of entities."""
+    """One row per ordered pair of entities."""
     for first, second, label in sentence_pairs(row.place, row.values, reading)[1]:
         named = {} if label is None else {reading.label: label}
         read = ("entities", "tags", "bilou", "relations")
@@ -502,12 +500,12 @@ def _are_texts(words: Any) -> bool:
 _NOT_READ = ("clusters", "events", "event_clusters")
 _NAMES = ("doc_key", "doc_id", "dataset")
 BLANK = "_"
-"""In place of a word of white space, as some tokenizers have them: others are counted on from it."""
+"""Replaces a word of white space, which some tokenizers make, so that word indices remain valid."""
 
 
 def _document_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
-    """A row a pair of entities of a sentence, and a row for each relation of others, such as one across
-    sentences; words are numbered through the document.
+    """One row per pair of entities in a sentence, and per relation of other pairs, such as across sentences;
+    word indices run through the document.
     """
     check_forms(row.place, row.values, {"sentences": _SENTENCES})
     sentences = [[word if word.strip() else BLANK for word in words] for words in row.values["sentences"]]
@@ -540,7 +538,7 @@ def _num_found(value: Any, nested: bool) -> int:
 
 
 def _lists(row: TextRow, name: str, width: int, starts: Sequence[int]) -> list[list[Any]] | None:
-    """The entities or relations of each sentence: first and last words of spans, and a name."""
+    """The entities or relations of each sentence: first and last words of spans, and their label."""
     if row.values.get(name) is None:
         return None
     size, count = starts[-1], len(starts) - 1
@@ -578,7 +576,7 @@ def _named(place: str, relations: Sequence[Any], reading: Reading) -> dict[tuple
 def _document_row(
     sentences: Sequence[Sequence[str]], starts: Sequence[int], spans: tuple[Range, Range], reading: Reading
 ) -> dict[str, Any]:
-    """The sentences from that of the one span to that of the other."""
+    """The sentences from that of the first span to that of the second."""
     first, last = min(start for start, _ in spans), max(stop for _, stop in spans)
     inside = [
         number for number, (start, stop) in enumerate(pairwise(starts)) if start < last and first < stop
@@ -617,4 +615,4 @@ LAYOUTS = (
     ),
     _ENTITIES,
 )
-"""The layouts that are known beside the library's own."""
+"""The known layouts of other corpora."""

@@ -33,21 +33,21 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Raw, are_side_by_side
 
 MAX_ARCS = 4
-"""A way of more arcs is far."""
+"""A path of more arcs is ``far``."""
 
 
 def span_key(tree: Sentence, spans: Sequence[tuple[int, int]]) -> str:
-    """The way through the tree from the first span to the second, of at most four arcs; of a span that is
-    alone, its top word.
+    """The tree path from the first span to the second, of at most four arcs, or the top word of a single
+    span.
 
-    A span is its top word, the one nearest to the root, the first of several. A way is written as its arcs,
-    ``<label`` for one up to the governor and ``>label`` for one down to a dependent: ``<nsubj>obj`` leads
-    from a verb's subject to its object. One of more arcs is ``far``, and so is one between two trees; one to
-    the same word has no arc. The way has no words, so that it is what the tree alone says.
+    A span is represented by its top word, the first of those nearest to the root. A path is a sequence of
+    arcs, ``<label`` up to the governor and ``>label`` down to a dependent: ``<nsubj>obj`` leads from the
+    subject of a verb to its object. A longer path, or one between two trees, is ``far``; a path to the same
+    word is empty. It has no words, so it depends on the tree only.
 
     Args:
         tree: The tree.
-        spans: One span or two, each the number of its first word, from 0, and that behind its last one.
+        spans: One or two spans, start and end as word indices.
 
     Example:
         >>> from graphdep import Sentence
@@ -77,7 +77,7 @@ def _top(head: Sequence[int], words: Sequence[int]) -> int:
 
 
 def _upwards(head: Sequence[int], word: int) -> list[int]:
-    """A word and all above it, up to a root."""
+    """A word and its ancestors, up to the root."""
     found = []
     while word >= 0:
         found.append(word)
@@ -109,20 +109,18 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class SpanExample:
-    """The words of a sentence or of several, one or two marked spans of them, and one label.
+    """The words of one or more sentences, one or two marked spans, and a label.
 
     Args:
-        words: The words; of a text those between white space, until it is parsed.
-        spans: One span or two, each the number of its first word, from 0, and that behind its last one; of
-            a text the same of characters. Their order is kept: the label may say something of the first that
-            it does not say of the second. Two spans may have words in common.
-        label: The label; :obj:`None` for none. (default: :obj:`None`)
-        tree: The corpus' own tree of these words; of several sentences with several roots.
-            (default: :obj:`None`)
-        place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
-        number: The corpus' own number of the example. (default: :obj:`None`)
-        lengths: The number of words of each sentence; none if there is one sentence. (default: none)
-        text: The text, whose words are those of the parser. (default: :obj:`None`)
+        words: The words; for an unparsed text those between white space.
+        spans: One or two spans, start and end as word indices, or as character offsets for a text. Their
+            order matters, since the label may be directed; they may overlap.
+        label: The label. (default: :obj:`None`)
+        tree: The gold tree of the words; for several sentences with several roots. (default: :obj:`None`)
+        place: ``FILE:LINE``, for messages. (default: ``""``)
+        number: The number of the example in the corpus. (default: :obj:`None`)
+        lengths: The number of words of each sentence; empty for one sentence. (default: empty)
+        text: The text, if the parser makes the words. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.datasets.spans.rows import SpanExample
@@ -149,7 +147,7 @@ class SpanExample:
         place: str = "",
         number: int | None = None,
     ) -> SpanExample:
-        """An example of a text, with spans of its characters."""
+        """An example of a text, with spans as character offsets."""
         return cls(text.split(), spans, label, place=place, number=number, text=text)
 
     def __post_init__(self) -> None:
@@ -172,9 +170,7 @@ class SpanExample:
 
     @property
     def tagged(self) -> str:
-        """The text with tags around the spans, so that :func:`read_tags` finds these; spans that overlap
-        overlap.
-        """
+        """The text with tags around the spans, for :func:`read_tags`; tags of overlapping spans overlap."""
         starts = [*accumulate((len(word) + 1 for word in self.words), initial=0)]
         text = " ".join(self.words) if self.text is None else self.text
         tags = []
@@ -191,7 +187,7 @@ class SpanExample:
 
 
 def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
-    """What is wrong with the spans of so many words or characters; nothing if they are right."""
+    """The error of spans in a text of the given size, or an empty text."""
     if not 1 <= len(spans) <= MAX_SPANS:
         return f"an example has one or two spans (got {len(spans)})"
     for number, span in enumerate(spans, 1):
@@ -200,21 +196,21 @@ def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
             return f"span {number} must be two whole numbers (got {shown(span)})"
         start, stop = ends
         if start >= stop:
-            return f"span {number} is empty: its end is not behind its start (got {ends})"
+            return f"span {number} is empty: its end must be after its start (got {ends})"
         if start < 0 or stop > size:
             return f"span {number} reaches beyond the {size} {what} (got {ends})"
     return ""
 
 
 def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
-    """Raises :class:`ValueError` if spans are none of so many words or characters."""
+    """Raises :class:`ValueError` if spans are wrong for a text of the given size."""
     wrong = wrong_spans(spans, size, what)
     if wrong:
         raise ValueError(wrong)
 
 
 def check_ranges(spans: Sequence[Any], text: str) -> None:
-    """Raises :class:`ValueError` if spans are none of the characters of a text, or one is of white space."""
+    """Raises :class:`ValueError` if character spans are wrong for a text, or one has only white space."""
     check_spans(spans, len(text), "characters")
     for number, span in enumerate(spans, 1):
         if not (inside := text[slice(*span)]).strip():
@@ -222,7 +218,7 @@ def check_ranges(spans: Sequence[Any], text: str) -> None:
 
 
 def marks_of(spans: Sequence[Range], size: int) -> list[int]:
-    """A number for each of so many words: 1 in the first span, 2 in the second, 3 in both, 0 in none."""
+    """The mark of each word: 1 in the first span, 2 in the second, 3 in both, else 0."""
     marks = [0] * size
     for number, (start, stop) in enumerate(spans):
         for word in range(start, stop):
@@ -234,12 +230,12 @@ EXAMPLE_ROWS = (
     'a row is {"words": ["Rain", "makes", "mud"], "spans": [[0, 1], [2, 3]], "label": "cause"} or '
     '{"text": "<e1>Rain</e1> makes <e2>mud</e2>.", "label": "cause"}'
 )
-"""What a row looks like, for messages."""
+"""Examples of rows, for messages."""
 _TAG = re.compile(r"<(/?)e([0-9]{1,3})>")
 
 
 def read_tags(text: str) -> tuple[str, list[Range]]:
-    """A text without its tags ``<e1>...</e1>`` and ``<e2>...</e2>``, and what they enclose, by characters."""
+    """A text without its tags ``<e1>...</e1>`` and ``<e2>...</e2>``, and the character spans in the tags."""
     plain, last = "", 0
     ends: dict[str, int] = {}
     for tag in _TAG.finditer(text):
@@ -277,9 +273,10 @@ def span_rows(
     Args:
         rows: The rows.
         text_column: Name of the texts.
-        label_column: Name of the labels; :obj:`None` reads none. (default: :obj:`None`)
-        max_words: Words of a sentence at most; :obj:`None` for no limit. (default: :obj:`10_000`)
-        intake: What takes in their trees.
+        label_column: Name of the labels; :obj:`None` reads no labels. (default: :obj:`None`)
+        max_words: The largest number of words of a sentence; :obj:`None` for no limit.
+            (default: :obj:`10_000`)
+        intake: Converts and repairs their trees.
     """
     found = [_span_row(row, text_column, label_column, max_words) for row in rows]
     raws = [
@@ -295,14 +292,14 @@ def span_rows(
 
 
 def _several_trees(raw: Raw | None) -> Raw | None:
-    """Several roots are right where each has the words of a sentence."""
+    """Several roots are allowed if each governs the words of one sentence."""
     if raw is None or raw.columns["head"].count(0) < 2 or not are_side_by_side(raw.columns["head"]):
         return raw
     return raw._replace(columns={**raw.columns, "multiroot": True})
 
 
 def is_lines(path: Path) -> bool:
-    """Whether a file has objects, not cells."""
+    """Whether a file has objects instead of cells."""
     return path.suffix.lower() in OBJECTS
 
 
@@ -350,7 +347,7 @@ def _of_object(row: TextRow, text_column: str, label: Any, max_words: int | None
         sentences = row.value("sentences", _sentences_form(max_words))
         words = [word for sentence in sentences for word in sentence]
         return SpanExample(words, spans, label, place=row.place, lengths=[*map(len, sentences)])
-    # White space at the ends stays, since spans count it.
+    # White space at the ends is kept, since spans count it.
     text = row.value(text_column, _text_form(max_words))
     with placed("", value=text):
         return SpanExample.of_text(text, spans, label, place=row.place)

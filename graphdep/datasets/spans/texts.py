@@ -1,4 +1,4 @@
-"""Texts with marked spans in the words of a parser."""
+"""Maps marked spans of texts to the words of a parser."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class MarkedTree(NamedTuple):
     """The tree of an example, and its spans.
 
     Args:
-        tree: The tree; of several sentences one with several roots.
-        spans: Spans of words. Of one that is not read, the words are behind those of the tree.
-        cut: How many words a border of a span has cut. (default: :obj:`0`)
+        tree: The tree; for several sentences with several roots.
+        spans: Spans of words. A truncated span is after the last word of the tree.
+        cut: Number of words that are split at the border of a span. (default: :obj:`0`)
     """
 
     tree: Sentence
@@ -31,7 +31,7 @@ class MarkedTree(NamedTuple):
 
     @property
     def marks(self) -> list[int]:
-        """A number for each word: 1 in the first span, 2 in the second, 3 in both, 0 in none."""
+        """The mark of each word (:func:`~graphdep.datasets.spans.rows.marks_of`)."""
         return marks_of(self.spans, max(len(self.tree), *(stop for _, stop in self.spans)))
 
 
@@ -40,10 +40,10 @@ class ParsedSpans:
     """Examples with their trees.
 
     Args:
-        marked: One for each example.
-        parsed: How many of them the parser has parsed.
-        failures: How many parses are a chain.
-        unlike: How many texts are cut at white space.
+        marked: One tree per example.
+        parsed: Number of parsed examples.
+        failures: Number of chain trees instead of parses.
+        unlike: Number of texts that are split at white space.
     """
 
     marked: list[MarkedTree]
@@ -52,7 +52,7 @@ class ParsedSpans:
     unlike: int
 
     def notes(self) -> list[str]:
-        """What there is to say of sentences and words."""
+        """Notes about sentences and words."""
         several = sum(tree.head.count(0) > 1 for tree, *_ in self.marked)
         cut = sum(one.cut for one in self.marked)
         many = f"of {plural(len(self.marked), 'example')}"
@@ -66,18 +66,18 @@ class ParsedSpans:
 def parse_examples(
     examples: Sequence[SpanExample], parser: Parser | None, max_words: int | None = None
 ) -> ParsedSpans:
-    """The tree of each example: its own, or that of the parser, which is given all texts at once.
+    """The tree of each example, its own or the parser's, which parses all texts together.
 
-    The words of a text are those of the parser, with a tree for each sentence. A word with the border of a
-    span in it is split there (:func:`~graphdep.sentence.sentence.split_words`), but no letter from its
-    combining marks and joiners: a span has them all. Where the parser's words do not spell the text, or a
-    border is in a multiword token that its words do not spell, the text is cut at white space and borders
-    and parsed as a sentence.
+    The words of a text are those of the parser, with a tree for each sentence. A word is split at the border
+    of a span (:func:`~graphdep.sentence.sentence.split_words`), but a letter is not separated from its
+    combining marks and joiners, which all belong to the span. If the parser's words do not spell the text, or
+    a border is inside a multiword token that its words do not spell, the text is split at white space and
+    borders and parsed as one sentence.
 
     Args:
         examples: The examples.
-        parser: The parser; :obj:`None` where all have trees.
-        max_words: Read so many words of each; :obj:`None` for all. (default: :obj:`None`)
+        parser: The parser; :obj:`None` if all examples have trees.
+        max_words: The largest number of words; :obj:`None` for all. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.datasets.spans.rows import SpanExample
@@ -129,7 +129,7 @@ def _start(text: str, max_words: int | None) -> str:
 
 
 def first_words(sentences: Sequence[Sequence[str]], max_words: int) -> list[list[str]]:
-    """So many words of several sentences."""
+    """The first words of several sentences, up to a limit."""
     first = []
     for words in sentences:
         first.append(list(words[:max_words]))
@@ -140,7 +140,7 @@ def first_words(sentences: Sequence[Sequence[str]], max_words: int) -> list[list
 
 
 def _in_words(text: str, sentences: Sequence[Sentence], ranges: Sequence[Range]) -> MarkedTree | None:
-    """The parse of a text with spans of its words; :obj:`None` where the words do not spell the text."""
+    """The parse of a text with spans of words; :obj:`None` if the words do not spell the text."""
     tree = join_sentences(sentences, roots="all") if sentences else None
     places = None if tree is None else word_places(text, tree)
     if tree is None or places is None:
@@ -171,9 +171,9 @@ _SEEN = re.compile(r"\S+")
 
 
 def word_places(text: str, sentence: Sentence) -> list[Range] | None:
-    """Where each word of a text begins and ends; :obj:`None` where the words do not spell the text.
+    """Start and end of each word in a text; :obj:`None` if the words do not spell the text.
 
-    White space is not compared. The words of a multiword token have the token's place, unless they spell it.
+    White space is ignored. The words of a multiword token have the token's place, unless they spell it.
 
     Example:
         >>> from graphdep import Sentence
@@ -197,7 +197,7 @@ def word_places(text: str, sentence: Sentence) -> list[Range] | None:
 
 
 def _tokens(sentence: Sentence) -> Iterator[tuple[str, int]]:
-    """The tokens, and of how many words each is; a multiword token that its words spell is these."""
+    """The tokens and their numbers of words; a multiword token that its words spell is split into these."""
     ranges = {}
     for row in sentence.multiword:
         first, last = map(int, row[0].split("-"))
@@ -211,7 +211,7 @@ def _tokens(sentence: Sentence) -> Iterator[tuple[str, int]]:
 
 
 def _parts(text: str, place: Range, ranges: Sequence[Range]) -> list[Range]:
-    """A place cut at the borders of spans, without parts of white space."""
+    """A place split at the borders of spans, without parts of white space."""
     start, stop = place
     borders = sorted({end for span in ranges for end in span if start < end < stop})
     return [part for part in pairwise([start, *borders, stop]) if text[slice(*part)].strip()]
@@ -221,7 +221,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def _whole_letters(text: str, ranges: Sequence[Range]) -> list[Range]:
-    """Ranges that do not end within a letter: before a combining mark or joiner, or behind a joiner."""
+    """Ranges extended to whole letters, with combining marks and joiners."""
 
     def within(end: int) -> bool:
         if not 0 < end < len(text) or text[end - 1].isspace():
@@ -244,7 +244,7 @@ def _form(text: str, part: Range) -> str:
 
 
 def _words_in(places: Sequence[Range], ranges: Sequence[Range]) -> list[Range]:
-    """Spans of words for spans of characters; of one whose text is not read, the words behind the last."""
+    """Spans of words for spans of characters; a truncated span is after the last word."""
     spans = []
     for start, stop in ranges:
         inside = [word for word, place in enumerate(places) if start <= place[0] and place[1] <= stop]

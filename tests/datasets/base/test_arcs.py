@@ -66,7 +66,7 @@ def test_enhanced_arcs_and_their_labels(tmp_path, parser, write_sick):
         SICK(tmp_path / "sick", **options, relation_min_freq=0)
 
 
-def test_nothing_is_parsed_for_graphs_that_nobody_can_make(
+def test_nothing_is_parsed_for_graphs_that_cannot_be_made(
     tmp_path, parser, write_sick, no_pybart, monkeypatch
 ):
     monkeypatch.setattr(type(parser), "gives_graphs", False)
@@ -136,7 +136,7 @@ def test_other_rules_have_another_file(tmp_path, parser, write_sick, monkeypatch
     assert len([*(tmp_path / "sick" / "processed").iterdir()]) == 3
 
 
-def test_words_that_come_enhanced_are_kept(tmp_path, new_parser, write_sick):
+def test_given_graphs_are_kept(tmp_path, new_parser, write_sick):
     parser = new_parser()
     parse = parser.parse_texts
 

@@ -28,7 +28,7 @@ def test_rows_are_those_of_json_lines(tmp_path):
     assert [row.values["more"] for row in rows] == [[1.5], None]
 
 
-def test_what_is_wrong_is_said_with_the_row(tmp_path):
+def test_errors_name_the_row(tmp_path):
     for columns, message in [
         ({"text": ["a"]}, "x.parquet:1: no column 'label'; the columns are text"),
         ({"text": [1], "label": ["a"]}, r"x.parquet:1: 'text' must be a text .* \(got '1'\)"),
@@ -45,7 +45,7 @@ def test_a_damaged_file_is_refused(tmp_path):
     whole = write(tmp_path / "x.parquet", {"text": ["a film"] * 500, "label": ["b"] * 500}).read_bytes()
     for content in (b"", b"text,label", whole[:-20], whole[:4] + b"\0" * 40 + whole[44:]):
         (tmp_path / "y.parquet").write_bytes(content)
-        with pytest.raises(ValueError, match=r"y\.parquet: no Parquet file that can be read"):
+        with pytest.raises(ValueError, match=r"y\.parquet: not a readable Parquet file"):
             read_text_rows(tmp_path / "y.parquet", ["text", "label"])
     with pytest.raises(FileNotFoundError):
         check_columns(tmp_path / "none.parquet", ["text"])
@@ -75,7 +75,7 @@ def test_every_family_reads_it(tmp_path):
     assert made[0].mark.tolist() == [0, 1, 0, 2]
 
 
-def test_what_is_not_utf8_is_named(tmp_path):
+def test_wrong_encodings_are_named(tmp_path):
     """Of a cell and of a column: nothing in the format forbids it."""
     for of in [b"dull", b"text"]:
         path = write(tmp_path / "t.parquet", {"text": ["dull"], "label": ["bad"]})

@@ -122,7 +122,7 @@ def test_pre_transform_writes_plain_values(tmp_path, parser, write_sick):
 def test_pre_filter(tmp_path, parser, write_sick):
     dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(), pre_filter=Keep(2))
     assert [data.pair.item() for data in dataset] == [2]
-    with pytest.raises(ValueError, match="'pre_filter' leaves none of 3 examples"):
+    with pytest.raises(ValueError, match="'pre_filter' removes all 3 examples"):
         SICK(tmp_path / "sick", parser=parser, pre_filter=Keep(7))
 
 
@@ -149,7 +149,7 @@ def test_a_processed_file_with_an_object_is_made_again(tmp_path, new_parser, wri
         path.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
         caplog.clear()
         assert equal(SICK(tmp_path / "sick", parser=new_parser()), first)
-        assert "it is made again" in caplog.text
+        assert "is made again" in caplog.text
         assert len(content) < 600 or "holds more than tensors and plain values" in caplog.text
         assert load_examples(path) is not None
 
@@ -360,7 +360,7 @@ def test_words_of_all_splits_that_have_a_vector(tmp_path, parser, write_sick, mi
     assert len(processed(root)) == len(before) + 1
 
 
-def test_no_label_of_another_split_matters_to_the_words(tmp_path, parser, write_sick):
+def test_labels_of_other_splits_do_not_change_the_words(tmp_path, parser, write_sick):
     file = tmp_path / "vectors.txt"
     file.write_text("man 1\nbird 2\n")
     found = []
@@ -375,9 +375,9 @@ def test_no_label_of_another_split_matters_to_the_words(tmp_path, parser, write_
 def test_refused_options(tmp_path, parser, new_tokens, write_sick):
     for options, message in [
         ({"vocab_from": "test"}, r"'vocab_from' must be one of train, vectors \(got 'test'\)"),
-        ({"vocab_from": "vectors"}, r"'vectors' must be a file for vocab_from='vectors', .*got None"),
-        ({"vectors": "glove.txt"}, r"'vectors' must be .* it alone \(got 'glove.txt', vocab_from='train'\)"),
-        ({"vocab": Vocab()}, "'tokens' and 'vocab' are both given"),
+        ({"vocab_from": "vectors"}, r"'vectors' must be a file with vocab_from='vectors', .*got None"),
+        ({"vectors": "glove.txt"}, r"'vectors' must be .* only then \(got 'glove.txt', vocab_from='train'\)"),
+        ({"vocab": Vocab()}, "'tokens' and 'vocab' cannot both be given"),
         ({"max_length": 4}, r"'max_length' must be at least 5 \(got 4\)"),
         ({"max_length": 0}, r"'max_length' must be at least 5 \(got 0\)"),
         ({"tokens": None, "max_length": 50}, r"'max_length' counts pieces and needs 'tokens' \(got 50\)"),
@@ -408,14 +408,17 @@ def test_the_limit_of_words_is_named_where_the_parser_has_one(caplog):
     assert not caplog.text
     warn_of_chains("own.jsonl", "train", 1, "bundled/stanza-1/0123/max_words=200")
     assert (
-        "own.jsonl (train): 1 text with a chain tree instead of a parse (as all of more than 200 words)"
+        "own.jsonl (train): 1 text with a chain tree instead of a parse (such as all of more than 200 words)"
         in (caplog.messages[0])
     )
     warn_of_chains("own.jsonl", "val", 2, "corenlp")
-    assert "2 texts with a chain tree instead of a parse; without processed/" in caplog.messages[1]
+    assert (
+        "2 texts with a chain tree instead of a parse; to parse them again, delete processed/"
+        in caplog.messages[1]
+    )
 
 
-def test_digest_tells_values_apart():
+def test_digests_of_different_values_differ():
     values = [
         1,
         1.0,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Douban, ECommerce, Ubuntu, UDTreebank
-from graphdep.datasets.base.raw import seen_files
+from graphdep.datasets.base.raw import visible_files
 from graphdep.io import atomic_path
 
 CSV = {
@@ -39,7 +39,7 @@ def put(folder: Path, name: str, word: str) -> Path:
         (Ubuntu, Ubuntu, "val", "valid.csv", "ubuntu_corpus_dev.csv"),
     ],
 )
-def test_a_file_that_would_be_copied_and_not_read(
+def test_a_copied_file_that_would_not_be_read(
     tmp_path, parser, first, second, split, before, after, force_reload
 ):
     one, other = put(tmp_path / "one", before, "one"), put(tmp_path / "other", after, "other")
@@ -48,9 +48,7 @@ def test_a_file_that_would_be_copied_and_not_read(
     dataset = first(tmp_path / "root", split, parser, raw_from=one, pool_size=None)
     raw = Path(dataset.raw_dir)
     there = sorted(raw.iterdir())
-    message = (
-        rf"'raw_from' has {other / after}, but with {raw / before} there, {raw / after} would not be read"
-    )
+    message = rf"'raw_from' has {other / after}, but {raw / after} would not be read beside {raw / before}"
     for _ in range(2):
         with pytest.raises(ValueError, match=f"{message}: use another 'root' or delete {raw / before}"):
             second(
@@ -59,21 +57,21 @@ def test_a_file_that_would_be_copied_and_not_read(
         assert sorted(raw.iterdir()) == there
 
 
-def test_a_file_that_comes_before_the_one_that_is_there_is_read(tmp_path, parser):
+def test_a_file_with_precedence_is_read(tmp_path, parser):
     one, other = put(tmp_path / "one", "train.sample", "one"), put(tmp_path / "other", "train.txt", "other")
     for folder, word in ((one, "one"), (other, "other")):
         dataset = Douban(tmp_path / "root", "train", parser, raw_from=folder, pool_size=None)
         assert dataset.response(0) == ["yes", word]
 
 
-def test_what_another_process_is_writing_is_no_file_of_the_corpus(tmp_path):
+def test_files_that_are_being_written_are_ignored(tmp_path):
     raw = tmp_path / "raw"
     raw.mkdir()
     text = "1\tSings\tsing\tVERB\t_\t_\t0\troot\t_\t_\n\n"
     (raw / "en_one-ud-train.conllu").write_text(text, encoding="utf-8")
     with atomic_path(raw / "en_one-ud-train.conllu") as half:
         assert half.parent == raw
-        assert [path.name for path in seen_files(raw, "*.conllu")] == ["en_one-ud-train.conllu"]
-        assert [path.name for path in seen_files(tmp_path, "**/*.conllu")] == ["en_one-ud-train.conllu"]
+        assert [path.name for path in visible_files(raw, "*.conllu")] == ["en_one-ud-train.conllu"]
+        assert [path.name for path in visible_files(tmp_path, "**/*.conllu")] == ["en_one-ud-train.conllu"]
         assert len(UDTreebank(tmp_path)) == 1
         half.write_text(text, encoding="utf-8")

@@ -33,7 +33,7 @@ def test_three_formats_have_the_same_rows(tmp_path):
         assert [(row.text("text"), row.label("label")) for row in read] == rows
 
 
-def test_quotes_are_for_csv_alone_and_rows_may_have_several_lines(tmp_path):
+def test_only_csv_has_quotes_and_rows_of_several_lines(tmp_path):
     path = write(tmp_path, "x.csv", 'text,label\n"one\ntwo ""so""",a\nthree,b\n')
     assert [(row.line, row.values["text"]) for row in read_text_rows(path, COLUMNS)] == [
         (2, 'one\ntwo "so"'),
@@ -50,7 +50,7 @@ def test_labels_keep_their_kind(tmp_path):
     assert [row.label("y") for row in read_text_rows(path, ["y"])] == ["a", "1"]
 
 
-def test_a_value_that_is_none_is_refused_with_its_place(tmp_path):
+def test_a_missing_value_is_refused_with_its_place(tmp_path):
     for value, kind, message in [
         ("  ", "text", r"'x' must be a text with at least one word \(got '  '\)"),
         (None, "text", r"'x' must be a text with at least one word \(got 'nothing'\)"),
@@ -86,7 +86,7 @@ cells = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(cells, cells), min_size=1), st.sampled_from(["csv", "jsonl"]))
-def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
+def test_written_files_are_read(tmp_path_factory, rows, suffix):
     path = tmp_path_factory.getbasetemp() / f"written.{suffix}"
     with path.open("w", encoding="utf-8", newline="") as file:
         if suffix == "csv":
@@ -119,7 +119,7 @@ def test_control_characters_are_blanks_and_counted(tmp_path, caplog, suffix, tex
     assert f"x{suffix}: 2 control characters read as a blank, the first on line {line}" in caplog.text
 
 
-def test_arcs_alone_are_written_as_they_were_read():
+def test_arcs_without_trees_are_written_as_read():
     values = {"edges": [[1, 2, "agent"], [0, 2, "top"]]}
     raw = row_raw(TextRow(Path("a.jsonl"), 1, values), ["She", "sings"])
     [tree] = Intake().sentences([raw])

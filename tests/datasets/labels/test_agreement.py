@@ -160,7 +160,7 @@ def test_damaged_brackets_and_words_that_change_without_being_verbs(tmp_path, wr
         Agreement(tmp_path / "a", raw_from=folder)
     path.write_text("[ [ the cook ] sang ] PRESENT\t[ [ the cooks ] sing ]\n", encoding="utf-8")
     with pytest.raises(
-        ValueError, match=r"tense_bracket\.gen:1: word 2 changes and is no verb .*'cook cooks'"
+        ValueError, match=r"tense_bracket\.gen:1: word 2 changes, but is not a verb .*'cook cooks'"
     ):
         Agreement(tmp_path / "a", raw_from=folder)
 

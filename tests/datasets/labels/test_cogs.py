@@ -114,7 +114,7 @@ def test_all_nouns(tmp_path, files):
     ]
 
 
-def test_a_validation_split_that_is_drawn(tmp_path, sang, caplog):
+def test_a_drawn_validation_split(tmp_path, sang, caplog):
     rows = [("A cook saw Mila .", FREE[0][1], "in_distribution")] * 40 + FREE[2:]
     folder = write(tmp_path / "files", varfree_train=rows, varfree_gen=GEN)
     with caplog.at_level(logging.WARNING, "graphdep"):
@@ -134,11 +134,11 @@ def test_a_validation_split_that_is_drawn(tmp_path, sang, caplog):
     assert len(COGS(tmp_path / "c", "val", "chain", **MODIFIED)) == 2
 
 
-def test_sentences_that_are_not_their_forms(tmp_path, files, caplog):
+def test_sentences_that_do_not_match_their_forms(tmp_path, files, caplog):
     write(files, varfree_gen=[*GEN, *[("Mila slept .", "sing ( agent = Mila )", "prim_to_subj")] * 7])
     with caplog.at_level(logging.WARNING, "graphdep"):
         dataset = COGS(tmp_path / "c", "test", "chain", raw_from=files, **MODIFIED)
-    named = "varfree-gen.tsv:3: 'slept' is no form of 'sing'; varfree-gen.tsv:4"
+    named = "varfree-gen.tsv:3: 'slept' is not a form of 'sing'; varfree-gen.tsv:4"
     assert f"COGS (test): 7 sentences are left out: {named}" in caplog.text
     assert "and 2 others" in caplog.text
     assert dataset.describe()["left_out_sentences"] == 7
@@ -341,8 +341,8 @@ def test_misfits():
     for sentence, form, message in [
         ("Mila saw the cook .", "see ( agent = Mila )", "'cook' is not in the form"),
         ("Mila saw .", "see ( agent = Mila , theme = * cook )", "'cook' has no word left"),
-        ("Mila sang the cook .", "see ( agent = Mila , theme = * cook )", "'sang' is no form of 'see'"),
-        ("Ben saw the cook .", "see ( agent = Mila , theme = * cook )", "'Ben' is no form of 'Mila'"),
+        ("Mila sang the cook .", "see ( agent = Mila , theme = * cook )", "'sang' is not a form of 'see'"),
+        ("Ben saw the cook .", "see ( agent = Mila , theme = * cook )", "'Ben' is not a form of 'Mila'"),
         (
             "Mila wanted to sing .",
             "want ( agent = Mila , xcomp = sing ( agent = Ben ) )",
@@ -371,7 +371,7 @@ def test_the_places_of_variables_are_checked():
     )
     right, wrong = (original(PATH, 1, form.format(a, a, b, b)) for a, b in ((1, 4), (4, 1)))
     assert dict(predicates(words, right))[2] == {1: "agent", 4: "theme"}
-    with pytest.raises(MisfitError, match="'cook' is no form of 'cook'"):
+    with pytest.raises(MisfitError, match="'cook' is not a form of 'cook'"):
         predicates(words, wrong)
     twice = "cook ( x _ 1 ) AND see . agent ( x _ 2 , x _ 1 ) AND see . theme ( x _ 2 , x _ 1 )"
     with pytest.raises(MisfitError, match="'cook' fills two roles"):

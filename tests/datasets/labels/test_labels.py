@@ -54,7 +54,7 @@ def test_json_lines(load, tmp_path):
     assert load(outside="A1").labels == ("A1", "A0", "O")
 
 
-def test_the_words_of_a_mark_are_looked_up_by_their_ways(load, tmp_path, parser):
+def test_words_of_marked_sentences_are_looked_up_by_paths(load, tmp_path, parser):
     train = load()
     tree = parser.parse_words([ROW["words"]])[0]
     assert train.looks_up == "path"
@@ -70,13 +70,13 @@ def test_rows_that_have_a_tree_keep_it(load, tmp_path, parser):
     assert some[0].governor_index.tolist() == [0, 2, 0, 2]
     assert some.describe()["own_trees"] == 1
     assert ("Ann", "reads", "books") not in [tuple(words) for words in parser.texts]
-    with pytest.raises(ValueError, match=r"trees.jsonl:2: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match=r"trees.jsonl:2: the sentence has no gold tree"):
         load(train=path, parser="gold")
     whole = load(train=write(tmp_path / "all.jsonl", [ROW | TREE] * 2), parser="gold", scheme="words")
     assert whole.describe()["parser"] == "gold"
 
 
-def test_conllu_says_what_the_treebank_says(tmp_path, raw):
+def test_conllu_has_the_examples_of_the_treebank(tmp_path, raw):
     files = {split: raw / f"en_mini-ud-{name}.conllu" for split, name in (("train", "train"), ("val", "dev"))}
     for key in ("upos", "feats:PronType"):
         mine = OwnLabels(tmp_path / "own", "val", **files, key=key, outside=None)
@@ -104,11 +104,11 @@ def test_columns_and_spans(load, tmp_path):
     assert train.describe()["left_out"] == {"comments": 1}
     assert "1 comment left out" in train.describe()["note"]
     for labels, message in (
-        (["O", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' cannot stand here in IOB2, where 'B-PER' would"),
-        (["I-PER", "O", "O"], "bad.jsonl:2: word 1: 'I-PER' cannot"),
-        (["B-LOC", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' cannot"),
-        (["B-LOC", None, "I-LOC"], "bad.jsonl:2: word 3: 'I-LOC' cannot"),
-        (["S-LOC", "E-PER", "O"], "bad.jsonl:1: word 1: 'B-PER' cannot stand here in BIOES, where 'S-PER'"),
+        (["O", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' is invalid here in IOB2; 'B-PER' would"),
+        (["I-PER", "O", "O"], "bad.jsonl:2: word 1: 'I-PER' is invalid"),
+        (["B-LOC", "I-PER", "O"], "bad.jsonl:2: word 2: 'I-PER' is invalid"),
+        (["B-LOC", None, "I-LOC"], "bad.jsonl:2: word 3: 'I-LOC' is invalid"),
+        (["S-LOC", "E-PER", "O"], "bad.jsonl:1: word 1: 'B-PER' is invalid here in BIOES; 'S-PER'"),
         (["PER", "O", "O"], r"bad.jsonl:2: 'labels' of spans must be O, B-LABEL or I-LABEL \(got 'PER'"),
     ):
         good = {"words": ["a"], "labels": ["B-PER"]}
@@ -116,14 +116,14 @@ def test_columns_and_spans(load, tmp_path):
             load(train=write(tmp_path / "bad.jsonl", [good, ROW | {"labels": labels}]), scheme="bio")
 
 
-def test_labels_that_training_does_not_have(load, tmp_path):
+def test_labels_that_do_not_occur_in_training(load, tmp_path):
     test = load("test", test=write(tmp_path / "test.jsonl", [ROW | {"labels": ["A9", "A0", None]}]))
     assert test.y.tolist() == [-1, 1, -100]
     assert test.describe()["unknown_labels"] == 1
-    assert "1 with a label that training does not have, which are wrong" in test.describe()["note"]
+    assert "1 with a label that training does not have, which count as wrong" in test.describe()["note"]
 
 
-def test_what_is_drawn_for_validation(load, tmp_path):
+def test_drawn_validation_sentences(load, tmp_path):
     rows = [
         {"words": ["word", str(n)], "labels": ["a", "b"], "mark": mark} for n in range(20) for mark in (0, 1)
     ]
@@ -132,7 +132,7 @@ def test_what_is_drawn_for_validation(load, tmp_path):
     assert [len(sets[split]) for split in ("train", "val")] == [36, 4]
     words = {split: {tuple(one.words) for one in data.read(Path(), split)} for split, data in sets.items()}
     assert not words["train"] & words["val"]
-    drawn = "val is 2 of the 20 sentences to train on, drawn with seed 0"
+    drawn = "val is 2 of the 20 training sentences, drawn with seed 0"
     assert all(drawn in data.describe()["note"] for data in sets.values())
     once = write(tmp_path / "once.jsonl", [*rows, *({"words": [x], "labels": [x]} for x in "cdefgh")])
     some = [load(split, train=once, val=None, val_fraction=0.5) for split in ("train", "val")]
@@ -150,7 +150,7 @@ def test_long_sentences(load, tmp_path):
     assert len(load(train=path)[1].y) == 500
     with pytest.raises(
         ValueError,
-        match=r"long.jsonl:2: 500 words are more than max_words=100: allow more, or read the first",
+        match=r"long.jsonl:2: 500 words are more than max_words=100: raise the limit, or set truncate",
     ):
         load(train=path, max_words=100)
     cut = load(train=path, max_words=2, truncate=True)
@@ -167,7 +167,7 @@ def test_long_sentences(load, tmp_path):
     assert load(train=own, max_words=2, truncate=True)[0].governor_index.tolist() == [0, 2, 0]
 
 
-def test_rows_that_are_none(load, tmp_path):
+def test_invalid_rows(load, tmp_path):
     for row, message in [
         ({"labels": ["a"]}, "1 labels for 3 words"),
         ({"labels": ["a"] * 4}, "4 labels for 3 words"),
@@ -225,7 +225,7 @@ def test_wrong_options(load):
         ({"val": None, "val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1"),
         ({"val": None, "seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"train": None}, r"'train' must be a file"),
-        ({"labels": "NV"}, "'labels' must be a list of labels, none of them twice"),
+        ({"labels": "NV"}, "'labels' must be a list of distinct labels"),
         ({"key": "word"}, "'key' must be one of upos"),
         ({"max_words": 0}, "'max_words' must be at least 1"),
         ({"raw_from": "x"}, "'raw_from' is for corpora"),
@@ -290,7 +290,7 @@ def test_a_key_of_misc_marks_a_word_of_a_tree(load, tmp_path):
             load(**own, mark_key=key)
 
 
-def test_keys_that_are_nearly_right_are_refused(load, tmp_path):
+def test_misspelled_keys_are_refused(load, tmp_path):
     for old, new in [("mark", "marks"), ("mark", "Mark"), ("head", "heads"), ("deprel", "deprels")]:
         row = {new if key == old else key: value for key, value in (ROW | TREE).items()}
         path = write(tmp_path / "near.jsonl", [ROW, row])
@@ -356,7 +356,7 @@ def test_a_form_has_its_number_in_all_splits(tmp_path, raw, read):
     assert numbers["The"] != numbers["the"]
 
 
-def test_labels_that_the_checkpoint_has(tmp_path, raw):
+def test_labels_of_a_checkpoint(tmp_path, raw):
     dataset = UDTags(tmp_path, "test", raw_from=raw, labels=("VERB", "NOUN"))
     assert dataset.labels == ("VERB", "NOUN")
     assert set(dataset.y.tolist()) == {-1, 0, 1}

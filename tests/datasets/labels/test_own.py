@@ -94,13 +94,13 @@ def read(path: Path, text: str, **options):
     ],
 )
 @pytest.mark.parametrize("suffix", [".conll", ".txt", ".tsv", ".train"])
-def test_a_file_is_what_is_in_it(tmp_path, text, kind, suffix):
+def test_the_kind_of_a_file_depends_on_its_content(tmp_path, text, kind, suffix):
     path = tmp_path / f"x{suffix}"
     path.write_text(text, encoding="utf-8")
     assert kind_of(path) == kind
 
 
-def test_trees_have_the_same_examples_whatever_the_suffix(tmp_path):
+def test_trees_have_the_same_examples_with_any_suffix(tmp_path):
     one, other = (read(tmp_path / name, TREES) for name in ("x.conllu", "x.tsv"))
     assert [(e.words, e.labels, e.tree) for e in one.examples] == [
         (e.words, e.labels, e.tree) for e in other.examples
@@ -116,7 +116,7 @@ def test_control_characters_of_trees_are_blanks(tmp_path, caplog):
     assert f"{tmp_path / 'x.conllu'}: {what}" in caplog.messages
 
 
-def test_numbers_of_words_are_no_words(tmp_path):
+def test_word_numbers_are_not_words(tmp_path):
     rows = "1\tShe\tPRON\t2\tnsubj\n2\tsings\tVERB\t0\troot\n"
     with pytest.raises(ValueError, match="x.conll:1: the first column counts words, .*global.columns"):
         read(tmp_path / "x.conll", rows)
@@ -124,7 +124,7 @@ def test_numbers_of_words_are_no_words(tmp_path):
     assert (example.words, example.labels, example.tree.head) == (["She", "sings"], ["PRON", "VERB"], [2, 0])
 
 
-def test_a_key_that_no_file_reads_is_refused(tmp_path, parser):
+def test_an_unused_key_is_refused(tmp_path, parser):
     trees, words = tmp_path / "trees.txt", tmp_path / "words.txt"
     trees.write_text(TREES.replace("She", "It") + TREES, encoding="utf-8")
     words.write_text("Ann N\nsings V\n", encoding="utf-8")
@@ -138,7 +138,7 @@ def test_a_key_that_no_file_reads_is_refused(tmp_path, parser):
 
 @pytest.mark.parametrize("document", ["-DOCSTART- -X- O O", "-DOCSTART-\t-X-\tO\tO", "-DOCSTART-"])
 @pytest.mark.parametrize("separator", [" ", "\t"])
-def test_document_lines_whatever_separates_them(tmp_path, document, separator):
+def test_document_lines_with_any_separator(tmp_path, document, separator):
     rows = "Ann NNP B-NP I-PER\nsings VBZ B-VP O\n".replace(" ", separator)
     found = read(tmp_path / "x.conll", f"{document}\n\n{rows}{document}\n{rows}")
     assert [(e.words, e.labels) for e in found.examples] == [(["Ann", "sings"], ["I-PER", "O"])] * 2
@@ -149,7 +149,7 @@ def test_document_lines_whatever_separates_them(tmp_path, document, separator):
     ("labels", "encoding"),
     [("I-PER B-PER O", "IOB1"), ("S-PER S-PER O", "BIOES"), ("U-PER U-PER O", "BILOU")],
 )
-def test_spans_are_read_in_every_encoding_and_said(tmp_path, parser, labels, encoding):
+def test_spans_are_read_in_every_encoding_and_reported(tmp_path, parser, labels, encoding):
     path = tmp_path / "x.conll"
     rows = "\n".join(f"{word} {label}" for word, label in zip("Ann Bob sing".split(), labels.split()))
     path.write_text(f"{rows}\n\nIt O\n", encoding="utf-8")
@@ -204,7 +204,7 @@ def test_roles_as_spans(tmp_path):
     assert (example.words, example.labels) == (["Ann", "sings"], ["B-ARG0", None])
 
 
-def test_constituents_of_a_file_stand_beside_the_trees_of_the_parser(tmp_path, parser):
+def test_constituents_of_a_file_are_added_to_the_trees_of_the_parser(tmp_path, parser):
     path = tmp_path / "x.gold_conll"
     path.write_text(OF_2012, encoding="utf-8")
     parser.gives_constituents = True
@@ -262,7 +262,7 @@ def test_columns_with_their_own_labels_are_the_file(tmp_path, text):
     assert not any(label not in ("O", None) for example in again.examples for label in example.labels)
 
 
-def test_words_alone_get_a_second_column(tmp_path):
+def test_a_file_of_words_gets_a_second_column(tmp_path):
     for text, expected in [
         ("Ann\n\nsings\n", "Ann N\n\nsings _\n"),
         ("Ann X\n\nsings  Y\n", "Ann N\n\nsings  _\n"),

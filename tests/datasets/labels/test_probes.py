@@ -106,7 +106,7 @@ def test_labels_are_those_of_the_slow_definition(seed, name):
     assert {label for label in expected if label is not None} <= {*function.classes}
 
 
-def test_a_function_without_a_mark_does_not_look_at_it():
+def test_a_function_without_a_mark_ignores_it():
     for name in [name for name, one in PROBE_FUNCTIONS.items() if not one.needs_mark]:
         for tree, _ in islice(probe_sentences(ProbeSizes(), "0"), 10):
             labels = [PROBE_FUNCTIONS[name].label(tree, mark) for mark in range(len(tree))]
@@ -120,7 +120,7 @@ def test_all_trees_are_equally_likely():
     assert all(900 < number < 1100 for number in count.values())
 
 
-def test_all_else_is_even_too():
+def test_all_other_draws_are_uniform():
     drawn = list(islice(probe_sentences(ProbeSizes(4, 7, 5), "even"), 4000))
     lengths = Counter(len(tree) for tree, _ in drawn)
     forms = Counter(form for tree, _ in drawn for form in tree.form)
@@ -144,7 +144,7 @@ def test_the_sentences_of_a_seed_are_known():
 
 
 @given(st.integers(0, 10**6))
-def test_projective_trees_are_the_same_trees_over_words_that_stand_together(seed):
+def test_projective_trees_are_the_same_trees_over_contiguous_words(seed):
     tree, mark = next(probe_sentences(ProbeSizes(1, 9), str(seed)))
     moved, place = next(probe_sentences(ProbeSizes(1, 9), str(seed), projective=True))
     assert moved.form[place] == tree.form[mark]
@@ -181,7 +181,7 @@ def test_projective_orders_are_those_of_a_recursion(seed):
     assert draw.source.random() == other.source.random()
 
 
-def test_a_long_chain_is_no_recursion():
+def test_a_long_chain_needs_no_recursion():
     labels = ["root", *["obj"] * 998]
     chain = Sentence([f"w{word}" for word in range(999)], [*range(999)], labels)
     moved, mark = _projective(chain, 998, Draw(random.Random(0)))
@@ -244,7 +244,7 @@ def test_splits_functions_and_seeds(tmp_path):
     assert words(sentences=21)[: len(words())] == words()
 
 
-def test_what_is_described(tmp_path):
+def test_describe(tmp_path):
     described = Probes(tmp_path, "val", **SMALL).describe()
     assert (described["corpus"], described["examples"], described["parser"]) == ("probes", 4, "gold")
     assert described["note"].endswith("words are scored by their governor")

@@ -93,7 +93,7 @@ def test_splits(root):
         assert pickle.loads(pickle.dumps(PropBankEWT(root, form=form))).labels
 
 
-def test_limit_takes_from_all_parts(root):
+def test_limit_selects_from_the_whole_split(root):
     some = PropBankEWT(root, limit=6)
     ids = some.example_id.tolist()
     assert len(ids) == 6
@@ -138,7 +138,7 @@ def test_missing_files(published, tmp_path):
         PropBankEWT(tmp_path / "c", "test")
 
 
-def test_files_that_are_there_twice(published, tmp_path):
+def test_duplicate_files(published, tmp_path):
     folder = tmp_path / "twice"
     shutil.copytree(published, folder)
     shutil.copytree(folder / "UD_English-EWT", folder / "old")
@@ -197,7 +197,7 @@ class Backwards(Parser):
         return Sentence(list(words), [*range(2, len(words) + 1), 0], ["dep"] * (len(words) - 1) + ["root"])
 
 
-def test_heads_are_those_of_gold_trees_whatever_the_parser(root):
+def test_heads_are_those_of_gold_trees_with_any_parser(root):
     gold, parsed = PropBankEWT(root), PropBankEWT(root, parser=Backwards())
     assert parsed.y.equal(gold.y)
     assert not torch.equal(parsed.path_id, gold.path_id)
@@ -228,7 +228,7 @@ def test_read_ewt(ewt):
     assert (left_out.names, left_out.predicates) == ([], 0)
 
 
-def test_what_does_not_match_is_named(ewt):
+def test_unmatched_sentences_are_named(ewt):
     skeleton = ewt / "propbank" / "tiny.dev.xml.gold_skel"
     blocks = skeleton.read_text(encoding="utf-8").split("\n\n")
     del blocks[0]  # number 0

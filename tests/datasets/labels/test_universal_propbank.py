@@ -80,7 +80,7 @@ def test_another_draw_is_another_file(tmp_path, without_train):
     assert forms(UniversalPropBank(tmp_path, "val", **options, seed=3)) == drawn[3]
 
 
-def test_sentences_of_the_same_words_are_in_one_part(tmp_path, without_train):
+def test_equal_sentences_are_in_one_split(tmp_path, without_train):
     folder = tmp_path / "dev"
     folder.mkdir()
     text = (without_train / "en_tiny-up-dev.conllu").read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def test_sentences_of_the_same_words_are_in_one_part(tmp_path, without_train):
     assert set(forms(train)).isdisjoint(forms(val))
 
 
-def test_what_is_left_out_is_counted(tmp_path, published, caplog):
+def test_left_out_parts_are_counted(tmp_path, published, caplog):
     names = "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC UP:PRED UP:ARGHEADS\n"
     rows = (
         "1\tAnn\t_\t_\t_\t_\t2\tnsubj\t_\t_\t_\t_\n2\tsings\t_\t_\t_\t_\t0\troot\t_\t_\tsing.01\tA0:1|A1:1\n"
@@ -181,7 +181,7 @@ def test_sentences_without_predicates(tmp_path):
     assert not read_up(write(tmp_path, BARE.replace("_\t_\t_\t\n", "_\t_\t\t\n")))[0].predicates
 
 
-def test_sentences_that_say_so_are_not_annotated(tmp_path):
+def test_sentences_marked_as_not_annotated(tmp_path):
     found = read_up(write(tmp_path, f"# sent_id = x\n# propbank = no-up\n{BARE}\n{LONG}"))
     assert [one.annotated for one in found] == [False, True]
 
@@ -199,7 +199,7 @@ def test_ranges_and_empty_nodes(tmp_path):
     assert len(read_up(write(tmp_path, text_of(lines)))[0].tree.multiword) == 1
 
 
-def test_of_two_roles_the_first_counts(tmp_path):
+def test_the_first_of_two_roles_counts(tmp_path):
     text = LISTED.replace("ARG0:1|V:4", "ARG0:1|ARG1:1|A:b:2")
     (sentence,) = read_up(write(tmp_path, text))
     assert sentence.second_roles == 1

@@ -70,7 +70,7 @@ def test_spans_of(labels):
     assert spans_of(bio_of(spans_of(labels), len(labels))) == spans_of(labels)
 
 
-def test_what_does_not_fit_begins_a_span():
+def test_a_label_that_does_not_continue_begins_a_span():
     for labels, spans in [
         ([], []),
         (["I-X", "I-X"], [(0, 2, "X")]),
@@ -82,13 +82,13 @@ def test_what_does_not_fit_begins_a_span():
         assert spans_of(labels) == spans
 
 
-def test_labels_that_are_none_of_spans():
+def test_labels_that_are_not_of_spans():
     for label in ["X", "B-", "I", "", "E-X", "b-X", "BX", "o"]:
         with pytest.raises(ValueError, match=rf"must be O, B-LABEL or I-LABEL \(got '{label}', word 2\)"):
             spans_of(["O", label])
 
 
-def test_what_begins_can_go_on():
+def test_inside_labels_are_added():
     assert with_insides(["O", "B-B", "B-A", "I-B"]) == ("O", "B-B", "B-A", "I-B", "I-A")
     assert with_insides(["B-A", "I-A"]) == ("B-A", "I-A")
     assert with_insides(["O", "I-A"]) == ("O", "I-A")
@@ -103,7 +103,7 @@ def test_iob2_is_what_spans_write(labels):
     if all(bio_of(spans_of(part), len(part)) == part for part in parts):
         assert recoded(labels, "IOB2") == labels
     else:
-        with pytest.raises(ValueError, match=r"^word \d: 'I-.' cannot stand here in IOB2, where 'B-.' "):
+        with pytest.raises(ValueError, match=r"^word \d: 'I-.' is invalid here in IOB2; 'B-.' "):
             recoded(labels, "IOB2")
 
 
@@ -141,7 +141,7 @@ def test_every_encoding_word_by_word():
         assert encoding_of([written.split(), ["O"]]) == encoding
 
 
-def test_labels_that_cannot_stand_where_they_do():
+def test_labels_in_wrong_places():
     for encoding, written, word in [
         ("BIOES", "S-A E-A", 1),
         ("BIOES", "B-A O E-A", 1),
@@ -150,7 +150,7 @@ def test_labels_that_cannot_stand_where_they_do():
         ("BILOU", "U-A B-A", 2),
         ("BILOU", "B-A L-B", 1),
     ]:
-        with pytest.raises(ValueError, match=rf"^word {word}: '.*' cannot stand here in {encoding}, where "):
+        with pytest.raises(ValueError, match=rf"^word {word}: '.*' is invalid here in {encoding}; "):
             recoded(written.split(), encoding)
     # One sentence out of place does not make a file of IOB1 one of IOB2: CoNLL-2003's training file has one.
     assert encoding_of([["I-A"], ["I-B"], ["B-A", "O"]]) == "IOB1"
@@ -189,7 +189,7 @@ def test_labels():
         assert Column(key, absent="none").labels(SENTENCE) == filled
 
 
-def test_a_column_that_is_not_there():
+def test_a_missing_column():
     bare = Sentence(["a", "b"], [0, 1], ["root", "dep"])
     assert Column("upos").labels(bare) == Column("misc:Begin").labels(bare) == [None, None]
 
@@ -206,7 +206,7 @@ def test_wrong_labels_of_the_others():
         Column("upos", "a\0")
 
 
-def test_labels_are_written_and_all_else_stays():
+def test_labels_are_written_and_everything_else_is_kept():
     for key, absent, column, expected in [
         ("upos", None, "upos", ["X", "Y", "Z"]),
         ("upos", "Y", "upos", ["X", "_", "Z"]),
@@ -221,7 +221,7 @@ def test_labels_are_written_and_all_else_stays():
         assert Column(key, absent).labels(written) == ["X", "Y", "Z"]
 
 
-def test_a_label_that_stands_for_none_is_not_written():
+def test_the_label_of_absent_keys_is_not_written():
     for key in ["upos", "misc:Begin"]:
         with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_': _ is none"):
             Column(key).write(SENTENCE, ["X", "_", "Z"])
@@ -282,7 +282,7 @@ def slow(text: str) -> list[list[tuple[str, str | None]]]:
 
 @pytest.mark.parametrize("between", ["\t", " ", "  "])
 @given(SENTENCES)
-def test_what_was_written_is_read(tmp_path_factory, between, sentences):
+def test_written_files_are_read(tmp_path_factory, between, sentences):
     path = tmp_path_factory.mktemp("columns") / "x.tsv"
     rows = [[(w, label) for w, label in one if not w.startswith(("#", "-DOCSTART-"))] for one in sentences]
     rows = [one for one in rows if one] or [[("a", "b")]]
@@ -366,7 +366,7 @@ def test_entities(doc_bin, tmp_path, parser):
     assert dataset.describe()["own_trees"] == 2
 
 
-def test_what_is_no_such_file(tmp_path):
+def test_files_of_other_formats(tmp_path):
     pytest.importorskip("spacy")
     (tmp_path / "x.spacy").write_bytes(b"no")
     with pytest.raises(ValueError, match=r"x.spacy: no DocBin of spaCy, or damaged"):
@@ -379,7 +379,7 @@ def test_without_spacy(tmp_path, monkeypatch):
         read_doc_bin(tmp_path / "x.spacy", None, Intake())
 
 
-def test_a_row_without_a_mark_stays_as_it_is():
+def test_a_row_without_a_mark_is_unchanged():
     row = TextRow(Path("a.jsonl"), 1, {"words": ["It", "rains"]})
     assert row_mark(row, ["It", "rains"]) is None
     assert row.values == {"words": ["It", "rains"]}

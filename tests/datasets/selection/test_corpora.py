@@ -89,7 +89,7 @@ def test_overlap(tmp_path, parser):
         DailyDialogSelection(tmp_path, "val", parser, overlap="drop", vocab=val.vocab)
 
 
-def test_what_is_left_tells_nothing_about_train(tmp_path, parser):
+def test_remaining_pools_reveal_nothing_about_train(tmp_path, parser):
     """Responses of known pools, all of them in train, are no negatives of those that are left."""
     put_dialogues(tmp_path)
     many = [[f"q {number}", f"a {number}"] for number in range(6)]
@@ -145,7 +145,7 @@ def test_a_parser_must_be_given(tmp_path, monkeypatch):
 
     put_rows(tmp_path / "raw", NAMES[corpus][0])
     monkeypatch.setattr("graphdep.parsing.stanza.StanzaParser._load", missing)
-    message = rf"no models\. {corpus.corpus} is in Chinese: it takes a parser of Chinese, such as 'stanza:zh'"
+    message = rf"no models\. {corpus.corpus} is in Chinese and needs a parser of Chinese, such as 'stanza:zh'"
     with pytest.raises(ParserUnavailableError, match=message):
         corpus(tmp_path)
 
@@ -352,7 +352,7 @@ def test_negatives(tmp_path, parser, negatives_from):
     assert len(drawn) > 4
 
 
-def test_answers_to_any_message_of_the_chain_are_no_negatives(tmp_path, parser):
+def test_answers_to_messages_of_the_chain_are_not_negatives(tmp_path, parser):
     log = [f"[10:00] <a> text {number}" for number in range(7)]
     links = ["0 1 -", "1 2 -", "0 3 -", "1 4 -", "5 6 -"]
     put_log(tmp_path / "raw", log=log, links=links)

@@ -199,10 +199,10 @@ def test_slices_of_a_dataset(tmp_path):
     assert again._cache is part._cache is dataset._cache
 
 
-def test_there_is_no_such_pair(tmp_path):
+def test_missing_pairs(tmp_path):
     for number in [8, -1]:
         put(tmp_path)
-        with pytest.raises(IndexError, match=f"there is no pair {number}: they are 0 to 7"):
+        with pytest.raises(IndexError, match=f"no pair {number}: the pairs are 0 to 7"):
             load(tmp_path).get(number)
 
 
@@ -222,7 +222,7 @@ def test_everything_is_stored_and_parsed_once(tmp_path):
     assert contexts == [2, 2, 1, 1]
 
 
-def test_counts_what_is_odd(tmp_path):
+def test_irregularities_are_counted(tmp_path):
     put(tmp_path)
     dataset = load(tmp_path, relations=RelationVocab(["amod:strange"]))
     about = dataset.describe()
@@ -276,7 +276,7 @@ def test_vocabulary_counts_different_utterances_of_train(tmp_path):
             ask()
 
 
-def test_labels_that_are_no_relations(tmp_path):
+def test_labels_that_are_not_relations(tmp_path):
     class Odd(Trees):
         def parse_sentences(self, sentences):
             trees = [Sentence.chain(words) for words in sentences]
@@ -329,7 +329,7 @@ def test_max_turns(tmp_path):
     assert dataset.groups().tolist() == load(tmp_path).groups().tolist()
 
 
-def test_what_is_cut(tmp_path):
+def test_truncation(tmp_path):
     for max_length in [9, 16]:
         put(tmp_path, random_rows(5, 30))
         dataset = load(tmp_path, max_length=max_length)
@@ -389,7 +389,7 @@ def test_a_vocabulary_that_cannot_be_built_after_unpickling(tmp_path):
     assert dataset[2:].vocab == dataset.vocab == unpickled.vocab
 
 
-def test_no_more_is_kept_in_memory_than_asked_for(tmp_path):
+def test_the_memory_is_bounded(tmp_path):
     put(tmp_path, random_rows(4, 30))
     dataset, large = load(tmp_path, cache_size=3), load(tmp_path)
     for numbers in ([0, 1, 2], [5, 9], [0], list(range(40))):
@@ -399,7 +399,7 @@ def test_no_more_is_kept_in_memory_than_asked_for(tmp_path):
     assert len(large._cache) == len({*large._cache}) > 3
 
 
-def test_what_was_used_last_is_kept(tmp_path, monkeypatch):
+def test_recently_used_utterances_are_kept(tmp_path, monkeypatch):
     put(tmp_path)
     dataset = load(tmp_path, cache_size=4)
     asked: list[list[int]] = []

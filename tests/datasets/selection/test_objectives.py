@@ -45,7 +45,7 @@ def drawn(examples):
     return [float(second.drawn) for _, second in examples]
 
 
-def test_a_draw_depends_on_seed_epoch_and_number_alone(corpus):
+def test_a_draw_depends_on_seed_epoch_and_number_only(corpus):
     pairs = ObjectivePairs(corpus, Telling(), seed=3)
     one = drawn(pairs.__getitems__([(2, 5), (2, 0), (2, 7)]))
     assert one == drawn([pairs[2, 5], pairs[2, 0], pairs[2, 7]])
@@ -95,7 +95,7 @@ def test_the_other_dialogue_begins_otherwise(beginnings):
     assert alone._others(range(6), [source] * 6) == [*range(6)]
 
 
-def test_further_wrong_pairs_are_not_right(beginnings):
+def test_further_negative_pairs_are_not_true(beginnings):
     """And further right ones are there already."""
     pairs = ObjectivePairs(beginnings, DialogueAugmentation(beginnings.tokens, 64, cuts=3), seed=0)
 
@@ -141,7 +141,7 @@ def said_and_place(data):
     return words, data.mark_target[data.mark > 0].tolist().index(1.0)
 
 
-def test_each_example_says_what_was_done():
+def test_each_example_has_its_answer():
     for size in [2, 3, 4, 9]:
         for seed in range(12):
             dialogue = WORDS[:size]
@@ -183,7 +183,7 @@ def test_all_windows_and_places_come_up():
     }  # the last window among them
 
 
-def test_what_gives_no_examples():
+def test_pairs_without_examples():
     assert [int(data.kind) for data in manipulated(["w0", "w1"], "w2", right=False)] == [0]
     assert [int(data.kind) for data in manipulated(["-", ""], "w2")] == [0]  # without a context of words
     assert [int(data.kind) for data in manipulated(["w0", "w1"], "w2", max_length=10)] == [0]
@@ -216,7 +216,7 @@ def said_and_order(data):
     return words[:-1], words[-1], data.order_target[eou].tolist()
 
 
-def test_each_utterance_is_asked_for_the_number_that_it_had():
+def test_each_utterance_predicts_its_original_position():
     for size, places in [(2, 20), (5, 20), (5, 3), (10, 4)]:
         for seed in range(10):
             for form in ["extra", "same"]:
@@ -235,7 +235,7 @@ def test_each_utterance_is_asked_for_the_number_that_it_had():
                     assert (float(last.y), int(last.group)) == (1.0, 7)
 
 
-def test_what_was_cut_is_not_asked_for():
+def test_truncated_utterances_are_not_predicted():
     words, _, asked = said_and_order(shuffled(8, max_length=12)[-1])
     assert sorted(words, key=WORDS.index) == WORDS[4:8]
     assert [WORDS[4 + number] for number in asked] == words
@@ -245,7 +245,7 @@ def test_all_orders_come_up():
     assert len({tuple(said_and_order(shuffled(3, seed=seed)[-1])[2]) for seed in range(100)}) == 6
 
 
-def test_what_is_not_shuffled():
+def test_unshuffled_pairs():
     assert len(shuffled(4, right=False)) == 1  # the right pair has the same context
     assert said_and_order(shuffled(4, right=False, form="same", seed=1)[0])[0] != WORDS[:4]
     assert len(shuffled(1)) == 1
@@ -293,7 +293,7 @@ def test_earlier_turns_are_further_pairs():
             assert all({*data.keys()} == {*first.keys()} for data in more)
 
 
-def test_blank_turns_change_nobodys_speaker():
+def test_blank_turns_do_not_change_speakers():
     """Whoever said something in the pair is with the same people in what is cut of it."""
     for seed in range(5):
         context = ["-", "w0", "-", "w1", "w2", "-", "-", "w3"]
@@ -317,7 +317,7 @@ def test_all_cuts_come_up():
     }
 
 
-def test_what_gives_no_further_pairs():
+def test_pairs_without_further_pairs():
     assert len(augmented(["w0", "w1"], "w2", right=False)) == 1
     assert len(augmented(["w0"], "w1")) == 1
     assert len(augmented(["w0", "w1"], "w2", other=("w1", "w2"))) == 1  # nothing else to say

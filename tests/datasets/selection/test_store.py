@@ -65,7 +65,7 @@ def stored(dataset: Ubuntu) -> list[object]:
 
 @settings(max_examples=40)
 @given(st.data())
-def test_what_is_packed_comes_back(data):
+def test_packed_trees_are_unpacked(data):
     size = data.draw(st.integers(0, 40))
     columns = []
     for _ in range(3):
@@ -120,7 +120,7 @@ def test_the_file_is_the_same_however_much_is_parsed_at_once(tmp_path, monkeypat
         assert parser.calls == -(-15 // pools)
 
 
-def test_a_stopped_build_leaves_nothing_that_is_taken_for_the_file(tmp_path, monkeypatch):
+def test_an_interrupted_build_leaves_no_valid_file(tmp_path, monkeypatch):
     monkeypatch.setattr(builder, "POOLS", 3)
     for stop in [1, 3, 5]:
         root = tmp_path / str(stop)
@@ -141,7 +141,7 @@ def test_two_builders_at_once(tmp_path):
     assert len(list((tmp_path / "processed").iterdir())) == 1
 
 
-def test_who_reads_while_the_file_is_made_again(tmp_path):
+def test_reading_while_the_file_is_replaced(tmp_path):
     reader = load(tmp_path)
     before = stored(reader)
     parser = Chains(first=lambda: before == stored(reader) or pytest.fail("another file"))
@@ -150,7 +150,7 @@ def test_who_reads_while_the_file_is_made_again(tmp_path):
     load(tmp_path, Chains(relation="nsubj"), force_reload=True)
     reads = (lambda: reader[0], reader.labels, reader.count_cut, lambda: reader.sentences(0))
     for read in reads:
-        with pytest.raises(OSError, match=r"train-.*\.sqlite was made again and has other numbers"):
+        with pytest.raises(OSError, match=r"train-.*\.sqlite was replaced by another process"):
             read()
 
 
@@ -179,14 +179,14 @@ def test_a_damaged_file_is_made_again(tmp_path, damage, caplog):
     expected, path = stored(dataset), dataset._store.path
     DAMAGE[damage](path)
     assert stored(load(tmp_path)) == expected
-    assert f"{path} is damaged or no file of pairs (" in caplog.text
+    assert f"{path} is damaged or not a file of pairs (" in caplog.text
 
 
 def test_damage_that_shows_later_names_the_file(tmp_path):
     dataset = load(tmp_path)
     path = dataset._store.path
     change(path, "DELETE FROM pairs WHERE id = 7")
-    with pytest.raises(ValueError, match=r"train-.*\.sqlite is damaged .*no row 7.*delete it: it is made"):
+    with pytest.raises(ValueError, match=r"train-.*\.sqlite is damaged .*no row 7.*delete it"):
         dataset[7]
     content = path.read_bytes()
     path.write_bytes(content[:4096] + random.Random(0).randbytes(len(content) - 4096))

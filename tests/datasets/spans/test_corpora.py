@@ -78,7 +78,7 @@ def test_negatives_are_drawn_for_training_alone(tmp_path, conll04, parser, negat
         assert (drawn if negatives else left_out) in train.describe()["note"]
 
 
-def test_none_is_a_class_also_where_none_is_drawn(tmp_path, conll04, parser):
+def test_none_is_a_class_even_if_no_pair_is_drawn(tmp_path, conll04, parser):
     train = CoNLL04(tmp_path / "root", "train", parser, raw_from=conll04, negatives=0)
     assert train.labels == ("Kill", "Live_In", "none")
     assert CoNLL04(tmp_path / "root", "test", parser, negatives=0).describe()["unknown_labels"] == 0
@@ -90,7 +90,7 @@ def test_without_a_dev_file(tmp_path, conll04, parser):
     (conll04 / "conll04_dev.json").unlink()
     train, val = (CoNLL04(tmp_path / "root", split, parser, raw_from=conll04) for split in ("train", "val"))
     assert len(train) + len(val) == 48
-    assert "sentences to train on, drawn with seed 0" in val.describe()["note"]
+    assert "training sentences, drawn with seed 0" in val.describe()["note"]
     sentences = [{tuple(data.input_ids.tolist()) for data in part} for part in (train, val)]
     assert not sentences[0] & sentences[1]
 
@@ -128,7 +128,7 @@ def test_splits_of_task_8(tmp_path, task8, parser, caplog):
     assert sorted(numbers(sets["train"]) + numbers(sets["val"])) == [*range(1, 31)]
     assert len(sets["val"]) == 3
     assert sets["val"].describe()["note"] == (
-        "val is 3 of the 30 sentences to train on, drawn with seed 0; "
+        "val is 3 of the 30 training sentences, drawn with seed 0; "
         "3 words of the parser cut at the border of a span"
     )
     other = SemEval2010Task8(tmp_path / "root", "val", parser, seed=1)
@@ -162,7 +162,7 @@ def test_the_folders_of_the_archive(tmp_path, task8, parser, inner):
     assert sorted(path.name for path in (tmp_path / "root" / "raw").iterdir()) == [TEST, TRAIN]
 
 
-def test_words_that_a_mark_cuts(tmp_path, task8, parser):
+def test_words_split_by_a_mark(tmp_path, task8, parser):
     (task8 / TEST).write_text(BLOCK, encoding="utf-8", newline="")
     dataset = SemEval2010Task8(tmp_path / "root", "test", parser, raw_from=task8)
     # ROOT A cat in a box isn't ""big"": without the quotation marks around it
@@ -198,7 +198,7 @@ def test_splits_of_aspects(tmp_path, aspects, parser):
     assert sets["train"].labels == ("conflict", "negative", "neutral", "positive")
     assert sets["test"].num_spans == 1
     assert sets["test"][0].mark.tolist() == [0, 0, 1, 1, 0, 0]
-    assert "sentences to train on, drawn with seed 0" in sets["val"].describe()["note"]
+    assert "training sentences, drawn with seed 0" in sets["val"].describe()["note"]
 
 
 @pytest.mark.parametrize(("polarities", "labels"), [(4, ["positive", "conflict"]), (3, ["positive"])])
@@ -212,7 +212,7 @@ def test_polarities(tmp_path, aspects, parser, polarities, labels):
     assert ("1 terms of conflicting polarity left out" in note) == (polarities == 3)
 
 
-def test_words_that_a_term_cuts(tmp_path, aspects, parser):
+def test_words_split_by_a_term(tmp_path, aspects, parser):
     text = XML.replace(
         '"wine" polarity="conflict" from="18" to="22"', '"win" polarity="neutral" from="18" to="21"'
     )

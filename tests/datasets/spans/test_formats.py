@@ -86,7 +86,7 @@ def shown(examples) -> list[tuple]:
     "content", [[TACRED, TACRED], lines(TACRED, TACRED), json.dumps([TACRED, TACRED], indent=1)]
 )
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
-def test_objects_are_a_list_or_a_line_each_whatever_the_suffix(tmp_path, content, suffix):
+def test_objects_are_a_list_or_lines_with_any_suffix(tmp_path, content, suffix):
     examples, notes = read(written(tmp_path / f"x.{suffix}", content))
     assert shown(examples) == [([(0, 2), (4, 5)], "per:city")] * 2
     assert [one.place.rpartition(":")[2] for one in examples] == ["1", "2"]
@@ -266,7 +266,7 @@ def test_ends_of_spans_are_those_of_all_files(tmp_path, files, decided):
         assert found == [row["subj_end"] + further for rows in files for row in rows]
 
 
-def test_ends_of_spans_as_they_are_told(tmp_path, parser):
+def test_given_ends_of_spans(tmp_path, parser):
     rows = [EITHER, {**EITHER, "relation": "per:other"}]
     train, test = written(tmp_path / "a.json", rows), written(tmp_path / "b.json", [TACRED])
     files = {"train": train, "val": train, "test": test}

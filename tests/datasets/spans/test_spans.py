@@ -97,7 +97,7 @@ def test_a_parser_and_the_vocabulary(root, parser):
     # The sentence of two examples counts once.
     assert "dog" not in Corpus(root, "train", "gold", min_freq=2).vocab
     assert Corpus(root, "train", "gold", limit=1).labels == ("bites", "bitten")
-    with pytest.raises(ValueError, match="^t:1: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match="^t:1: the sentence has no gold tree"):
         type("Bare", (Corpus,), {"found": {"train": [replace(EXAMPLES["train"][0], tree=None)] * 2}})(
             root, "train", "gold", labels=("a", "b")
         )
@@ -134,11 +134,11 @@ def test_options(root):
     with pytest.raises(ValueError, match="nothing has a label"):
         found = {"train": EXAMPLES["test"]}
         type("None", (Corpus,), {"found": found})(root, "train", "gold")
-    with pytest.raises(ValueError, match="'parser' cannot be 'gold': spans has no trees of its own"):
+    with pytest.raises(ValueError, match="'parser' cannot be 'gold': spans has no gold trees"):
         type("Bare", (Corpus,), {"own_trees": False})(root, "train", "gold")
 
 
-def test_words_that_are_left():
+def test_remaining_words():
     for marks, mark, lost in [
         ([1, 0, 0, 2], [0, 1, 0, 0], 1),
         ([0, 1, 2, 2], [0, 0, 1, 2], 0),
@@ -170,7 +170,7 @@ def test_bad_spans():
     for spans, message in [
         ([], r"an example has one or two spans \(got 0\)"),
         ([(0, 1), (1, 2), (2, 3)], r"an example has one or two spans \(got 3\)"),
-        ([(1, 1)], r"span 1 is empty: its end is not behind its start \(got \[1, 1\]\)"),
+        ([(1, 1)], r"span 1 is empty: its end must be after its start \(got \[1, 1\]\)"),
         ([(0, 1), (3, 2)], r"span 2 is empty"),
         ([(0, 1), (4, 6)], r"span 2 reaches beyond the 5 words \(got \[4, 6\]\)"),
         ([(-1, 1)], r"span 1 reaches beyond the 5 words"),
@@ -192,7 +192,7 @@ def test_bad_spans():
         ({"label": "a\x00"}, "'label' has a control character"),
     ],
 )
-def test_labels_that_are_none(options, message):
+def test_unknown_labels_of_spans(options, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         SpanExample(**{"words": WORDS, "spans": [(0, 1)], **options})
 
@@ -276,7 +276,7 @@ def test_words(tmp_path, parser, train):
     assert [len(sets[split]) for split in ("train", "val", "test")] == [9, 1, 10]
     assert sets["test"][0].mark.tolist() == [0, 1, 0, 2, 2, 0]
     assert (sets["train"].labels, sets["train"].num_spans) == (("cause", "other"), 2)
-    assert sets["val"].describe()["note"] == "val is 1 of the 10 sentences to train on, drawn with seed 0"
+    assert sets["val"].describe()["note"] == "val is 1 of the 10 training sentences, drawn with seed 0"
     assert "note" not in sets["test"].describe()
     assert not list((tmp_path / "root").glob("raw/*"))
     with pytest.raises(ValueError, match="'split' must be one of train, val"):
@@ -303,9 +303,9 @@ def test_wrong_options(tmp_path, parser, train):
         ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"seed": 1.5}, r"'seed' must be a whole number \(got 1.5\)"),
         ({"train": None}, r"'train' must be a file"),
-        ({"labels": "cause"}, r"'labels' must be a list of labels, none of them twice \(got 'cause'\)"),
-        ({"labels": []}, r"'labels' must be a list of labels, none of them twice \(got \[\]\)"),
-        ({"labels": ["a", "b", "a"]}, r"'labels' must be .* twice \(got \['a', 'b', 'a'\]\)"),
+        ({"labels": "cause"}, r"'labels' must be a list of distinct labels \(got 'cause'\)"),
+        ({"labels": []}, r"'labels' must be a list of distinct labels \(got \[\]\)"),
+        ({"labels": ["a", "b", "a"]}, r"'labels' must be .* distinct labels \(got \['a', 'b', 'a'\]\)"),
     ]:
         with pytest.raises(ValueError, match=message):
             own(tmp_path, parser, **{"train": train, **options})
@@ -353,13 +353,13 @@ def test_objects_without_spans(tmp_path, parser, row, message):
         own(tmp_path, parser, train=path, val=path)
 
 
-def test_trees_of_their_own(tmp_path, parser, train):
+def test_own_trees(tmp_path, parser, train):
     path = write(tmp_path / "test.jsonl", [ROW | TREE_OF_RAIN, ROW])
     test = own(tmp_path, parser, "test", train=train, test=path)
     assert test[0].governor_index.tolist() == [0, 2, 0, 4, 2, 2]
     assert test[1].governor_index.tolist() == [0, 0, 1, 2, 3, 4]
     assert test.describe()["note"] == "1 of 2 examples have a parse of their own"
-    with pytest.raises(ValueError, match=r"test.jsonl:2: the sentence has no tree of its own"):
+    with pytest.raises(ValueError, match=r"test.jsonl:2: the sentence has no gold tree"):
         own(tmp_path, "gold", "test", train=train, test=path, vocab=test.vocab, labels=test.labels)
     all_own = write(tmp_path / "gold.jsonl", [ROW | TREE_OF_RAIN, ROW | TREE_OF_RAIN | {"label": "other"}])
     gold = own(tmp_path, "gold", train=all_own, val=all_own)
@@ -465,7 +465,7 @@ def test_tags_are_found_again(cut, data):
     assert [text[slice(*one)].split() for one in ranges] == [cut[slice(*span)] for span in spans]
 
 
-def test_rows_with_a_graph_of_their_own(tmp_path):
+def test_rows_with_own_graphs(tmp_path):
     """Arcs beside a tree, and alone, where the parser gives the tree."""
     row = {"words": ["Ann", "met", "Bob"], "spans": [[0, 1], [2, 3]], "edges": [[1, 3, "knows"]]}
     tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
