@@ -436,7 +436,7 @@ def explore(
         typer.Argument(
             metavar="TEXT...",
             help="One example: a text; two of a pair; the turns of a dialogue; for response selection the "
-            "turns and then the response; spans as <e1>a</e1> and <e2>b</e2>.",
+            "turns and then the response; spans as `<e1>a</e1>` and `<e2>b</e2>`.",
             show_default=False,
         ),
     ] = None,

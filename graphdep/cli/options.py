@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 
 from graphdep.cli import complete
 from graphdep.io.files import home_path
-from graphdep.io.limits import near_names
+from graphdep.io.limits import did_you_mean
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -49,7 +49,7 @@ class TaskCommand(TyperCommand):
             raise
         for param in self.params:
             if param.name in ctx.params and (param.metavar or "").startswith(_PATHS):
-                ctx.params[param.name] = _at_home(ctx.params[param.name])
+                ctx.params[param.name] = _at_home(ctx.params[param.name], "TEXT" in param.metavar)
         return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -64,13 +64,15 @@ class TaskCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-_PATHS = ("FILE", "DIR", "FOLDER", "SHEET")  # what the metavars of paths begin with
+_PATHS = ("FILE", "DIR", "FOLDER", "SHEET", "TEXT")  # what the metavars of paths begin with
 
 
-def _at_home(value: Any) -> Any:
+def _at_home(value: Any, may_be_text: bool) -> Any:
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_at_home, value))
-    return type(value)(home_path(value)) if str(value).startswith("~") else value
+        return type(value)(_at_home(one, may_be_text) for one in value)
+    if not str(value).startswith("~") or (may_be_text and (" " in value or "/" not in value)):
+        return value
+    return type(value)(home_path(value))
 
 
 def _add_hint(error: Any, options: list[str]) -> None:
@@ -254,9 +256,7 @@ def _object(module: str, path: str) -> object:
     try:
         return reduce(getattr, path.split("."), found)
     except AttributeError:
-        near = near_names(path, dir(found))
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
+        raise ValueError(f"module {module!r} has no {path!r}{did_you_mean(path, dir(found))}") from None
 
 
 _DATA, _RUN = "Data", "Training"

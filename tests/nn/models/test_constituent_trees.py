@@ -600,6 +600,6 @@ def test_ids_of_tags() -> None:
     data = to_data([Sentence(["a"], [0], ["root"], upos=["ADV"], constituents=[])] * 2, phrases="tagged")
     assert data.tag.tolist() == [0, 3, 0, 3]
     with pytest.raises(
-        ValueError, match="'phrases' must be one of False, True, spans, tagged \\(got 'tags'\\)"
+        ValueError, match="no phrases 'tags' \\(did you mean 'tagged'\\?\\)"
     ):
         to_data([Sentence.chain(["a"])], phrases="tags")
