@@ -172,9 +172,9 @@ def parse(
             raise ValueError("stdout is closed: name a file with --output")
         sys.stdout.writelines(format_conllu(sentence) + "\n" for sentence in done)
     elif output.suffix in _BRACKETS:
-        write_ptb(done, output)
+        write_ptb(done, output, overwrite=True)  # which was checked before the work
     else:
-        write_conllu(done, output)
+        write_conllu(done, output, overwrite=True)
     where = "" if output is None else f" -> {output}"
     if texts.format != "text":
         did = own.note

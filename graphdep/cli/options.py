@@ -135,7 +135,7 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
         hidden = "panel" not in own or bool(marks and not any(map(own.get, marks)))
         option = typer.Option(
             *reversed(flags),
-            help=own["help"],
+            help=own["help"].replace("<", r"\<"),  # Markdown would drop a tag
             metavar="PATH" if own.get("place") and str in kinds else _METAVARS[kinds[0]],
             rich_help_panel=own.get("panel"),
             hidden=hidden,

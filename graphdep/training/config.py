@@ -672,7 +672,7 @@ class OwnFilesConfig(TrainConfig):
         None,
         "Examples to train on: .csv or .tsv with a header, .jsonl, .json or .parquet; of words these, but "
         "for the first two, .spacy, CoNLL-U, or columns of words and labels or roles; of spans these, with "
-        "`<e1>` and `<e2>` in the texts of the first two.",
+        "<e1> and <e2> in the texts of the first two.",
         panel=OWN,
         place=True,
     )

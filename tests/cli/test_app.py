@@ -135,9 +135,7 @@ def test_an_encoder_that_cannot_be_is_refused_at_once(run, monkeypatch, command,
 
 def test_names_of_others_have_a_hint(run):
     assert "'learning_rate' (did you mean 'lr'?)" in run("train", "--set", "learning_rate=1").stderr
-    assert (
-        "no task 'sick' (did you mean 'sick-r' or 'sick-e'?)" in run("train", "--task", "sick").stderr
-    )
+    assert "no task 'sick' (did you mean 'sick-r' or 'sick-e'?)" in run("train", "--task", "sick").stderr
     assert "(did you mean 'dailydialog'?)" in run("train", "--task", "dailydialogue").stderr
     known = {name for family in families() for config in family.configs.values() for name in config.marks}
     assert not {*USUAL_WORDS.values()} - known

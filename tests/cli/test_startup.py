@@ -116,7 +116,11 @@ def test_completion_beside_a_broken_plugin(tmp_path):
     }.items():
         (tmp_path / "broken-1.dist-info" / name).write_text(text)
     for line, names in {"graphdep ne": ["needs-structure"], "graphdep train --model d": []}.items():
-        shell = {"_GRAPHDEP_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        shell = {
+            "_GRAPHDEP_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(line.count(" ")),
+        }
         code = f"import os, sys\nos.environ |= {shell}; sys.stderr = sys.stdout; sys.path.insert(0, '')\n"
         assert python(f"{code}from graphdep.__main__ import main\nmain()", tmp_path).split() == names
 

@@ -239,6 +239,27 @@ def test_the_checkpoint_of_a_run_is_none_of_an_estimator(place):
         model.save(place / "run" / "best.ckpt")
 
 
+SENTENCES = [graphdep.Sentence(["a"], [0], ["root"], constituents=[("S", 0, 1)])]
+WRITERS = {
+    "write_conllu": lambda *args, **options: graphdep.io.write_conllu(SENTENCES, *args, **options),
+    "write_ptb": lambda *args, **options: graphdep.io.write_ptb(SENTENCES, *args, **options),
+    "Vocab.save": graphdep.Vocab(["a"]).save,
+    "RelationVocab.save": graphdep.RelationVocab().save,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_python_writes_replaces_nothing_unasked(tmp_path, writer):
+    write, path = WRITERS[writer], tmp_path / "a"
+    write(path)
+    path.write_text(MINE)
+    with pytest.raises(ValueError, match=r"a exists and would be replaced: .*overwrite=True"):
+        write(path)
+    assert path.read_text() == MINE
+    write(path, overwrite=True)
+    assert path.read_text() != MINE
+
+
 FILES_OF_FOLDERS = [(command, name) for command, (_, names) in FOLDERS.items() for name in names]
 
 
