@@ -181,11 +181,6 @@ def write_conllu(
 ) -> None:
     """Writes sentences as CoNLL-U, atomically.
 
-    Args:
-        sentences: The sentences.
-        path: The file.
-        overwrite: Replace a file that is there. (default: :obj:`False`)
-
     Raises:
         ValueError: If a value contains a tab or a line break, or the file is there and not empty, and
             :obj:`overwrite` is not set.
@@ -262,9 +257,6 @@ def write_ptb(
     sentences: Iterable[Sentence], path: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:
     """Writes the constituents of sentences as brackets, one tree per line, atomically.
-
-    Args:
-        sentences, path, overwrite: As in :func:`write_conllu`.
 
     Raises:
         ValueError: If a sentence has no constituents, or a word cannot be written; the message has the number

@@ -109,12 +109,9 @@ def test_completion(tmp_path):
 
 
 def test_completion_beside_a_broken_plugin(tmp_path):
-    (tmp_path / "broken-1.dist-info").mkdir()
-    for name, text in {
-        "METADATA": "Name: broken\nVersion: 1\n",
-        "entry_points.txt": "[graphdep.families]\nx = nosuch:FAMILY\n",
-    }.items():
-        (tmp_path / "broken-1.dist-info" / name).write_text(text)
+    (folder := tmp_path / "broken-1.dist-info").mkdir()
+    (folder / "METADATA").write_text("Name: broken\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text("[graphdep.families]\nx = nosuch:FAMILY\n")
     for line, names in {"graphdep ne": ["needs-structure"], "graphdep train --model d": []}.items():
         shell = {
             "_GRAPHDEP_COMPLETE": "complete_bash",

@@ -103,14 +103,9 @@ def test_a_home_folder_is_that_of_a_user(here, tmp_path, monkeypatch, command):
     assert done.exit_code == 2, done.output
     assert f"no user has the home folder of '~nosuchuser/{name}'" in done.stderr
     assert not Path("~nosuchuser").exists()
-
-
-@pytest.mark.parametrize("command", ["parse", "draw", "embed", "attention"])
-def test_a_text_file_at_home_is_that_of_a_user(here, command):
-    given = ["~nosuchuser/a.txt" if part == "A fine film." else part for part in FILES[command]]
-    done = here(*given)
-    assert done.exit_code == 2, done.output
-    assert "no user has the home folder of '~nosuchuser/a.txt'" in done.stderr
+    if "A fine film." in given:
+        done = here(*("~nosuchuser/a.txt" if part == "A fine film." else part for part in given), name)
+        assert "no user has the home folder of '~nosuchuser/a.txt'" in done.stderr
 
 
 def test_a_path_at_home_that_no_shell_has_read(here, tmp_path, monkeypatch):
