@@ -48,8 +48,9 @@ class TaskCommand(TyperCommand):
                 error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
             raise
         for param in self.params:
-            if param.name in ctx.params and (param.metavar or "").startswith(_PATHS):
-                ctx.params[param.name] = _at_home(ctx.params[param.name], "TEXT" in param.metavar)
+            takes = param.metavar or ""
+            if param.name in ctx.params and takes.startswith(_PATHS):
+                ctx.params[param.name] = _at_home(ctx.params[param.name], takes.startswith("TEXT"))
         return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
