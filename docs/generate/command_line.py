@@ -38,4 +38,6 @@ def _without_markup(text: str) -> str:
 
 def _escaped(line: str) -> str:
     parts = re.split(r"(`[^`]*`)", line)
-    return "".join(part if part.startswith("`") else re.sub(r"<(?=\w)", r"\\<", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"(?<!\\)<(?=\w)", r"\\<", part) for part in parts
+    )

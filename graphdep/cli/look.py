@@ -172,9 +172,9 @@ def parse(
             raise ValueError("stdout is closed: name a file with --output")
         sys.stdout.writelines(format_conllu(sentence) + "\n" for sentence in done)
     elif output.suffix in _BRACKETS:
-        write_ptb(done, output)
+        write_ptb(done, output, overwrite=True)  # which was checked before the work
     else:
-        write_conllu(done, output)
+        write_conllu(done, output, overwrite=True)
     where = "" if output is None else f" -> {output}"
     if texts.format != "text":
         did = own.note
@@ -436,7 +436,7 @@ def explore(
         typer.Argument(
             metavar="TEXT...",
             help="One example: a text; two of a pair; the turns of a dialogue; for response selection the "
-            "turns and then the response; spans as <e1>a</e1> and <e2>b</e2>.",
+            "turns and then the response; spans as `<e1>a</e1>` and `<e2>b</e2>`.",
             show_default=False,
         ),
     ] = None,

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 
 from graphdep.cli import complete
 from graphdep.io.files import home_path
-from graphdep.io.limits import near_names
+from graphdep.io.limits import did_you_mean
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -48,8 +48,9 @@ class TaskCommand(TyperCommand):
                 error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
             raise
         for param in self.params:
-            if param.name in ctx.params and (param.metavar or "").startswith(_PATHS):
-                ctx.params[param.name] = _at_home(ctx.params[param.name])
+            takes = param.metavar or ""
+            if param.name in ctx.params and takes.startswith(_PATHS):
+                ctx.params[param.name] = _at_home(ctx.params[param.name], takes.startswith("TEXT"))
         return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -64,13 +65,15 @@ class TaskCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-_PATHS = ("FILE", "DIR", "FOLDER", "SHEET")  # what the metavars of paths begin with
+_PATHS = ("FILE", "DIR", "FOLDER", "SHEET", "TEXT")  # what the metavars of paths begin with
 
 
-def _at_home(value: Any) -> Any:
+def _at_home(value: Any, may_be_text: bool) -> Any:
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_at_home, value))
-    return type(value)(home_path(value)) if str(value).startswith("~") else value
+        return type(value)(_at_home(one, may_be_text) for one in value)
+    if not str(value).startswith("~") or (may_be_text and (" " in value or "/" not in value)):
+        return value
+    return type(value)(home_path(value))
 
 
 def _add_hint(error: Any, options: list[str]) -> None:
@@ -133,7 +136,7 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
         hidden = "panel" not in own or bool(marks and not any(map(own.get, marks)))
         option = typer.Option(
             *reversed(flags),
-            help=own["help"],
+            help=own["help"].replace("<", r"\<"),  # Markdown would drop a tag
             metavar="PATH" if own.get("place") and str in kinds else _METAVARS[kinds[0]],
             rich_help_panel=own.get("panel"),
             hidden=hidden,
@@ -254,9 +257,7 @@ def _object(module: str, path: str) -> object:
     try:
         return reduce(getattr, path.split("."), found)
     except AttributeError:
-        near = near_names(path, dir(found))
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"module {module!r} has no {path!r}{hint}") from None
+        raise ValueError(f"module {module!r} has no {path!r}{did_you_mean(path, dir(found))}") from None
 
 
 _DATA, _RUN = "Data", "Training"

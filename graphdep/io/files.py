@@ -348,12 +348,17 @@ def _is_signed(path: Path) -> bool:
 
 
 @contextmanager
-def drawing(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """:func:`atomic_path` of a page or picture that a user named, after :func:`check_replaced`; the digest at
-    its end tells later that nobody has changed it.
-    """
+def typed_path(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """:func:`atomic_path` of a file that a user named, after :func:`check_replaced`."""
     check_replaced(Path(path).parent, [Path(path).name], overwrite=overwrite)
     with atomic_path(path, typed=True) as temporary:
+        yield temporary
+
+
+@contextmanager
+def drawing(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """:func:`typed_path` of a page or picture, with a digest at its end, by which a changed one is known."""
+    with typed_path(path, overwrite=overwrite) as temporary:
         yield temporary
         _sign(temporary, Path(path).suffix.lower())
 
@@ -448,10 +453,14 @@ class LineError(ValueError):
 
 
 def place_error(place: str, message: str, value: object = None) -> ValueError:
-    """An error that names the place and the value: ``place: message (got value)``."""
-    text = value if isinstance(value, str) else brief(value)
-    got = "" if value is None else f" (got {brief(text)})"
-    return ValueError(f"{place}: {message}{got}" if place else f"{message}{got}")
+    """An error that names the place and the value: ``place: message (got value)``, or ``(got part in
+    value)`` of a message that has a part of it.
+    """
+    if value is not None:
+        text = brief(value if isinstance(value, str) else brief(value))
+        in_part = " (got " in message and message.endswith(")")
+        message = f"{message[:-1]} in {text})" if in_part else f"{message} (got {text})"
+    return ValueError(f"{place}: {message}" if place else message)
 
 
 @contextmanager

@@ -150,31 +150,39 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     check_limit(name, value, least)
 
 
-def near_names(value: Any, known: Iterable[Any]) -> list[str]:
-    """The known name that is spelt most like a value, ignoring case, in a list; empty if none is near."""
-    names = {str(name).lower(): str(name) for name in known}
-    return [names[one] for one in difflib.get_close_matches(str(value).lower(), names, n=1)]
+_LISTED = 40
+"""Largest number of names in a message."""
 
 
-def choices(value: Any, known: Iterable[Any], listed: str = "choose one of") -> str:
-    """The end of a message about an unknown name: the nearest known name or, if none is near, all of them.
+def did_you_mean(value: Any, known: Iterable[Any]) -> str:
+    """The end of a message about an unknown name: the known names that continue it, or else the name that is
+    spelt most like it, ignoring case; empty if none is near.
+    """
+    names = {name.lower(): name for name in known if isinstance(name, str)}
+    if not isinstance(value, str) or value in names.values():  # "none" where None is meant
+        return ""
+    value = value.lower()
+    near = [] if value in names or not value else [name for name in names if name.startswith(f"{value}-")]
+    near = near[:3] or difflib.get_close_matches(value, names, n=1)
+    return f" (did you mean {' or '.join(repr(names[name]) for name in near)}?)" if near else ""
+
+
+def no_choice(name: str, value: Any, known: Iterable[Any], about: str = "") -> str:
+    """The message for an unknown value of the argument ``name``: with the nearest known value or, if none is
+    near, all of them.
 
     Example:
-        >>> from graphdep.io.limits import choices
-        >>> choices("DT", ["dt", "dra"]), choices("cats", ["dt", "dra"])
-        (" (did you mean 'dt'?)", '; choose one of dt, dra')
+        >>> from graphdep.io.limits import no_choice
+        >>> no_choice("model", "DT", ["dt", "dra"])
+        "no model 'DT' (did you mean 'dt'?)"
+        >>> no_choice("model", "cats", ["dt", "dra"])
+        "'model' must be one of dt, dra (got 'cats')"
     """
-    known = [*map(str, known)]
-    near = near_names(value, known)
-    return f" (did you mean {near[0]!r}?)" if near else f"; {listed} {', '.join(known)}"
-
-
-def no_choice(name: str, value: Any, known: Iterable[Any]) -> str:
-    """The message for a value of the argument ``name`` that is not a known value."""
-    known = [*map(str, known)]
-    near = near_names(value, known)
-    hint = f", did you mean {near[0]!r}?" if near else ""
-    return f"{name!r} must be one of {', '.join(known)} (got {brief(value)}){hint}"
+    known = [*known]
+    if hint := did_you_mean(value, known):
+        return f"no {name} {value!r}{about}{hint}"
+    rest = f" and {len(known) - _LISTED} others" if len(known) > _LISTED else ""
+    return f"{name!r} must be one of {', '.join(map(str, known[:_LISTED]))}{rest} (got {brief(value)}){about}"
 
 
 def check_choice(name: str, value: T, known: Iterable[Any]) -> T:

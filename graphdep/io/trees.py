@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphdep.io.files import LineError, atomic_path, decoded_lines, open_to_read, placed, without_control
+from graphdep.io.files import LineError, decoded_lines, open_to_read, placed, typed_path, without_control
 from graphdep.io.formats import read_format, recognised
 from graphdep.sentence.conllu import ConlluError, format_conllu, read_blocks
 from graphdep.sentence.intake import Intake
@@ -176,14 +176,17 @@ def parse_conllu(
     return [sentence for sentence in sentences if sentence is not None]
 
 
-def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
+def write_conllu(
+    sentences: Iterable[Sentence], path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Writes sentences as CoNLL-U, atomically.
 
     Raises:
-        ValueError: If a value contains a tab or a line break.
+        ValueError: If a value contains a tab or a line break, or the file is there and not empty, and
+            :obj:`overwrite` is not set.
     """
     with (
-        atomic_path(path, typed=True) as temporary,
+        typed_path(path, overwrite=overwrite) as temporary,
         open(temporary, "w", encoding="utf-8", newline="\n") as file,
     ):
         for sentence in sentences:
@@ -235,15 +238,17 @@ def parse_ptb(
     return _joined(trees, sentences, name)
 
 
-def write_ptb(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> None:
+def write_ptb(
+    sentences: Iterable[Sentence], path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Writes the constituents of sentences as brackets, one tree per line, atomically.
 
     Raises:
         ValueError: If a sentence has no constituents, or a word cannot be written; the message has the number
-            of the sentence.
+            of the sentence. Or if the file is there and not empty, and :obj:`overwrite` is not set.
     """
     with (
-        atomic_path(path, typed=True) as temporary,
+        typed_path(path, overwrite=overwrite) as temporary,
         open(temporary, "w", encoding="utf-8", newline="\n") as file,
     ):
         for number, sentence in enumerate(sentences, start=1):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from graphdep.io.files import check_read_again
+from graphdep.io.files import check_read_again, home_path
 from graphdep.io.limits import check_choice
 from graphdep.io.trees import read_ptb, read_trees
 from graphdep.parsing.bundled import BundledParser
@@ -167,8 +167,8 @@ class ConlluParser(LookupParser):
         parser: Parser | None = None,
         progress: bool | None = None,
     ) -> None:
-        self.path = Path(path)
-        check_read_again(self.path)
+        self.path = path = home_path(path)
+        check_read_again(path)
         sentences = read_trees(
             path, multiroot=multiroot, max_words=max_words, scheme=scheme, bad_trees=bad_trees, parser=parser
         )
@@ -230,7 +230,7 @@ class PtbParser(Parser):
         if not isinstance(dependencies, Parser):
             check_choice("dependencies", dependencies, _DEPENDENCIES)
         check_choice("functions", functions, (True, False))
-        self.path, self.functions = Path(path), functions
+        self.path, self.functions = home_path(path), functions
         check_read_again(self.path)
         found = read_ptb(self.path, functions=functions)
         self._digest = files_digest([self.path])

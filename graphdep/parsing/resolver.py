@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.io.extras import is_installed
+from graphdep.io.files import home_path
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser
 from graphdep.parsing.cluster import ClusterParser
@@ -137,7 +138,7 @@ def check_parser(
     """Raises errors of :func:`resolve_parser` that are found without loading a model or reading parses."""
     make, arguments = _named(name)
     if make is ConlluParser or make is PtbParser:
-        os.stat(arguments[0])
+        os.stat(home_path(arguments[0]))
     elif make is not SpacyParser or not is_installed("spacy"):
         resolve_parser(name, arcs=arcs, engine=engine, constituents=constituents)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from graphdep.io.extras import check_extra
 from graphdep.io.files import atomic_path, check_read_again, home_path, placed
-from graphdep.io.limits import check_choice, check_divides, check_encoder_name, choices
+from graphdep.io.limits import check_choice, check_divides, check_encoder_name, no_choice
 from graphdep.parsing.resolver import check_parser
 from graphdep.sentence.intake import BAD_TREES, SCHEMES
 from graphdep.training.settings import (
@@ -112,11 +112,11 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
     models = config_of(None).models if models is None else models
     model, *controls = name.split("@")
     if model not in models:
-        raise ValueError(f"no model {model!r}{_elsewhere(model)}{choices(model, models)}")
+        raise ValueError(no_choice("model", model, models, _elsewhere(model)))
     preset = models[model]
     for control in controls:
         if control not in CONTROLS:
-            raise ValueError(f"no control {control!r} (got the model {name!r}){choices(control, CONTROLS)}")
+            raise ValueError(no_choice("control", control, CONTROLS, f" in the model {name!r}"))
         preset = preset.control(control)
     _check_trees(name, controls)
     return preset

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from graphdep.io.files import brief
-from graphdep.io.limits import LIMITS, check_above, check_limit, choices
+from graphdep.io.limits import LIMITS, check_above, check_limit, no_choice
 from graphdep.training.task import config_of
 
 USUAL_WORDS: dict[str, str] = {
@@ -161,8 +161,8 @@ class Settings(BaseModel):
         own = cls.marks[name]
         choices = own.get("choices")
         if choices is not None and value not in choices:
-            known = ", ".join("none" if choice is None else choice for choice in choices)
-            raise ValueError(f"{name!r} must be one of {known} (got {brief(value)})")
+            known = ("none" if choice is None else choice for choice in choices)
+            raise ValueError(no_choice(name, value, known))
         if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
             check_limit(name, value, own.get("least"))
         above, below = own.get("above"), own.get("below")
@@ -195,10 +195,9 @@ class Settings(BaseModel):
 
     @classmethod
     def _unknown(cls, name: str) -> str:
-        known = [*cls.model_fields]
         if name in USUAL_WORDS:
-            known = [USUAL_WORDS[name]]
-        return f"unknown setting {name!r}{choices(USUAL_WORDS.get(name, name), known, 'the settings are')}"
+            return f"no setting {name!r} (did you mean {USUAL_WORDS[name]!r}?)"
+        return no_choice("setting", name, cls.model_fields)
 
     @classmethod
     def check_keys(cls, keys: Iterable[str]) -> None:

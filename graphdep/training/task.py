@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.datasets.base.rows import option_names
-from graphdep.io.limits import choices
+from graphdep.io.limits import no_choice
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.parsed import ParsedDataset
@@ -150,9 +150,7 @@ def family_of(task: str) -> Any:
             return family
     known = _by_task()
     if task not in known:
-        near = [name for name in known if task and name.startswith(f"{task}-")]
-        hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else choices(task, known)
-        raise ValueError(f"task {task!r} is unknown{hint}")
+        raise ValueError(no_choice("task", task, known))
     return known[task]
 
 

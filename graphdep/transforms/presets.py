@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphdep import transforms as T
-from graphdep.io.limits import check_choice, choices, no_choice
+from graphdep.io.limits import check_choice, no_choice
 
 if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
@@ -504,7 +504,7 @@ def _find(name: str) -> Factory:
         entries = entry_points(group=GROUP, name=name)
         if not entries:
             raise ValueError(
-                f"no preset {name!r}{choices(name, edge_names())}; your own are known after "
+                f"{no_choice('preset', name, edge_names())}; your own are known after "
                 "register_edges, or by --edges PACKAGE.MODULE:NAME"
             )
         _own[name] = _load([*entries])

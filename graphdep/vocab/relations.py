@@ -325,8 +325,9 @@ class RelationVocab:
             )
         return cls(state["learned"], state.get("used"))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        save_vocab_file(self.state_dict(), path)
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes a JSON file; one that is there is replaced only if :obj:`overwrite`."""
+        save_vocab_file(self.state_dict(), path, overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:

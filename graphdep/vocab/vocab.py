@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from graphdep.io.extras import check_extra
-from graphdep.io.files import atomic_path, has_half_character
+from graphdep.io.files import has_half_character, typed_path
 from graphdep.io.limits import check_between, check_least
 
 
@@ -47,9 +47,9 @@ def check_once(name: str, entries: Sequence[str]) -> None:
         raise ValueError(f"{name!r} repeats {entry!r}, or it is a fixed entry ({count} times in all)")
 
 
-def save_vocab_file(state: dict, path: str | os.PathLike[str]) -> None:
+def save_vocab_file(state: dict, path: str | os.PathLike[str], overwrite: bool) -> None:
     """Writes a vocabulary file atomically."""
-    with atomic_path(path, typed=True) as temporary:
+    with typed_path(path, overwrite=overwrite) as temporary:
         temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
@@ -154,8 +154,9 @@ class Vocab:
         state = check_state(state, words=list, lower=bool)
         return cls(state["words"], lower=state["lower"])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        save_vocab_file(self.state_dict(), path)
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes a JSON file; one that is there is replaced only if :obj:`overwrite`."""
+        save_vocab_file(self.state_dict(), path, overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocab:

@@ -212,7 +212,7 @@ def test_all_runs_failing_is_still_a_table_of_models_that_are_appended(run, tiny
         (["--models", "dt,berd"], "no model 'berd'"),
         (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
         (["--models", ","], "'models' must name at least one"),
-        (["--task", "cats"], "task 'cats' is unknown"),
+        (["--task", "cats"], "'task' must be one of"),
         (["--set", "model=dt"], "'model' is not a setting of all runs"),
         (["--seeds", 10**9], "'seeds' must be at most 1000 (got 1000000000)"),
         (["--seed", 10**20], "'seed' must be at most 4294967295"),

@@ -122,9 +122,11 @@ def test_enhanced_graphs_are_in_column_deps(run, tmp_path, engine):
     [
         (["--enhanced", "ud"], "'level' must be one of enhanced, enhanced++, own (got 'ud')"),
         (["--enhanced", "enhanced", "--engine", "ud"], "'engine' must be one of rules, pybart (got 'ud')"),
+        (["--parser", "conllu:~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),
+        (["--parser", "ptb:~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),
     ],
 )
-def test_an_unknown_level_or_engine(run, parser, options, message):
+def test_an_unknown_level_engine_or_home(run, parser, options, message):
     done = run("parse", "ann saw bob", *parser, *options)
     assert done.exit_code == 2
     assert message in done.stderr

@@ -186,7 +186,7 @@ def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
         (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows, and no setting of all of them"),
         (["--edges", "dra,dt", "--reference", "g2g"], "'reference' must be one of dra, dt (got"),
         (["--edges", "dra,my_edges:Nothing"], "module 'my_edges' has no 'Nothing'"),
-        (["--edges", "dra,drat"], "model 'dt': 'edges' must be one of transformer"),
+        (["--edges", "dra,drat"], "model 'dt': no edges 'drat' (did you mean 'dra'?)"),
     ],
 )
 def test_wrong_rows(run, arguments, message):

@@ -72,7 +72,7 @@ def test_help_version_and_wrong_options(tmp_path):
             "settings",
             "ablate",
         ),
-        *("compare", "needs-structure", "attention", "human-eval", "demo"),
+        *("compare", "needs-structure", "attention", "explore", "human-eval", "demo"),
     ]
     asked = [["--help"], ["--version"], ["train", "--foo"], ["nosuch"]]
     found = ask(tmp_path, *(({}, arguments) for arguments in [*asked, *([c, "--help"] for c in commands)]))
@@ -81,6 +81,8 @@ def test_help_version_and_wrong_options(tmp_path):
     assert found[1][1].strip() == f"graphdep {graphdep.__version__}"
     assert "--foo" in found[2][1]
     assert "sick-e" in found[4 + commands.index("train")][1]
+    for name in ("train", "predict", "explore"):  # markup would be eaten
+        assert "<e1>" in found[4 + commands.index(name)][1]
 
 
 def test_completion(tmp_path):
@@ -106,23 +108,37 @@ def test_completion(tmp_path):
     assert {line: text.split() for line, (_, text) in zip(lines, found)} == lines
 
 
+def test_completion_beside_a_broken_plugin(tmp_path):
+    (folder := tmp_path / "broken-1.dist-info").mkdir()
+    (folder / "METADATA").write_text("Name: broken\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text("[graphdep.families]\nx = nosuch:FAMILY\n")
+    for line, names in {"graphdep ne": ["needs-structure"], "graphdep train --model d": []}.items():
+        shell = {
+            "_GRAPHDEP_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(line.count(" ")),
+        }
+        code = f"import os, sys\nos.environ |= {shell}; sys.stderr = sys.stdout; sys.path.insert(0, '')\n"
+        assert python(f"{code}from graphdep.__main__ import main\nmain()", tmp_path).split() == names
+
+
 def test_what_can_be_refused_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("text,label\nfine,good\n")
     (tmp_path / "a.txt").write_text("fine\n")
     own = ["--train", "a.csv", "--text-columns", "body", "--label-column", "label"]
     (tmp_path / "a.yaml").write_text("learning_rate: 1\n")
     refused = {
-        "task 'nosuch' is unknown": ["train", "--task", "nosuch"],
-        "a.yaml: unknown setting 'learning_rate' (did you mean 'lr'?)": ["train", "--config", "a.yaml"],
+        "'task' must be one of": ["train", "--task", "nosuch"],
+        "a.yaml: no setting 'learning_rate' (did you mean 'lr'?)": ["train", "--config", "a.yaml"],
         "'logger' must be one of": ["ablate", "--logger", "nosuch"],
         "a placeholder": ["train", "--task", "cola", "--model", "bert", "--encoder", "ENCODER"],
         "has columns: say which one": ["embed", "--checkpoint", "a.txt", "--input", "a.csv"],
         "no column 'body'; the columns": [
             *("predict", "--checkpoint", "a.txt", "--input", "a.csv", "--text-columns", "body")
         ],
-        "unknown setting 'nosuch'": ["train", "--set", "nosuch=1"],
+        "'setting' must be one of": ["train", "--set", "nosuch=1"],
         "'heads' takes a whole number": ["train", "--set", "heads=four"],
-        "no model 'nosuch'": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],
+        "'model' must be one of": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],
         "'edges' must be one of": ["train", "--task", "up", "--edges", "nosuch"],
         "unknown parser 'nosuch'": ["train", "--parser", "nosuch"],
         "no.conllu: No such file": ["train", "--parser", "conllu:no.conllu"],

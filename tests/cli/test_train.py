@@ -38,13 +38,13 @@ def test_a_run_as_one_object_and_as_a_table_which_is_evaluated(run, tiny):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--set", "hidden_chanels=3"], "unknown setting 'hidden_chanels' (did you mean 'hidden_channels'?)"),
+        (["--set", "hidden_chanels=3"], "no setting 'hidden_chanels' (did you mean 'hidden_channels'?)"),
         (["--set", "heads=four"], "'heads' takes a whole number (got 'four')"),
         (["--set", "dropout=2"], "'dropout' must be at most 1"),
         (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
-        (["--task", "cats"], "task 'cats' is unknown; choose one of sick-r, sick-e"),
+        (["--task", "cats"], "'task' must be one of sick-r, sick-e"),
         (["--model", "berd"], "no model 'berd' (did you mean 'bert'?)"),
-        (["--edges", "drat"], "'edges' must be one of"),
+        (["--edges", "drat"], "no edges 'drat' (did you mean 'dra'?)"),
         (["--parser", "nonsense"], "unknown parser 'nonsense'"),
         (["--root", "~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),
         (["--parser", "chain", "--output", __file__], "'output' must be a folder: "),

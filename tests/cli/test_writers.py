@@ -103,6 +103,9 @@ def test_a_home_folder_is_that_of_a_user(here, tmp_path, monkeypatch, command):
     assert done.exit_code == 2, done.output
     assert f"no user has the home folder of '~nosuchuser/{name}'" in done.stderr
     assert not Path("~nosuchuser").exists()
+    if "A fine film." in given:
+        done = here(*("~nosuchuser/a.txt" if part == "A fine film." else part for part in given), name)
+        assert "no user has the home folder of '~nosuchuser/a.txt'" in done.stderr
 
 
 def test_a_path_at_home_that_no_shell_has_read(here, tmp_path, monkeypatch):
@@ -229,6 +232,27 @@ def test_the_checkpoint_of_a_run_is_none_of_an_estimator(place):
     model = graphdep.SequenceClassifier.load(place / "run", parser="chain")
     with pytest.raises(ValueError, match="best.ckpt exists and would"):
         model.save(place / "run" / "best.ckpt")
+
+
+SENTENCES = [graphdep.Sentence(["a"], [0], ["root"], constituents=[("S", 0, 1)])]
+WRITERS = {
+    "write_conllu": lambda *args, **options: graphdep.io.write_conllu(SENTENCES, *args, **options),
+    "write_ptb": lambda *args, **options: graphdep.io.write_ptb(SENTENCES, *args, **options),
+    "Vocab.save": graphdep.Vocab(["a"]).save,
+    "RelationVocab.save": graphdep.RelationVocab().save,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_python_writes_replaces_nothing_unasked(tmp_path, writer):
+    write, path = WRITERS[writer], tmp_path / "a"
+    write(path)
+    path.write_text(MINE)
+    with pytest.raises(ValueError, match=r"a exists and would be replaced: .*overwrite=True"):
+        write(path)
+    assert path.read_text() == MINE
+    write(path, overwrite=True)
+    assert path.read_text() != MINE
 
 
 FILES_OF_FOLDERS = [(command, name) for command, (_, names) in FOLDERS.items() for name in names]

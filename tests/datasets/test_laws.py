@@ -221,7 +221,7 @@ OVERLAP = [({"overlap": "report"}, "'overlap' must be one of keep, drop (got 're
            ({"overlap": "drop"}, "overlap='drop' is for val and test")]  # fmt: skip
 WRONG = {
     SICK: [
-        ({"split": "trial"}, "'split' must be one of train, val, test (got 'trial')"),
+        ({"split": "trial"}, "no split 'trial' (did you mean 'train'?)"),
         ({"task": "similarity"}, "'task' must be one of relatedness, entailment (got 'similarity')"),
         ({"limit": 0}, "'limit' must be at least 1 (got 0)"),
         ({"arcs": "deep"}, "'arcs' must be one of basic, enhanced"),
@@ -230,7 +230,7 @@ WRONG = {
     MRPC: [({"layout": "sentence"}, "'layout' must be one of msrp, glue (got 'sentence')")],
     GLUE: [
         ({"name": "train", "split": "stsb"}, "'name' must be one of cola"),
-        ({"name": "wnli"}, "ax (got 'wnli')"),
+        ({"name": "wnli"}, "no name 'wnli' (did you mean 'qnli'?)"),
         ({"name": "cola", "val_from": "test"}, "'val_from' must be one of train, dev (got 'test')"),
     ],
     UDTreebank: [
@@ -256,7 +256,7 @@ WRONG = {
         ({"negatives": 0}, "'negatives' must be at least 1 (got 0)"),
     ],
     Agreement: [
-        ({"name": "tenses"}, "'name' must be one of tense, question (got 'tenses')"),
+        ({"name": "tenses"}, "no name 'tenses' (did you mean 'tense'?)"),
         ({"verbs": "first"}, "'verbs' must be one of all, main (got 'first')"),
         ({"train_from": "dev"}, "'train_from' must be one of train, test (got 'dev')"),
         ({"name": "question", "verbs": "main"}, "'verbs' must be 'all' where 'name' is 'question'"),

@@ -79,10 +79,10 @@ def test_the_file_comes_back_byte_by_byte(tmp_path):
 def test_reading_what_was_written_gives_the_sentence(tmp_path_factory, sentences, data):
     written = data.draw(st.lists(sentences(multiroot=True), min_size=1, max_size=3))
     path = tmp_path_factory.getbasetemp() / "round.conllu"
-    write_conllu(written, path)
+    write_conllu(written, path, overwrite=True)
     assert read_conllu(path, multiroot=True) == written
     before = path.read_bytes()
-    write_conllu(read_conllu(path, multiroot=True), path)
+    write_conllu(read_conllu(path, multiroot=True), path, overwrite=True)
     assert path.read_bytes() == before
     assert parse_conllu(before.decode(), multiroot=True) == written
 
@@ -298,7 +298,7 @@ def test_what_cannot_be_written(tmp_path):
         path.write_text("old")
         good = Sentence(["a"], [0], ["root"])
         with pytest.raises(ValueError, match=message):
-            write_conllu([good, dataclasses.replace(good, **change)], path)
+            write_conllu([good, dataclasses.replace(good, **change)], path, overwrite=True)
         assert path.read_text() == "old"
         assert [p.name for p in tmp_path.iterdir()] == ["a.conllu"]
 
@@ -348,7 +348,7 @@ def test_a_file_and_back(tmp_path):
     assert first.xpos == ["DT", "NN", "VBD", "-LRB-", "NN", "-RRB-"]
     assert first.constituents == [("S", 0, 6), ("NP", 0, 2), ("VP", 2, 6), ("NP", 3, 6)]
     assert first.head == [0, 1, 2, 3, 4, 5]
-    write_ptb([first, second], path)
+    write_ptb([first, second], path, overwrite=True)
     assert path.read_text(encoding="utf-8") == f"{TREE}\n{TREE}\n"
 
 

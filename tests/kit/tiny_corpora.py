@@ -33,7 +33,7 @@ def write_tiny_sick(root: str | os.PathLike[str]) -> dict[str, str]:
                 trees[text] = Sentence(text.split(), [2, 0, 2], ["nsubj", "root", "obj"])
         content = _HEADER + "".join("\t".join(row) + "\n" for row in rows)
         (root / "raw" / name).write_text(content, encoding="utf-8")
-    write_conllu(trees.values(), root / "trees.conllu")
+    write_conllu(trees.values(), root / "trees.conllu", overwrite=True)
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
 
 
@@ -48,7 +48,7 @@ def write_tiny_sst(root: str | os.PathLike[str]) -> dict[str, str]:
         trees |= {text: Sentence(text.split(), [2, 0, 2], ["nsubj", "root", "obj"]) for text, _ in rows}
         content = "".join(f"{text}\t{label}\n" for text, label in rows)
         (raw / f"{name}.tsv").write_text(content, encoding="utf-8")
-    write_conllu(trees.values(), root / "trees.conllu")
+    write_conllu(trees.values(), root / "trees.conllu", overwrite=True)
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
 
 
@@ -66,7 +66,7 @@ def write_tiny_selection(root: str | os.PathLike[str]) -> dict[str, str]:
         content = "".join("\t".join(row) + "\n" for row in rows)
         (raw / f"{name}.txt").write_text(content, encoding="utf-8")
     trees = [Sentence(turn.split(), [2, 0, 2], ["nsubj", "root", "obj"]) for turn in sorted(turns)]
-    write_conllu(trees, root / "trees.conllu")
+    write_conllu(trees, root / "trees.conllu", overwrite=True)
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
 
 
@@ -107,7 +107,7 @@ def write_tiny_dialogues(root: str | os.PathLike[str]) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [" ".join(f"{turn} __eou__" for turn in turns) + "\n" for turns in dialogues]
         path.write_text("".join(lines), encoding="utf-8")
-    write_conllu(trees.values(), root / "dialogues.conllu")
+    write_conllu(trees.values(), root / "dialogues.conllu", overwrite=True)
     return {"root": str(root), "parser": f"conllu:{root / 'dialogues.conllu'}"}
 
 
@@ -147,7 +147,7 @@ def write_tiny_glue(root: str | os.PathLike[str]) -> dict[str, str]:
             trees |= {text: Sentence(text.split(), [2, 0, 2], ["nsubj", "root", "obj"]) for text in texts}
             for file in _glue_files(name, kind):
                 (folder / file).write_text(_glue_table(name, kind, rows), encoding="utf-8")
-    write_conllu(trees.values(), root / "trees.conllu")
+    write_conllu(trees.values(), root / "trees.conllu", overwrite=True)
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
 
 
@@ -444,7 +444,7 @@ def write_tiny_tags(raw: str | Path, folder: str | Path) -> Path:
     """
     for split, name in _SPLITS.items():
         file = Path(folder) / f"en_mini-ud-{name}.conllu"
-        write_conllu(map(_tagged, read_tiny_treebank(raw, split)), file)
+        write_conllu(map(_tagged, read_tiny_treebank(raw, split)), file, overwrite=True)
     return Path(folder)
 
 

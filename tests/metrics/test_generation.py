@@ -210,7 +210,7 @@ def test_importing_the_metrics_imports_no_package_for_bleu():
 
 
 def test_an_unknown_name_lists_all():
-    with pytest.raises(ValueError, match=r"'bleu' must be one of bleu2_none, .*, sacrebleu"):
+    with pytest.raises(ValueError, match=r"no bleu 'bleu2' .did you mean 'bleu2_none'"):
         resolve_bleu("bleu2")
 
 
@@ -262,7 +262,7 @@ def test_distinct_each_variant_has_a_signature_of_its_own():
 
 
 def test_distinct_an_unknown_name_lists_all():
-    with pytest.raises(ValueError, match=r"'distinct' must be one of dist1, dist2, "):
+    with pytest.raises(ValueError, match=r"no distinct 'dist3' .did you mean 'dist2'"):
         resolve_distinct("dist3")
 
 

@@ -259,6 +259,18 @@ def test_places_are_those_of_a_loop():
     assert _places(mine, mine[:, :0], 4).tolist() == [0] * 3
 
 
+@pytest.mark.parametrize("apply_sigmoid", [True, False])
+def test_a_mask_in_another_order_of_the_edges_masks_the_same(apply_sigmoid):
+    conv, x = AttentionConv(4, 4).eval(), torch.randn(4, 4)
+    edge_index = torch.tensor([[0, 1, 2, 3, 0, 1], [1, 2, 3, 0, 2, 1]])
+    mask, order, found = nn.Parameter(torch.randn(6)), torch.randperm(6), []
+    for given, explained in ((mask, None), (nn.Parameter(mask[order]), edge_index[:, order])):
+        set_masks(conv, given, edge_index, apply_sigmoid=apply_sigmoid)
+        conv.explained = explained
+        found.append(conv(x, edge_index))
+    torch.testing.assert_close(*found)
+
+
 def test_layers_over_turns_are_left_out():
     model = M.DialogBERT(scratch(), num_layers=1, heads=2, ff_channels=8, objectives=()).eval()
     data = examples(2)

@@ -262,7 +262,7 @@ def test_conllu_files_may_have_constituents(tmp_path):
     write_conllu([whole], path)
     parser = resolve_parser(f"conllu:{path}", constituents=True)
     assert parser.parse_words([["a"]]) == [whole]
-    write_conllu([whole, Sentence.chain(["b"])], path)
+    write_conllu([whole, Sentence.chain(["b"])], path, overwrite=True)
     with pytest.raises(ValueError, match=r"parser 'conllu:.*' has no constituents: use 'bundled'"):
         resolve_parser(f"conllu:{path}", constituents=True)
     assert resolve_parser(f"conllu:{path}").parse_words([["a"]]) == [whole]

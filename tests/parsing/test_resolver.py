@@ -161,7 +161,8 @@ def test_unknown_texts_are_errors(parser):
 def test_fingerprint_is_that_of_the_content(parser, tmp_path):
     write_conllu([A, B, C], tmp_path / "copy.conllu")
     assert ConlluParser(tmp_path / "copy.conllu").fingerprint == parser.fingerprint
-    write_conllu([A, dataclasses.replace(B, deprel=["root", "dep"]), C], tmp_path / "copy.conllu")
+    changed = [A, dataclasses.replace(B, deprel=["root", "dep"]), C]
+    write_conllu(changed, tmp_path / "copy.conllu", overwrite=True)
     assert ConlluParser(tmp_path / "copy.conllu").fingerprint != parser.fingerprint
 
 

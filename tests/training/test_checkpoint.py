@@ -97,7 +97,7 @@ def altered(checkpoint: Path, path: Path, key: str, value: object) -> Path:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("config", {"nonsense": 1}, "unknown setting 'nonsense'"),
+        ("config", {"nonsense": 1}, "no setting 'nonsense'"),
         ("vocab", {}, "words"),
         ("vocab", {"words": ["a"], "lower": True}, "size mismatch"),
         ("relations", {"fixed": 3, "learned": []}, "3 fixed relations"),

@@ -249,7 +249,7 @@ def test_rows_settings_and_what_is_of_the_table(tmp_path):
         ("rows: [dt, dt]", "two rows are called 'dt'"),
         ("rows: [{model: dt, learning_rate: 1}]", "did you mean 'lr'"),
         ("seeds: many", "'seeds' must be int"),
-        ("sedes: 1", "unknown setting 'sedes'"),
+        ("sedes: 1", "no setting 'sedes'"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, message):

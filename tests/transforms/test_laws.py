@@ -365,7 +365,10 @@ def test_compose_and_pre_transform(example):
         (lambda: RandomBrackets(-1), "must be"),
         (lambda: RightBrackets(labels="dep"), "must be"),
         (lambda: resolve("constituents", inside="all"), "must be"),
-        (lambda: resolve("sia", direction="descendant"), "'direction' must be one of ancestors, descendants"),
+        (
+            lambda: resolve("sia", direction="descendant"),
+            "no direction .* mean 'descendants'",
+        ),
         (
             lambda: resolve("sia-inter", special="all"),
             r"'special' must be one of example, cls, none \(got 'a",
@@ -375,9 +378,9 @@ def test_compose_and_pre_transform(example):
         (lambda: resolve("sia", sum=3), "preset 'sia' has no option 'sum'; it takes max_sum, pieces"),
         (
             lambda: resolve("edges"),
-            "no preset 'edges'; choose one of transformer, .*dam, dt, .*lisa, gate, g2g",
+            "'preset' must be one of transformer, .*dam, dt, .*lisa, gate, g2g.*got 'edges'",
         ),
-        (lambda: resolve(3), "no preset 3"),
+        (lambda: resolve(3), "'preset' must be one of .*got 3"),
         (lambda: resolve(SelfLoops(), pieces="first"), "cannot be given with an instance"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_factory_of_no_transform(factory, error, message):
 def test_an_unknown_name_lists_all():
     register_edges("ahead", Ahead)
     with pytest.raises(
-        ValueError, match="no preset 'cats'; choose one of transformer, .*ahead.*register_edges"
+        ValueError, match="'preset' must be one of transformer, .*ahead.*got 'cats'.*register_edges"
     ):
         resolve("cats")
     with pytest.raises(ValueError, match=r"no preset 'AHED' \(did you mean 'ahead'\?\); your own"):

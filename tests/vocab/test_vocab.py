@@ -239,7 +239,7 @@ def test_labels_that_no_vocabulary_may_have_are_not_learned(tmp_path):
     for label in BAD_LABELS:
         relations = RelationVocab.learn([label, "obl:by", label, "obl:by", "obl:به\u200cجز"], min_count=1)
         assert relations.learned == ["obl:by", "obl:به\u200cجز"]
-        relations.save(tmp_path / "relations.json")
+        relations.save(tmp_path / "relations.json", overwrite=True)
         assert RelationVocab.load(tmp_path / "relations.json") == relations
         assert relations[label] == relations["obl" if label.startswith("obl") else "dep"]
         assert relations.fallbacks == {label: 1}
@@ -275,7 +275,7 @@ def test_learned_labels_must_be_new():
 def test_save_and_load(tmp_path):
     for vocab in [Vocab(["b", "走", '"'], lower=True), RelationVocab(LEARNED), Vocab(), RelationVocab()]:
         path = tmp_path / "new" / "vocab.json"
-        vocab.save(path)
+        vocab.save(path, overwrite=True)
         loaded = type(vocab).load(path)
         assert loaded == vocab
         assert str(loaded) == str(vocab)

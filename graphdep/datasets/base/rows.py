@@ -357,10 +357,10 @@ def check_keys(row: TextRow, read: Sequence[str], others: Sequence[str] = ()) ->
         >>> check_keys(TextRow(path, 1, {"words": words, "marks": 1}), ["words", "mark"])
         Traceback (most recent call last):
             ...
-        ValueError: a.jsonl:1: unknown key 'marks' (did you mean 'mark'?); those that are read are words, mark
+        ValueError: a.jsonl:1: unknown key 'marks' (did you mean 'mark'?)
     """
     if message := near_key(row.values, read, others):
-        raise row.error(f"{message}; those that are read are {', '.join(read)}")
+        raise row.error(message)
 
 
 UNKNOWN = -1

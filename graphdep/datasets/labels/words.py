@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphdep.datasets.base.rows import check_label, check_tree_words
-from graphdep.io.limits import check_name, near_names
+from graphdep.io.limits import check_name, did_you_mean, no_choice
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import Constituent, cut_constituents
@@ -37,8 +37,8 @@ class Column:
     def __post_init__(self) -> None:
         listed = self.name in LISTS and self.part
         if self.key not in COLUMNS and not listed:
-            keys = ", ".join([*COLUMNS, *(f"{name}:KEY" for name in LISTS)])
-            raise ValueError(f"'key' must be one of {keys} (got {self.key!r})")
+            keys = [*COLUMNS, *(f"{name}:KEY" for name in LISTS)]
+            raise ValueError(no_choice("key", self.key, keys))
         if self.absent is not None:
             if not self.absent.strip():
                 raise ValueError(f"'absent' must be a label (got {self.absent!r})")
@@ -114,9 +114,9 @@ class Column:
         known = _keys(self.name, sentences)
         if not known:
             return f": its column {self.name.upper()} has no key"
-        near = near_names(self.part, known)
-        hint = f" (did you mean '{self.name}:{near[0]}'?)" if near else ""
-        return f"{hint}; the keys of {self.name.upper()} are {_some(known)}"
+        keys = (f"{self.name}:{key}" for key in known)
+        hint = did_you_mean(self.part, known) and did_you_mean(self.key, keys)
+        return hint or f"; the keys of {self.name.upper()} are {_some(known)}"
 
 
 def _keys(name: str, sentences: Sequence[Sentence]) -> list[str]:

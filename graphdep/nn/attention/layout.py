@@ -58,10 +58,10 @@ class Runs:
 class Bucket:
     """Runs of nearly equal size, padded to the largest.
 
-    start: Slot of the first node; the slots of a bucket are contiguous.
+    Args:
+        start: Slot of the first node; the slots of a bucket are contiguous.
         area: Index of the first pair among the pairs of all buckets.
         shape: (runs, nodes per run).
-        shape: (runs, nodes a run).
         mask: ``[runs, 1, nodes, nodes]``, added to the scores: 0 if the row (target) may attend to the column
             (source), else -inf; 0 in rows without any source. :obj:`None` if all pairs may attend.
     """

@@ -196,7 +196,7 @@ def test_a_missing_column():
 
 def test_wrong_columns():
     for key in ["", "form", "head", "misc", "misc:", "upos:X", "xpos:", "deps", "UPOS"]:
-        message = r"'key' must be one of upos, xpos, deprel, lemma, feats, feats:KEY, misc:KEY \(got "
+        message = r"'key' must be one of upos, xpos, deprel, lemma, feats, feats:KEY, misc:KEY .got|no key '"
         with pytest.raises(ValueError, match=message):
             Column(key)
 
@@ -241,7 +241,7 @@ def test_keys_without_classes():
         (
             "misc:Beginn",
             None,
-            r"'misc:Beginn': no word .* has it \(did you mean 'misc:Begin'\?\); the keys of ",
+            r"'misc:Beginn': no word .* has it \(did you mean 'misc:Begin'\?\)",
         ),
         ("misc:Zzz", None, "has it; the keys of MISC are Begin, SpaceAfter, Sense"),
         ("misc:Zzz", "No", "no word of the training split has it; the keys"),

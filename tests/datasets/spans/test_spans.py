@@ -344,6 +344,7 @@ ROW_IS = r'a row is {"words": .* or {"text": "<e1>Rain</e1>'
         ({"words": ["Rain"], "label": "a"}, f"no 'spans' and no 'text': the keys are label, words; {ROW_IS}"),
         ({"text": "<e1>Rain</e1>"}, "no column 'label'; the columns are text"),
         ({"text": "<e1>Rain", "label": "a"}, r"the tag <e1> is not closed by </e1> .got '<e1>Rain'"),
+        ({"text": "<e2>a</e2>", "label": "a"}, r"a text has <e1>.* .got <e2>, </e2> in '<e2>a</e2>'.$"),
     ],
 )
 def test_objects_without_spans(tmp_path, parser, row, message):
@@ -397,7 +398,7 @@ def test_bad_rows(tmp_path, parser, train):
         ({**TREE_OF_RAIN, "deprel": [1] * 5}, "no tree: word 1: 'deprel' must be text"),
         (
             {"words": None, "text": "Rain", "spans": [[0, 5]]},
-            r"span 1 reaches beyond the 4 characters \(got \[0, 5\]\)",
+            r"span 1 reaches beyond the 4 characters \(got \[0, 5\] in 'Rain'\)",
         ),
         ({"words": None, "sentences": [["Rain"], []]}, "'sentences' must be a list of lists of words"),
         ({"words": None, "sentences": ["Rain"]}, "'sentences' must be a list of lists of words"),

@@ -396,6 +396,17 @@ def test_a_small_bias_beside_large_scores_counts_in_half_precision(backend: str)
     assert out[1].float().mean() == 0.5
 
 
+@each_backend
+def test_an_edge_key_counts_in_half_precision(backend: str) -> None:
+    """256 and 257 are one number there, but scores: the other edge gets e times the weight."""
+    states = {"query": torch.full((2, 1, 4), 2.0), "key": torch.zeros(2, 1, 4), "value": torch.eye(2)}
+    states["value"] = states["value"].view(2, 1, 2).repeat(1, 1, 2)
+    edge_key = torch.tensor([[128.0, 64, 32, 32], [128, 64, 64, 1]]).view(2, 1, 4)
+    given = {name: x.bfloat16() for name, x in {**states, "edge_key": edge_key}.items()}
+    out = edge_attention(**given, edge_index=edges((0, 0), (1, 0)), backend=backend)
+    assert out[0, 0, 1].item() == pytest.approx(1 / (1 + math.exp(-1)), abs=0.004)
+
+
 def test_auto_computes_no_block_that_is_nearly_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = []
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
