@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         OwnTexts,
         Sentences,
     )
-    from graphdep.training.build import Parts
+    from graphdep.training.build import BuildInputs
     from graphdep.training.family import TaskFamily
     from graphdep.training.learning_task import LearningTask, TrainingError
     from graphdep.training.task import Task, families, family_of, resolve_task
@@ -49,7 +49,7 @@ __all__ = [
     "Goal",
     "LearningTask",
     "OwnTexts",
-    "Parts",
+    "BuildInputs",
     "PostTraining",
     "PostTrainingTask",
     "Selections",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence.sentence import Sentence
-    from graphdep.training.build import Parts
+    from graphdep.training.build import BuildInputs
     from graphdep.training.config import TrainConfig
     from graphdep.training.splits import Splits
     from graphdep.training.task import Task
@@ -294,7 +294,7 @@ class TaskFamily:
         return f": give it (--{split} FILE)" if split in config.marks else ""  # a file of one's own
 
 
-def build_task(config: TrainConfig, parts: Parts) -> Any:
+def build_task(config: TrainConfig, parts: BuildInputs) -> Any:
     """Model, edges, loss and optimizer of the settings, not trained."""
     task = config.task_family.task_class.build(config, parts)
     task.clip = config.clip  # also where a task of one's own takes no such argument

@@ -31,7 +31,7 @@ from graphdep.nn.static_batch import FlatBatch, Flattener
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     backbone_of,
     check_nodes,
     check_read,
@@ -221,7 +221,7 @@ class LearningTask(L.LightningModule, ABC):
 
     @classmethod
     @abstractmethod
-    def build(cls, config: Any, parts: Parts) -> Self:
+    def build(cls, config: Any, parts: BuildInputs) -> Self:
         """The task of the settings: model, edges, loss and optimizer, not trained."""
 
     @abstractmethod

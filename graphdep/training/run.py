@@ -25,7 +25,7 @@ from torch import Tensor
 from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
 from graphdep.io.progress import showing_progress
-from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
+from graphdep.training.build import BuildInputs, backbone_of, load_pretrained, resolve_precision
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, RUN_HEAD, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
@@ -125,7 +125,7 @@ logger = logging.getLogger("graphdep.training")
 
 def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
     """The folder below ``base`` that no run with other settings or other data has."""
-    digest = settled(config).digest(splits.digest())
+    digest = resolve_precision(config).digest(splits.digest())
     return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{digest}"
 
 
@@ -135,7 +135,7 @@ def run_on_other_edges(config: TrainConfig, folder: Path) -> Path | None:
     """
     if folder.exists() or not (own := config.own_edges()):
         return None
-    settings = settled(config).to_dict()
+    settings = resolve_precision(config).to_dict()
     for path in sorted(folder.parent.glob(f"{folder.name.rpartition('_')[0]}_*/{RESULT}")):
         with contextlib.suppress(
             OSError, ValueError, AttributeError
@@ -279,7 +279,7 @@ def _train(
     first, several = processes.first, processes.count > 1
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
-    asked, config = config.precision, settled(config)
+    asked, config = config.precision, resolve_precision(config)
     config.own_edges()  # edges without an identity fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
@@ -417,7 +417,7 @@ def _floor_frozen(
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
     sizes = len(state.vocab), len(state.relations)
-    task = build_task(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
+    task = build_task(state.config, BuildInputs(*sizes, vectors, pretrained, state.num_classes, state.labels))
     task.begin(state.config)
     return task.train()  # a pretrained encoder may not be in that mode
 

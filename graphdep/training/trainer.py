@@ -34,7 +34,7 @@ from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import check_choice, check_logger, check_whole
 from graphdep.io.process import end_with_parent
-from graphdep.training.build import FULL, TF32, settled
+from graphdep.training.build import FULL, TF32, resolve_precision
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import LearningTask
@@ -422,7 +422,7 @@ def make_trainer(
     those that are given.
     """
     shared = (processes or Processes()).trainer_options()
-    precision = settled(config).precision
+    precision = resolve_precision(config).precision
     if config.accelerator != "cpu" and torch.cuda.is_available():
         # It is the process's: a run in float32 behind one in TF32 must be told, too.
         torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")

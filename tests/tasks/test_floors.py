@@ -28,7 +28,7 @@ from graphdep.tasks.spans import model as spans_model
 from graphdep.tasks.spans.model import SpanTask, span_floors
 from graphdep.training import load_splits
 from graphdep.training.ablation import ablate
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import BuildInputs, load_pretrained
 from graphdep.training.family import build_task
 from graphdep.training.floors import frozen_words
 from graphdep.training.table import markdown
@@ -203,7 +203,9 @@ def slow_span_floors(task: str, train, split, lost) -> dict[str, float]:
 
 def floors_of(config, splits, split, ending="lookup"):
     pretrained = load_pretrained(config) if config.pretrained else None
-    parts = Parts(len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels())
+    parts = BuildInputs(
+        len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels()
+    )
     return span_floors(build_task(config, parts), splits["train"], splits[split], split, ending)
 
 

@@ -16,7 +16,7 @@ from graphdep.tasks.selection.settings import SelectionConfig
 from graphdep.tasks.sentences.settings import MODELS, CSVConfig, SentenceConfig
 from graphdep.training import TrainConfig, parse_settings, read_checkpoint, train
 from graphdep.training import build as precision
-from graphdep.training.build import gain_of_bf16, settled
+from graphdep.training.build import gain_of_bf16, resolve_precision
 from graphdep.training.config import CONTROLS, RUN_FILE, ModelPreset, read_run, setting_texts, write_run
 from graphdep.training.settings import Settings, setting
 from graphdep.training.trainer import make_trainer
@@ -332,7 +332,7 @@ def test_others_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", None)
     for name in ("32-true", "tf32", "bf16-mixed", "16-mixed"):
         config = TrainConfig.of("dt", precision=name)
-        assert settled(config) is config
+        assert resolve_precision(config) is config
     assert TrainConfig.of("dt").precision == "32-true"
 
 
@@ -340,7 +340,7 @@ def test_others_stay_as_they_are(monkeypatch):
 def test_auto_is_what_the_processor_is_faster_in(auto, monkeypatch, gain, expected):
     asked = []
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: asked.append(sizes) or gain)
-    config = settled(auto)
+    config = resolve_precision(auto)
     assert config == auto.replace(precision=expected)
     assert config.digest() == auto.replace(precision=expected).digest()
     assert asked == [(768, torch.get_num_threads())]
@@ -348,7 +348,7 @@ def test_auto_is_what_the_processor_is_faster_in(auto, monkeypatch, gain, expect
 
 def test_narrow_models_stay_as_they_are(auto, monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: pytest.fail("measured"))
-    assert settled(auto.replace(hidden_channels=300)).precision == "32-true"
+    assert resolve_precision(auto.replace(hidden_channels=300)).precision == "32-true"
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_on_a_gpu_the_width_decides_where_there_is_bf16(auto, monkeypatch, chann
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: pytest.fail("measured"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bf16)
-    assert settled(auto.replace(accelerator="auto", hidden_channels=channels)).precision == expected
+    assert resolve_precision(auto.replace(accelerator="auto", hidden_channels=channels)).precision == expected
 
 
 def test_a_trainer_says_which_products_a_gpu_rounds(auto, monkeypatch):

@@ -109,7 +109,7 @@ def test_a_checkpoint_loads_no_encoder_by_its_name(theirs, tmp_path, monkeypatch
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", lambda *a, **k: pytest.fail("loaded"))
     altered, _ = theirs
     config = TrainConfig.of("bert", task="csv", train="x", **COLUMNS, encoder="somebody/evil").to_dict()
-    with pytest.raises(ValueError, match="'pretrained' must be there for a pretrained encoder"):
+    with pytest.raises(ValueError, match="'pretrained' must be given if"):
         load_task(altered(tmp_path / "theirs.ckpt", **config))
 
 

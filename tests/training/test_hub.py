@@ -211,7 +211,7 @@ def damage(folder: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("model.safetensors", "model.safetensors: damaged: not what was written with config.json"),
+        ("model.safetensors", "model.safetensors: damaged: its digest is not the one in config.json"),
         ("vocab.json", "vocab.json: damaged"),
         ("cut", "config.json: no JSON object"),
         ("no weights", "model.safetensors"),

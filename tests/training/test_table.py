@@ -272,8 +272,8 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
     assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
     for wrong, message in (
         ({"a": {"lr": 1}}, "row 'a' has no 'model'"),
-        ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' is the row 'a' once more"),
-        ({"a": {"model": "dt", "seed": 1}}, "row 'a': 'seed' is the same for all rows"),
+        ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' has the same settings as row 'a'"),
+        ({"a": {"model": "dt", "seed": 1}}, "row 'a': 'seed' cannot differ between rows"),
     ):
         with pytest.raises(ValueError, match=message):
             ablate(task, [], [0], tmp_path, rows=wrong, settings=shared)

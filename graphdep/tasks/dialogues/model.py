@@ -30,7 +30,7 @@ from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig, responses_name
 from graphdep.training.build import (
     ATTENTION,
-    Parts,
+    BuildInputs,
     attention_of,
     embed_nodes,
     make_optimizer,
@@ -187,7 +187,7 @@ class DialogueTask(LearningTask):
     model: DialogueModel
 
     @classmethod
-    def build(cls, config: DialogueConfig, parts: Parts) -> Self:
+    def build(cls, config: DialogueConfig, parts: BuildInputs) -> Self:
         model = build_dialogue_model(config, parts.num_words, parts.num_relations, parts.vectors)
         return cls(model, cls.make_edges(config), make_optimizer(config), **training_options(config))
 

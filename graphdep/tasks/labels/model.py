@@ -23,7 +23,7 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.labels.family import LOOKUP
 from graphdep.tasks.labels.settings import LabelConfig, LabelScoring, ScoredWords, bio_tables
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     complete_encoder,
     grouped_optimizer,
     make_optimizer,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _MARKS = 2  # no mark, and the mark
 
 
-def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> TokenModel:
+def build_label_model(config: LabelConfig, parts: BuildInputs, num_classes: int) -> TokenModel:
     """Encoder and head, not trained; a pretrained encoder is changed in place."""
     encoder = start_encoder(config, parts)
     model = TokenModel(encoder, num_classes, config.dropout, pieces=config.word_state, marked=config.marked)
@@ -76,7 +76,7 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
     return LinearChainCRF(follows, first, learned=config.crf)
 
 
-def build_scaffold(config: LabelConfig, parts: Parts, model: TokenModel) -> SyntacticScaffold | None:
+def build_scaffold(config: LabelConfig, parts: BuildInputs, model: TokenModel) -> SyntacticScaffold | None:
     """The loss for the parse; :obj:`None` where its weight is 0."""
     if not config.scaffold:
         return None
@@ -371,7 +371,7 @@ class LabelTask(WordTask):
         self.scaffold, self.scaffold_weight = scaffold, scaffold_weight
 
     @classmethod
-    def build(cls, config: LabelConfig, parts: Parts) -> Self:
+    def build(cls, config: LabelConfig, parts: BuildInputs) -> Self:
         if parts.labels is None:
             raise ValueError("'labels' must be given: they are those of the data")
         model = build_label_model(config, parts, len(parts.labels))

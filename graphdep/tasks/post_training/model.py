@@ -35,7 +35,7 @@ from graphdep.tasks.post_training.family import ENCODER
 from graphdep.tasks.post_training.settings import LOSS, PostTrainingConfig
 from graphdep.tasks.selection.model import read_pair
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     backbone_of,
     embed_nodes,
     fingerprint_of,
@@ -193,7 +193,7 @@ class PostTrainingTask(LearningTask):
     model: PostTrainingModel
 
     @classmethod
-    def build(cls, config: PostTrainingConfig, parts: Parts) -> Self:
+    def build(cls, config: PostTrainingConfig, parts: BuildInputs) -> Self:
         assert parts.pretrained is not None
         model = PostTrainingModel(parts.pretrained)
         embed_nodes(config, parts.num_relations, parts.pretrained)

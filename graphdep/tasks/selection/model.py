@@ -34,7 +34,14 @@ from graphdep.nn.static_batch import Flattener
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told, training_options
+from graphdep.training.build import (
+    BuildInputs,
+    backbone_of,
+    describe_carried,
+    embed_nodes,
+    grouped_optimizer,
+    training_options,
+)
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
@@ -385,7 +392,7 @@ def check_sia_edges(config: SelectionConfig) -> None:
     """Raises :class:`ValueError` where SIA's layers do not read what their edges carry."""
     if config.sia_edges is not None and (vain := unread(carried(sia_edges(config)), C.SIAConv.reads)):
         raise ValueError(
-            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {told(vain)}, which SIA does not read"
+            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {describe_carried(vain)}, which SIA does not read"
         )
 
 
@@ -456,7 +463,7 @@ class SelectionTask(LearningTask):
         self.ties, self.filter, self.recall = ties, filter, recall
 
     @classmethod
-    def build(cls, config: SelectionConfig, parts: Parts) -> SelectionTask:
+    def build(cls, config: SelectionConfig, parts: BuildInputs) -> SelectionTask:
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
         options = {name: getattr(config, name) for name in ("ties", "filter", "recall")}
         options |= training_options(config)

@@ -32,7 +32,7 @@ from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import BAG, TREE_ENCODERS, Goal, SentenceConfig, Sentences
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     add_syntax,
     build_encoder,
     encoder_reads,
@@ -285,7 +285,7 @@ class SentenceTask(EncoderTask):
         self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
 
     @classmethod
-    def build(cls, config: SentenceConfig, parts: Parts) -> Self:
+    def build(cls, config: SentenceConfig, parts: BuildInputs) -> Self:
         spec = _spec(config)
         classes = parts.num_classes or spec.num_classes
         if parts.pretrained is None:

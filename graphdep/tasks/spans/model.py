@@ -26,7 +26,7 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.spans.family import LOOKUP
 from graphdep.tasks.spans.settings import SpanConfig
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     complete_encoder,
     grouped_optimizer,
     make_optimizer,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _MARKS = 4  # no mark, the first span, the second, both
 
 
-def build_span_model(config: SpanConfig, parts: Parts, num_classes: int) -> SpanModel:
+def build_span_model(config: SpanConfig, parts: BuildInputs, num_classes: int) -> SpanModel:
     """Encoder and head, not trained; a pretrained encoder is changed in place."""
     pieces = "first" if config.word_state == "first" else "all"
     readout = SpanReadout(config.num_spans, mode=config.readout, path=config.path, pieces=pieces)
@@ -122,7 +122,7 @@ class SpanTask(WordTask):
         self._codes = np.array([*codes, NOTHING, UNKNOWN])
 
     @classmethod
-    def build(cls, config: SpanConfig, parts: Parts) -> Self:
+    def build(cls, config: SpanConfig, parts: BuildInputs) -> Self:
         if parts.labels is None:
             raise ValueError("'labels' must be given: they are those of the data")
         model = build_span_model(config, parts, len(parts.labels))
