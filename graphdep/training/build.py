@@ -543,8 +543,8 @@ def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
 def parameter_groups(
     parameters: Iterable[nn.Parameter], backbone: Any, config: PretrainedConfig
 ) -> list[dict[str, Any]]:
-    """The trained parameters in groups of one learning rate and weight decay: those of a pretrained encoder as
-    in :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups`, those of the head with
+    """The trained parameters in groups of one learning rate and weight decay: those of a pretrained encoder
+    as in :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups`, those of the head with
     ``head_lr``, vectors without decay. With an encoder that is trained from scratch there is one group.
 
     Args:

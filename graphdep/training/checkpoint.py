@@ -361,8 +361,8 @@ def _is_saved(path: Path) -> bool:
 
 
 def trained_setting(state: RunState, name: str) -> str:
-    """The value of a setting; for ``"auto"`` the value found in the training files, which files to predict for
-    may be too short to show.
+    """The value of a setting; for ``"auto"`` the value found in the training files, which files to predict
+    for may be too short to show.
     """
     value: str = getattr(state.config, name, "auto")
     if value == "auto":
@@ -514,8 +514,9 @@ class RunCheckpoint(Checkpoint):
             :obj:`None`)
         keep: ``"best"``, or ``"last"`` for the last epoch as ``best.ckpt``. (default: ``"best"``)
         floor: Gives the score of no skill on the validation split, or :obj:`None` if there is none. Epochs
-            with exactly that score, such as the first ones on a small corpus, in which a model gives all words
-            one label, do not count for :obj:`patience` while the training loss falls. (default: :obj:`None`)
+            with exactly that score, such as the first ones on a small corpus, in which a model gives all
+            words one label, do not count for :obj:`patience` while the training loss falls. (default:
+            :obj:`None`)
         val_every: Number of epochs between validations. (default: :obj:`1`)
     """
 

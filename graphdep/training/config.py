@@ -171,8 +171,8 @@ class TrainConfig(Settings):
     model: str = setting(..., "Model preset, the name of the row in tables.")
     encoder: str = setting(
         "transformer",
-        "Encoder: transformer, another one that is trained from scratch, or, for models whose names begin with "
-        "bert, a pretrained encoder: a folder or a name on the Hugging Face hub.",
+        "Encoder: transformer, another one that is trained from scratch, or, for models whose names begin "
+        "with bert, a pretrained encoder: a folder or a name on the Hugging Face hub.",
         panel=TRAINING,
         defines=True,
     )
@@ -240,9 +240,9 @@ class TrainConfig(Settings):
     vectors: str | None = setting(None, "GloVe text file with the initial word vectors.")
     vectors_scale: str = setting(
         "file",
-        "file: vectors as in the file; unit: divided by their mean length, so that they are as long as random "
-        "vectors (GloVe's are five times as long). Which is better depends on the task: compare both on "
-        "validation data.",
+        "file: vectors as in the file; unit: divided by their mean length, so that they are as long as "
+        "random vectors (GloVe's are five times as long). Which is better depends on the task: compare both "
+        "on validation data.",
         choices=("file", "unit"),
     )
     seed: int = setting(
@@ -664,9 +664,9 @@ class OwnFilesConfig(TrainConfig):
 
     train: str | None = setting(
         None,
-        "Training examples: .csv or .tsv with a header, .jsonl, .json or .parquet. Tasks of words read .jsonl, "
-        ".json, .parquet, .spacy, CoNLL-U, or columns of words and labels or roles; tasks of spans read <e1> "
-        "and <e2> in the texts of .csv and .tsv.",
+        "Training examples: .csv or .tsv with a header, .jsonl, .json or .parquet. Tasks of words read "
+        ".jsonl, .json, .parquet, .spacy, CoNLL-U, or columns of words and labels or roles; tasks of spans "
+        "read <e1> and <e2> in the texts of .csv and .tsv.",
         panel=OWN,
         place=True,
     )
@@ -689,8 +689,8 @@ class OwnFilesConfig(TrainConfig):
     )
     bad_trees: str = setting(
         "error",
-        "Sentences in the files whose governors are not a tree: error; attach further roots, cycles and words "
-        "with a governor outside the sentence to the first root; parse them again; or skip them.",
+        "Sentences in the files whose governors are not a tree: error; attach further roots, cycles and "
+        "words with a governor outside the sentence to the first root; parse them again; or skip them.",
         panel=OWN,
         choices=BAD_TREES,
     )
@@ -721,7 +721,8 @@ class OwnTableConfig(OwnFilesConfig):
     )
     label_column: str | None = setting(
         None,
-        "Column of the labels. The label of spans without a relation, which f1 leaves out, is set by outside.",
+        "Column of the labels. The label of spans without a relation, which f1 leaves out, is set by "
+        "outside.",
         panel=OWN,
         free=True,
     )

@@ -30,7 +30,7 @@ from graphdep.training.build import (
     start_encoder,
     training_options,
 )
-from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
+from graphdep.training.family import FilePrediction, FileRequest, label_columns, read_if_present
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
 from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask
 from graphdep.training.splits import Splits
@@ -504,7 +504,7 @@ class LabelTask(WordTask):
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         example, group, place = (column.numpy() for column in outputs[3:6])
         columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
-        words = texts_of(cast(LabelDataset, splits.in_memory(split)).words)
+        words = read_if_present(cast(LabelDataset, splits.in_memory(split)).words)
         if self.metrics[0].name == "exact":  # a row is a group of words
             example, columns = example[np.unique(group, return_index=True)[1]], {}
         elif words:

@@ -392,7 +392,8 @@ def check_sia_edges(config: SelectionConfig) -> None:
     """Raises :class:`ValueError` where SIA's layers do not read what their edges carry."""
     if config.sia_edges is not None and (vain := unread(carried(sia_edges(config)), C.SIAConv.reads)):
         raise ValueError(
-            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {describe_carried(vain)}, which SIA does not read"
+            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {describe_carried(vain)}, which SIA "
+            "does not read"
         )
 
 

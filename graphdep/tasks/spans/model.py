@@ -33,7 +33,7 @@ from graphdep.training.build import (
     start_encoder,
     training_options,
 )
-from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
+from graphdep.training.family import FilePrediction, FileRequest, label_columns, read_if_present
 from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
 from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask, graphs_of
 from graphdep.training.splits import Splits
@@ -209,7 +209,7 @@ class SpanTask(WordTask):
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
         dataset = splits.in_memory(split)
-        texts = texts_of(dataset.texts)  # of the split, of which the dataset may be a part
+        texts = read_if_present(dataset.texts)  # of the split, of which the dataset may be a part
         return columns | ({"text": [texts[n][0] for n in dataset.example_id.tolist()]} if texts else {})
 
     def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
