@@ -28,7 +28,7 @@ from graphdep.training.evaluation import (
 )
 from graphdep.training.family import load_splits
 from graphdep.training.rows import row_settings
-from graphdep.training.run import alone_in, run_folder, run_on_other_edges, train
+from graphdep.training.run import folder_lock, run_folder, run_on_other_edges, train
 from graphdep.training.splits import Splits
 from graphdep.training.task import family_of, resolve_task
 from graphdep.training.trainer import Processes
@@ -192,7 +192,7 @@ def ablate(
     processes = Processes(devices, nodes, strategy)
     for of_row in configs.values():
         processes.check_config(of_row[0])
-    with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
+    with folder_lock(folder, "makes a table") if processes.first else contextlib.nullcontext():
         # Rows may differ in their data (words or word pieces). Enhanced graphs first: they may need a
         # package, and it should not turn out to be missing after hours of parsing.
         data: dict[str, Splits] = {}

@@ -192,7 +192,9 @@ def _model(config: TrainConfig) -> str:
     """The model's name, with the settings that change what it reads."""
     usual = resolve_model(config.model, config.models).settings
     names = ("relation_attention",) if config.pretrained else ("encoder", "relation_attention")
-    changed = [n for n in names if n in config.marks and getattr(config, n) != usual.get(n, config.usual(n))]
+    changed = [
+        n for n in names if n in config.marks and getattr(config, n) != usual.get(n, config.default_of(n))
+    ]
     said = "".join(f" with {name}={getattr(config, name)!r}" for name in changed)
     return f"model {config.model!r}{said}"
 

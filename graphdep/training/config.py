@@ -401,12 +401,12 @@ class TrainConfig(Settings):
         table could then be the same.
         """
         for name in () if read else names:
-            if getattr(self, name) != self.usual(name):
+            if getattr(self, name) != self.default_of(name):
                 raise ValueError(f"{name!r} is for {reader} (got {getattr(self, name)!r})")
 
     def check_option(self, name: str, option: str) -> None:
         """Raises :class:`ValueError` if a setting is not the default and the corpus lacks the option."""
-        if getattr(self, name) != self.usual(name) and not self.spec.takes(option):
+        if getattr(self, name) != self.default_of(name) and not self.spec.takes(option):
             raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
 
     @property
@@ -550,7 +550,7 @@ class TrainConfig(Settings):
     @classmethod
     def default_model(cls) -> str:
         """The paper's model."""
-        return str(cls.usual("model"))
+        return str(cls.default_of("model"))
 
     def own_files(self) -> dict[str, Path]:
         """The user's files by split, if any."""
@@ -596,7 +596,7 @@ class TrainConfig(Settings):
         names = ("parser", *(name for name in self.with_mark("place") if name not in _UNNAMED))
         given = {name: getattr(self, name) for name in names}
         usual = {"bundled"} if self.parser == "bundled" else set()
-        return {n: value for n, value in given.items() if value != self.usual(n) and value not in usual}
+        return {n: value for n, value in given.items() if value != self.default_of(n) and value not in usual}
 
     def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
         """A copy with some settings replaced on which the weights do not depend. ``raw_from`` and
@@ -764,7 +764,7 @@ def setting_texts(config: type[TrainConfig], task: str, model: str) -> list[Sett
     values |= {"task": task, "model": model}
     rows = []
     for name, own in config.marks.items():
-        usual = values.get(name, config.usual(name))
+        usual = values.get(name, config.default_of(name))
         rows.append(SettingText(name, "(must be given)" if usual is ... else usual, own.get("help", "")))
     return rows
 
@@ -795,7 +795,7 @@ def run_text(config: TrainConfig, name: str = RUN_FILE) -> str:
         config: The settings.
         name: Name of the file. (default: ``"run.yaml"``)
     """
-    usual = {name: config.usual(name) for name in config.marks}
+    usual = {name: config.default_of(name) for name in config.marks}
     usual |= config.spec.defaults
     usual |= resolve_model(config.model, config.models).settings
     settings = {name: value for name, value in config.to_dict().items() if name not in ("task", "model")}

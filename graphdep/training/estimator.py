@@ -53,7 +53,7 @@ from graphdep.training.learning_task import graphs_of
 from graphdep.training.run import run_folder, train_model
 from graphdep.training.task import family_of
 from graphdep.training.trainer import METRICS, read_metrics
-from graphdep.transforms.presets import as_given, name_of
+from graphdep.transforms.presets import edges_of_name, name_of
 
 T = TypeVar("T")
 # Most pairs of nodes in a batch: without syntax every word attends to every other.
@@ -433,7 +433,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         loaded = cls(**options, **cls._arguments_of(config))
         loaded.settings = loaded._settings_of(config)
         trained = loaded.settings.pop("edges", None)
-        loaded.edges = as_given(trained) if edges is None else edges
+        loaded.edges = edges_of_name(trained) if edges is None else edges
         loaded._set(task, state, os.fspath(file))
         return loaded
 

@@ -374,7 +374,7 @@ class HubModel(ModelHubMixin):
 
     def _result(self) -> Mapping[str, Any] | None:
         """What is known of its scores."""
-        return result_beside(self.checkpoint)
+        return run_result(self.checkpoint)
 
     def save_pretrained(
         self,
@@ -425,7 +425,7 @@ class HubModel(ModelHubMixin):
         options = {name: model_kwargs[name] for name in _KEPT if name in model_kwargs}
         where = {"revision": revision, "cache_dir": cache_dir, "token": token}
         where |= {"force_download": force_download, "local_files_only": local_files_only}
-        folder = fetched(model_id, **where)
+        folder = fetch_model(model_id, **where)
         # The mixin adds what stands in config.json, which is not for the class.
         unknown = sorted({*model_kwargs} - {*_KEPT, "config"} - _names_in(Path(folder) / "config.json"))
         if unknown:
@@ -440,7 +440,7 @@ def _names_in(path: Path) -> set[str]:
         return set()
 
 
-def result_beside(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | None:
+def run_result(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | None:
     """What ``graphdep train`` reported of the run that a checkpoint is in; :obj:`None` where nothing is."""
     place = Path(checkpoint)
     path = (place if place.is_dir() else place.parent) / "result.json"
@@ -451,7 +451,7 @@ def result_beside(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | Non
     return found if isinstance(found, dict) else None
 
 
-def fetched(name: str | os.PathLike[str], **where: Any) -> str:
+def fetch_model(name: str | os.PathLike[str], **where: Any) -> str:
     """The file or folder of that name, or a copy of the hub's model of that name.
 
     Raises:
@@ -495,7 +495,7 @@ def load(name: str | os.PathLike[str], **options: Any) -> HubModel:
         >>> graphdep.load("opinions").predict(["A fine film."]).shape
         (1,)
     """
-    place = fetched(name)
+    place = fetch_model(name)
     task = read_task(place)
     known = family_of(task).task_class.predictor(task)
     if known is None:

@@ -43,7 +43,7 @@ def row_settings(
 
 def _usual_encoder(kind: type[TrainConfig], row: Mapping[str, Any]) -> Any:
     """What the row's model stands on where nothing else is said."""
-    usual = kind.usual("encoder")
+    usual = kind.default_of("encoder")
     return resolve_model(str(row["model"]), kind.models).overrides.get("encoder", usual)
 
 

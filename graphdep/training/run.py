@@ -60,7 +60,7 @@ class FolderInUseError(ValueError):
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
+def folder_lock(folder: Path, does: str = "trains") -> Iterator[None]:
     """Makes the folder and holds its lock, which a kill frees as well.
 
     Args:
@@ -77,7 +77,7 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
         raise ValueError(f"{folder / _LOCK}: is a link, not the lock of a run")
     lock = FileLock(folder / _LOCK)
     try:
-        lock.acquire(timeout=0.1, poll_interval=0.01)  # is_taken() has it for a moment
+        lock.acquire(timeout=0.1, poll_interval=0.01)  # is_locked() has it for a moment
     except Timeout:
         raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
     try:
@@ -90,7 +90,7 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
 _OF_BATCHES = [f"on_{kind}_batch_{when}" for kind in ("train", "validation") for when in ("start", "end")]
 
 
-def is_taken(folder: Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Whether a process holds the lock of a folder."""
     if not (folder / _LOCK).exists():  # asking would make it
         return False
@@ -257,7 +257,7 @@ def _run(
     processes: Processes,
 ) -> Trained | None:
     """:func:`_train` while no other process writes to the folder."""
-    with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
+    with processes.together(), folder_lock(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
         console = progress.console or plain_console(stderr=True, quiet=not processes.first)
@@ -429,7 +429,8 @@ def _sweep(folder: Path, files: tuple[str, ...]) -> None:
 
 
 def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: int) -> None:
-    """Moves what an earlier run left to a folder of its own: a new one that fails must not cost it."""
+    """TensorContainer what an earlier run left to a folder of its own: a new one that fails must not cost it.
+    """
     names = [name for name in (*_FILES, *files, "best.ckpt") if (folder / name).exists()]
     if not names:
         return

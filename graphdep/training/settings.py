@@ -19,7 +19,7 @@ from graphdep.io.files import brief
 from graphdep.io.limits import LIMITS, check_above, check_limit, choices
 from graphdep.training.task import config_of
 
-USUAL_WORDS: dict[str, str] = {
+SETTING_ALIASES: dict[str, str] = {
     "learning_rate": "lr",
     "epochs": "max_epochs",
     "num_epochs": "max_epochs",
@@ -196,9 +196,11 @@ class Settings(BaseModel):
     @classmethod
     def _unknown(cls, name: str) -> str:
         known = [*cls.model_fields]
-        if name in USUAL_WORDS:
-            known = [USUAL_WORDS[name]]
-        return f"unknown setting {name!r}{choices(USUAL_WORDS.get(name, name), known, 'the settings are')}"
+        if name in SETTING_ALIASES:
+            known = [SETTING_ALIASES[name]]
+        return (
+            f"unknown setting {name!r}{choices(SETTING_ALIASES.get(name, name), known, 'the settings are')}"
+        )
 
     @classmethod
     def check_keys(cls, keys: Iterable[str]) -> None:
@@ -232,7 +234,7 @@ class Settings(BaseModel):
         return tuple(name for name, own in cls.marks.items() if any(map(own.get, marks)))
 
     @classmethod
-    def usual(cls, name: str) -> Any:
+    def default_of(cls, name: str) -> Any:
         """A setting's default; :obj:`Ellipsis` where it must be given."""
         field = cls.model_fields[name]
         return ... if field.is_required() else field.default

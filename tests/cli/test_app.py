@@ -15,7 +15,7 @@ from graphdep.cli.options import EDGES, MODELS, PREDICTED, ROWS, TASKS, task_lis
 from graphdep.tasks import families
 from graphdep.training.config import CONTROLS
 from graphdep.training.learning_task import LearningTask
-from graphdep.training.settings import USUAL_WORDS
+from graphdep.training.settings import SETTING_ALIASES
 from graphdep.transforms.presets import edge_names
 
 
@@ -140,8 +140,8 @@ def test_names_of_others_have_a_hint(run):
     )
     assert "(did you mean 'dailydialog'?)" in run("train", "--task", "dailydialogue").stderr
     known = {name for family in families() for config in family.configs.values() for name in config.marks}
-    assert not {*USUAL_WORDS.values()} - known
-    assert not {*USUAL_WORDS} & known
+    assert not {*SETTING_ALIASES.values()} - known
+    assert not {*SETTING_ALIASES} & known
 
 
 @pytest.mark.parametrize(

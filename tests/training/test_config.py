@@ -142,7 +142,7 @@ def test_settings_have_the_defaults_of_their_class():
     assert Base(size=2).model_dump() == {"size": 2, "lr": 0.1, "kind": None, "share": 0.5, "plain": False}
     own = {"size": 3, "lr": 0.7, "kind": "c", "share": 0.5, "plain": False, "extra": 2}
     assert Further().model_dump() == own
-    assert [Base.usual("size"), Own.usual("size")] == [..., 3]
+    assert [Base.default_of("size"), Own.default_of("size")] == [..., 3]
     with pytest.raises(TypeError, match="defins"):
         setting(1, defins=True)
 
@@ -203,7 +203,7 @@ def test_settings_cannot_be_changed():
 def test_every_setting_of_every_task_has_a_help_and_fitting_defaults():
     for config, name, own in ((one, *mark) for one in CONFIGS for mark in one.marks.items()):
         assert own["help"].endswith("."), name
-        usual = config.usual(name)
+        usual = config.default_of(name)
         assert usual in (..., *own.get("choices", (usual,))), name
         if "least" in own:
             assert LIMITS[name][0] < own["least"] <= LIMITS[name][1]

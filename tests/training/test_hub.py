@@ -368,7 +368,7 @@ def test_nothing_is_fetched_where_there_is_a_folder(saved, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
     monkeypatch.chdir(saved.parent)
-    assert hub_model.fetched("model") == "model"
+    assert hub_model.fetch_model("model") == "model"
     assert read_model_folder("model")["graphdep"]["config"]["task"] == "sst"
 
 

@@ -30,7 +30,7 @@ from graphdep.training import TrainConfig, checkpoint, load_splits, read_checkpo
 from graphdep.training.checkpoint import RunCheckpoint
 from graphdep.training.config import RUN_FILE, RUN_HEAD, read_run
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
-from graphdep.training.run import alone_in
+from graphdep.training.run import folder_lock
 from graphdep.training.trainer import METRICS, STEPS, MetricsFile, read_metrics, write_metrics
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
@@ -395,9 +395,9 @@ def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, short, monkeyp
 
 
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path, short, monkeypatch):
-    with alone_in(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
+    with folder_lock(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
         train(short, tmp_path)
-    with alone_in(tmp_path):  # which is free again
+    with folder_lock(tmp_path):  # which is free again
         pass
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(run, "_train", lambda *args: pytest.fail("trained"))
@@ -409,9 +409,9 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
     code = "import os, sys; from filelock import FileLock; FileLock(sys.argv[1]).acquire(); os._exit(9)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path / ".lock")], check=False)
     assert (tmp_path / ".lock").exists()
-    with alone_in(tmp_path):
-        assert run.is_taken(tmp_path)
-    assert not run.is_taken(tmp_path)
+    with folder_lock(tmp_path):
+        assert run.is_locked(tmp_path)
+    assert not run.is_locked(tmp_path)
 
 
 def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
@@ -419,7 +419,7 @@ def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
     target.write_text("precious")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".lock").symlink_to(target)
-    with pytest.raises(ValueError, match="is a link, not the lock of a run"), alone_in(tmp_path / "run"):
+    with pytest.raises(ValueError, match="is a link, not the lock of a run"), folder_lock(tmp_path / "run"):
         pass
     assert target.read_text() == "precious"
 
