@@ -256,7 +256,7 @@ def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
     checkpoint = train(config, tmp_path / "run")["checkpoint"]
     source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
     done = run("predict", "--checkpoint", checkpoint, "--input", source, "--parser", "chain")
-    assert "which gives no predictions for single texts or pairs but rankings" in done.stderr
+    assert "which gives rankings, not predictions for files" in done.stderr
 
 
 def test_a_long_text_has_its_line_or_is_cut(predict, tmp_path):

@@ -250,7 +250,7 @@ def test_only_the_bundled_parser_is_taken_from_a_checkpoint(new, kind, tmp_path)
 def test_each_kind_of_checkpoint_names_its_place(new, checkpoint, kind):
     for other in KINDS.values():
         if other is not kind:
-            message = f"task '{kind.task}', which gives no {other.make.answers} but .*: see graphdep"
+            message = f"task '{kind.task}', which gives .*, not {other.make.answers}: see graphdep"
             with pytest.raises(ValueError, match=message):
                 other.ask(new(other, checkpoint(kind)), other.questions)
 

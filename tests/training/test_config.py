@@ -470,7 +470,7 @@ def test_a_control_without_labels():
         ("dra", r"no model 'dra' \(edges have that name: --edges dra; a model of --task up\); choose one of"),
         ("smn", r"no model 'smn' \(a model of --task ubuntu\); choose one of"),
         ("rntn@gold", "a treebank's own constituents are node_labels=true"),
-        ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has none of its own"),
+        ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has no trees"),
         ("dt@rerooted", "'trees' cannot be 'rerooted': no word is marked in the examples of 'sick-e'"),
     ],
 )

@@ -156,7 +156,7 @@ def test_licences_are_those_of_the_cards_of_the_corpora():
 def test_a_task_that_no_class_answers_for(runs, monkeypatch):
     module = importlib.import_module("graphdep.training.hub")  # the name is the function's, too
     monkeypatch.setattr(module, "read_task", lambda place: "post-train")
-    with pytest.raises(ValueError, match="the task 'post-train', which no class answers for: see"):
+    with pytest.raises(ValueError, match="the task 'post-train', for which there is no class: see"):
         graphdep.load(runs["sst"])
 
 
@@ -280,7 +280,7 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
 
 def test_the_folder_of_a_run_and_a_link_stay_as_they_are(runs, tmp_path):
     model = graphdep.load(runs["sst"], parser="chain")
-    with pytest.raises(ValueError, match="is the folder of a run, whose best.ckpt is its model"):
+    with pytest.raises(ValueError, match="is the folder of a run with best.ckpt"):
         model.save_pretrained(runs["sick-r"], overwrite=True)
     (tmp_path / "precious").write_text("mine")
     (tmp_path / "model").mkdir()
@@ -338,7 +338,7 @@ def test_the_hub_gets_and_gives_the_folder(saved, runs, tmp_path, monkeypatch):
     }
     assert graphdep.load("ann/opinions", parser="chain").predict(["So dull."]).shape == (1,)
     for name in ("gone.ckpt", "./gone", "runs/gone.ckpt", "a/b/c"):
-        with pytest.raises(FileNotFoundError, match="no checkpoint or folder at"):
+        with pytest.raises(FileNotFoundError, match="no checkpoint or folder "):
             graphdep.load(name)
 
 

@@ -219,7 +219,7 @@ def test_the_last_checkpoint_stays_where_more_epochs_go_on(
     assert train(short, tmp_path, resume=True)["epochs"] == 3
     if not settings:
         assert train(short.replace(max_epochs=4), tmp_path, resume=True)["epochs"] == 4
-        assert ("no last.ckpt to go on from" in caplog.text) != there
+        assert ("no last.ckpt to resume from" in caplog.text) != there
         assert (tmp_path / "previous").exists() != there
 
 
@@ -629,7 +629,7 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
     why = " (a finished run keeps it only where its last epoch was the best)" if len(left) > 1 else ""
-    assert f"no last.ckpt to go on from, a new run starts{why}; set aside in previous: " in caplog.text
+    assert f"no last.ckpt to resume from, a new run starts{why}; moved to previous: " in caplog.text
     assert all(name in caplog.text for name in left)
 
 

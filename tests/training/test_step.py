@@ -40,7 +40,7 @@ def test_an_epoch_knows_its_first_loss_that_is_not_finite(bad):
         task.losses.add("train_loss", torch.tensor(loss), 2)
         task.losses.watch("train_loss")
     with pytest.raises(TrainingError, match="the loss was not finite in epoch 5, batch 3: try a smaller"):
-        task._tell_losses()
+        task._log_losses()
     task.losses.reset()
     assert task.losses.finite == 0
 

@@ -246,7 +246,7 @@ def test_rows_settings_and_what_is_of_the_table(tmp_path):
     [
         ("rows: dt", "'rows' must be a list"),
         ("rows: [{lr: 1}]", "a row is the name of a model, or settings with a 'model'"),
-        ("rows: [dt, dt]", "two rows are called 'dt'"),
+        ("rows: [dt, dt]", "two rows are named 'dt'"),
         ("rows: [{model: dt, learning_rate: 1}]", "did you mean 'lr'"),
         ("seeds: many", "'seeds' must be int"),
         ("sedes: 1", "unknown setting 'sedes'"),

@@ -196,7 +196,7 @@ def fit_probe(
     metric = ACCURACY if classifies else MSE
     best, value = None, None
     strengths = _C if classifies else _ALPHA
-    for strength in with_progress(strengths, "fitting a linear model to the encoder's vectors"):
+    for strength in with_progress(strengths, "fitting a linear model to the frozen encoder"):
         own = LogisticRegression(C=strength, max_iter=2000) if classifies else Ridge(alpha=strength)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
