@@ -39,14 +39,14 @@ SAMPLES = 2000
 
 @dataclass(frozen=True)
 class Row:
-    """A row of an ablation: the results of its finished runs and the errors of its failed runs.
+    """A row of an ablation: the results of its runs, and the errors of those that failed.
 
     Args:
-        name: Name of the row: the model, with the edges if the rows differ in edges.
+        name: Its name: the model, and the edges where they are what the rows differ in.
         model: Name of the model.
-        about: Description of the model.
-        results: Results of :func:`graphdep.training.train`, one per seed.
-        errors: Error messages by seed.
+        about: What it is.
+        results: Results of :func:`graphdep.training.train`, a seed each.
+        errors: Errors by seed.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Row:
             "name": self.name,
             "model": self.model,
             "label": " ".join([self.name, *(f"{key}={value}" for key, value in changed.items())]),
-            "about": self.about + (", except for the settings after its name" if changed else ""),
+            "about": self.about + (", except for what its name adds" if changed else ""),
             "n": len(self.results),
             "seeds": [result["seed"] for result in self.results],
             "metrics": metrics,
@@ -302,9 +302,9 @@ def _row(config: TrainConfig, *, by_edges: bool) -> Row:
 def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row:
     """A row of the user's without results yet."""
     about = resolve_model(config.model, config.models).summary
-    changed = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
+    said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
     about = about if name == config.model else f"{config.model}: {about}"
-    return Row(name, config.model, about + (f", with {changed}" if changed else ""), [], {})
+    return Row(name, config.model, about + (f", with {said}" if said else ""), [], {})
 
 
 def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:

@@ -423,7 +423,7 @@ def test_an_ablation_is_of_the_test_file_or_of_what_validates(tmp_path, split):
     folders = [str(Path(row["checkpoints"][0]).parent) for row in summary["rows"]]
     assert compare_runs(*folders)["n"] == against["n"]
     if split == "val":
-        with pytest.raises(ValueError, match=r"a test split, which 'csv' has none of here: give it \(--test"):
+        with pytest.raises(ValueError, match=r"a test split, but 'csv' has none here: give it \(--test"):
             needs_structure("csv", tmp_path / "runs", settings=given)
 
 
